@@ -1,0 +1,68 @@
+# A thin list of commands: what each one does is in the file that it calls.
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+
+PY := .venv/bin/python
+PYTEST := $(PY) -m pytest
+SETUP_STAMP := .venv/.setup-stamp
+SETUP_INPUTS := pyproject.toml requirements/dev.lock tools/setup.sh tools/debian-packages.txt \
+	$(wildcard setup.py) $(shell find engine -name '*_cy.py' 2>/dev/null)
+ARGS ?=
+
+.PHONY: help setup up down test check format lock interop interop-smoke crash fuzz nightly bench clean
+
+help: ## list every target
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+setup: $(SETUP_STAMP) ## make .venv, install what is locked, compile what can be compiled
+
+$(SETUP_STAMP): $(SETUP_INPUTS)
+	@tools/setup.sh
+	@touch $@
+
+up: setup ## run a name server and a broker on loopback; Ctrl-C stops them (ARGS="--help")
+	@exec $(PY) -m tools.up $(ARGS)
+
+down: ## stop a `make up` that runs elsewhere
+	@exec $(PY) -m tools.up --stop $(ARGS)
+
+test: setup ## all tests but the long ones (ARGS="-k name")
+	$(PYTEST) -m "not interop and not interop_smoke and not crash_long and not nightly and not bench" $(ARGS)
+
+check: setup ## format, lint, types, layers, house rules
+	$(PY) -m ruff format --check .
+	$(PY) -m ruff check .
+	$(PY) -m mypy
+	.venv/bin/lint-imports --no-cache
+	$(PYTEST) -q tests/architecture
+
+format: setup ## rewrite the sources as `check` wants them
+	$(PY) -m ruff format .
+	$(PY) -m ruff check --fix .
+
+lock: setup ## resolve pyproject.toml into requirements/dev.lock (ARGS="--upgrade")
+	.venv/bin/uv pip compile pyproject.toml --extra dev --universal --python-version 3.11 --generate-hashes \
+		--no-emit-index-url --no-header --no-annotate --quiet --output-file requirements/dev.lock $(ARGS)
+
+interop: setup ## clients and servers that we did not write, both ways (needs Maven Central)
+	$(PYTEST) -m "interop or interop_smoke" --timeout 900 tests/interop $(ARGS)
+
+interop-smoke: setup ## the official Java client sends and receives
+	$(PYTEST) -m interop_smoke --timeout 300 tests/interop $(ARGS)
+
+crash: setup ## 200 kills, power losses, every kind of damaged file
+	$(PYTEST) -m crash_long --timeout 7200 tests/crash $(ARGS)
+
+fuzz: setup ## a million mutated frames
+	$(PYTEST) -m nightly --timeout 7200 tests/fuzz $(ARGS)
+
+nightly: setup ## everything: tests, interop, crash, fuzz
+	$(PYTEST) -m "not bench" --timeout 7200 $(ARGS)
+
+bench: setup ## sends and pulls beside a C echo server and Apache RocketMQ (ARGS="--quick")
+	$(PY) -m bench.run $(ARGS)
+
+clean: ## remove .venv, build results, caches and the data of `make up`
+	rm -rf .venv build dist data *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	find engine tests tools -name '__pycache__' -type d -prune -exec rm -rf {} +
+	find engine \( -name '*_cy*.so' -o -name '*_cy.c' \) -delete
