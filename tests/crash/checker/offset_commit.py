@@ -1,0 +1,61 @@
+"""Offset commit: after a restart a group's offset is neither ahead of what was committed nor back by more than allowed.
+
+Ahead would skip messages unread. Back is allowed by the interval at which offsets are persisted, and not at all
+after a clean stop.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from tests.crash.checker.events import CLEAN_STOP, COMMIT, CRASH, FAIL, FETCH, NEMESIS, OK, Event
+from tests.crash.checker.violations import Violation
+
+_CHECKER = "offset-commit"
+_Key = tuple[str, str, int]
+
+
+@dataclass(slots=True)
+class _Progress:
+    highest_tried: int = -1
+    acked: list[Event] = field(default_factory=list)
+    floor: Event | None = None
+
+    def raise_floor(self, safe_before: float) -> None:
+        """What was acknowledged before `safe_before` must survive. The rest may be gone for good: forget it."""
+        for event in self.acked:
+            if event.t_done <= safe_before and (self.floor is None or event.offset > self.floor.offset):
+                self.floor = event
+        self.acked = []
+
+
+def check_offset_commit(events: Iterable[Event], *, persist_interval_s: float) -> list[Violation]:
+    table: dict[_Key, _Progress] = {}
+    violations = []
+    for event in events:
+        if event.op == NEMESIS and event.key in (CRASH, CLEAN_STOP):
+            grace_s = persist_interval_s if event.key == CRASH else 0.0
+            for progress in table.values():
+                progress.raise_floor(event.t_invoke - grace_s)
+        elif event.op in (COMMIT, FETCH):
+            progress = table.setdefault((event.key, event.topic, event.queue), _Progress())
+            if event.op == FETCH:
+                violations.extend(_check_fetch(event, progress))
+            elif event.status != FAIL:
+                progress.highest_tried = max(progress.highest_tried, event.offset)
+                if event.status == OK:
+                    progress.acked.append(event)
+    return violations
+
+
+def _check_fetch(event: Event, progress: _Progress) -> list[Violation]:
+    if event.status != OK:
+        return []
+    if event.offset > progress.highest_tried:
+        text = f"group {event.key} stands at {event.offset}, ahead of all commits ({progress.highest_tried})"
+        return [Violation(_CHECKER, text, (event,))]
+    if progress.floor is not None and event.offset < progress.floor.offset:
+        text = f"group {event.key} stands at {event.offset}, back from {progress.floor.offset}"
+        return [Violation(_CHECKER, text, (progress.floor, event))]
+    return []
