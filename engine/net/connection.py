@@ -1,0 +1,230 @@
+"""One TCP connection, both directions multiplexed: requests both ways, answers matched by opaque.
+
+A BufferedProtocol whose receive buffer belongs to the loop, shared by all connections (only an unfinished
+frame is copied aside), so 10,000 idle connections cost no buffers. Every read is parsed and served in one go
+and answered with one write. A server stops reading from a peer that does not take its bytes; a client never
+does (two sides that both stopped reading would wait for each other for ever). Loop thread only.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+from typing import cast
+
+from engine.errors import PeerTimeout, PeerUnreachable, ProtocolError
+from engine.net.flow import ConnectionLimits, ConnectionTimes
+from engine.protocol.commands import ONEWAY_FLAG, Command, encode_command
+from engine.protocol.frames import FrameParser
+
+log = logging.getLogger(__name__)
+
+RECEIVE_BUFFER_BYTES = 256 * 1024
+Serve = Callable[[Command, "Connection"], None]
+_INT32_MAX = 0x7FFFFFFF
+
+
+class Connection(asyncio.BufferedProtocol):
+    """`serve` is called for each request; `request` and `send` talk to the peer."""
+
+    def __init__(
+        self,
+        loop: asyncio.AbstractEventLoop,
+        buffer: memoryview,
+        serve: Serve,
+        limits: ConnectionLimits,
+        on_closed: Callable[[Connection], None] | None = None,
+    ) -> None:
+        self._loop = loop
+        self._buffer = buffer
+        self._serve = serve
+        self._limits = limits
+        self._on_closed = on_closed
+        self._parser = FrameParser(limits.frames)
+        self._transport: asyncio.Transport | None = None
+        self._outbox: list[bytes] = []
+        self._is_reading = False
+        self._is_flush_scheduled = False
+        self._pending: dict[int, asyncio.Future[Command]] = {}
+        self._next_opaque = 0
+        self._close_callbacks: list[Callable[[Connection], None]] = []
+        now = loop.time()
+        self.times = ConnectionTimes(opened_at=now, last_activity_at=now)
+        self.read_at = now
+        self.remote: tuple[str, int] = ("", 0)
+        self.local: tuple[str, int] = ("", 0)
+        self.is_closed = False
+        self.tags: dict[str, object] = {}
+
+    # -- asyncio calls these --------------------------------------------------------------------------------
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast(asyncio.Transport, transport)
+        self._transport.set_write_buffer_limits(self._limits.write_high_bytes, self._limits.write_low_bytes)
+        self.remote = _address(transport.get_extra_info("peername"))
+        self.local = _address(transport.get_extra_info("sockname"))
+
+    def get_buffer(self, sizehint: int) -> memoryview:
+        return self._buffer
+
+    def buffer_updated(self, nbytes: int) -> None:
+        self.read_at = now = self._loop.time()
+        times = self.times
+        times.last_activity_at = now
+        try:
+            commands = self._parser.receive_data(self._buffer[:nbytes])
+        except ProtocolError as error:
+            log.info("closing %s:%d: %s", *self.remote, error.text)
+            self.close()
+            return
+        if not self._parser.has_partial_frame:
+            times.frame_begun_at = None
+        elif commands or times.frame_begun_at is None:
+            times.frame_begun_at = now
+        if commands:
+            times.has_spoken = True
+            self._receive(commands)
+
+    def _receive(self, commands: list[Command]) -> None:
+        serve = self._serve
+        self._is_reading = True
+        try:
+            for command in commands:
+                if command.flag & 1:
+                    self._resolve(command)
+                else:
+                    serve(command, self)
+        finally:
+            self._is_reading = False
+            if self._outbox:
+                self._flush()
+
+    def eof_received(self) -> bool:
+        return False
+
+    def pause_writing(self) -> None:
+        self.times.write_paused_at = self._loop.time()
+        if self._transport is not None and self._limits.pauses_reading:
+            self._transport.pause_reading()
+
+    def resume_writing(self) -> None:
+        self.times.write_paused_at = None
+        if self._transport is not None and self._limits.pauses_reading and not self.is_closed:
+            self._transport.resume_reading()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self.is_closed = True
+        self._transport = None
+        self._outbox.clear()
+        pending, self._pending = self._pending, {}
+        for future in pending.values():
+            if not future.done():
+                future.set_exception(PeerUnreachable(f"connection to {self.peer_name} was lost"))
+        callbacks, self._close_callbacks = self._close_callbacks, []
+        for callback in callbacks:
+            callback(self)
+        if self._on_closed is not None:
+            self._on_closed(self)
+
+    # -- we call these --------------------------------------------------------------------------------------
+
+    @property
+    def peer_name(self) -> str:
+        return f"{self.remote[0]}:{self.remote[1]}"
+
+    @property
+    def is_writable(self) -> bool:
+        return not self.is_closed and self.times.write_paused_at is None
+
+    def on_close(self, callback: Callable[[Connection], None]) -> None:
+        if self.is_closed:
+            callback(self)
+        else:
+            self._close_callbacks.append(callback)
+
+    def send(self, frame: bytes) -> None:
+        """Queue a frame; all frames of one turn of the loop leave in one write."""
+        if self.is_closed:
+            return
+        self._outbox.append(frame)
+        if not self._is_reading and not self._is_flush_scheduled:
+            self._is_flush_scheduled = True
+            self._loop.call_soon(self._flush_scheduled)
+
+    def send_oneway(self, command: Command) -> bool:
+        """A request that wants no answer. Dropped (False) when the peer is gone or not reading."""
+        if not self.is_writable:
+            return False
+        command.opaque = self._take_opaque()
+        command.flag |= ONEWAY_FLAG
+        self.send(encode_command(command))
+        return True
+
+    def start_request(self, command: Command) -> asyncio.Future[Command]:
+        """Send now; the future holds the answer. The caller sets its own deadline."""
+        if self.is_closed:
+            raise PeerUnreachable(f"connection to {self.peer_name} is closed")
+        opaque = self._take_opaque()
+        command.opaque = opaque
+        future: asyncio.Future[Command] = self._loop.create_future()
+        self._pending[opaque] = future
+        self.send(encode_command(command))
+        return future
+
+    def forget(self, command: Command) -> None:
+        """The caller no longer waits for this request's answer."""
+        self._pending.pop(command.opaque, None)
+
+    async def request(self, command: Command, timeout_ms: float) -> Command:
+        future = self.start_request(command)
+        try:
+            return await asyncio.wait_for(future, timeout_ms / 1000.0)
+        except TimeoutError:
+            raise PeerTimeout(f"{self.peer_name} did not answer within {timeout_ms:g} ms") from None
+        finally:
+            self._pending.pop(command.opaque, None)
+
+    def close(self) -> None:
+        """Flush what is queued, then close."""
+        if self._transport is not None and not self.is_closed:
+            if self._outbox:
+                self._flush()
+            self._transport.close()
+
+    def abort(self) -> None:
+        if self._transport is not None:
+            self._transport.abort()
+
+    # -- inside ---------------------------------------------------------------------------------------------
+
+    def _resolve(self, answer: Command) -> None:
+        future = self._pending.pop(answer.opaque, None)
+        if future is not None and not future.done():
+            future.set_result(answer)
+
+    def _take_opaque(self) -> int:
+        # Never 0: the Node client does not match it.
+        self._next_opaque = self._next_opaque % _INT32_MAX + 1
+        return self._next_opaque
+
+    def _flush_scheduled(self) -> None:
+        self._is_flush_scheduled = False
+        if self._outbox:
+            self._flush()
+
+    def _flush(self) -> None:
+        outbox = self._outbox
+        data = outbox[0] if len(outbox) == 1 else b"".join(outbox)
+        self._outbox = []
+        if self._transport is not None:
+            self.times.last_activity_at = self._loop.time()
+            self._transport.write(data)
+
+
+def _address(name: object) -> tuple[str, int]:
+    """Host and port; an IPv4 peer on a dual-stack listener is shown as IPv4 (records hold the short form)."""
+    if isinstance(name, tuple) and len(name) >= 2:
+        host = str(name[0])
+        return host.removeprefix("::ffff:"), int(name[1])
+    return "", 0

@@ -1,0 +1,80 @@
+"""The limits of a connection and the measure of a busy loop. Values and one small clock; no sockets.
+
+F36/F37 of the fault list: a first frame within 10 s, a begun frame complete within 30 s, 120 s idle as in
+RocketMQ, a bounded buffer towards a slow reader.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, field
+
+from engine.protocol.frames import FrameLimits
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectionLimits:
+    frames: FrameLimits = field(default_factory=FrameLimits)
+    first_frame_s: float = 10.0
+    frame_s: float = 30.0
+    idle_s: float = 120.0
+    slow_reader_s: float = 60.0
+    pauses_reading: bool = True
+    write_high_bytes: int = 4 * 1024 * 1024
+    write_low_bytes: int = 1024 * 1024
+    max_connections: int = 65_536
+    max_connections_per_ip: int = 65_536
+    backlog: int = 1024
+
+
+@dataclass(slots=True)
+class ConnectionTimes:
+    """When a connection last did what; `overdue` decides whether it has to go."""
+
+    opened_at: float
+    last_activity_at: float
+    frame_begun_at: float | None = None
+    write_paused_at: float | None = None
+    has_spoken: bool = False
+
+    def overdue(self, now: float, limits: ConnectionLimits) -> str | None:
+        if not self.has_spoken and now - self.opened_at > limits.first_frame_s:
+            return f"no frame within {limits.first_frame_s:g} s"
+        if self.frame_begun_at is not None and now - self.frame_begun_at > limits.frame_s:
+            return f"a frame took longer than {limits.frame_s:g} s"
+        if self.write_paused_at is not None and now - self.write_paused_at > limits.slow_reader_s:
+            return f"the peer did not read for {limits.slow_reader_s:g} s"
+        if now - self.last_activity_at > limits.idle_s:
+            return f"idle for {limits.idle_s:g} s"
+        return None
+
+
+class LoopLag:
+    """How late the event loop runs: a tick that should come every `interval_s` tells by how much it is late.
+
+    The lag decays with the next punctual tick, so one long step is felt for one interval only.
+    """
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, interval_s: float = 0.05) -> None:
+        self._loop = loop
+        self._interval_s = interval_s
+        self._due_at = 0.0
+        self._handle: asyncio.TimerHandle | None = None
+        self.lag_ms = 0.0
+
+    def start(self) -> None:
+        self._due_at = self._loop.time() + self._interval_s
+        self._handle = self._loop.call_at(self._due_at, self._tick)
+
+    def stop(self) -> None:
+        if self._handle is not None:
+            self._handle.cancel()
+            self._handle = None
+
+    def _tick(self) -> None:
+        self.lag_ms = max(0.0, (self._loop.time() - self._due_at) * 1000.0)
+        self.start()
+
+    def delay_ms(self, read_at: float) -> float:
+        """How long a request read at `read_at` has waited by now: in the socket (the lag) and since."""
+        return self.lag_ms + (self._loop.time() - read_at) * 1000.0

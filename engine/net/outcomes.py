@@ -1,0 +1,106 @@
+"""What a handler may answer: a closed set of values, so that no handler ever waits by itself.
+
+A handler decides and returns one of these; `serving` does the waiting and sends the reply. The waits that
+need a broker's knowledge (flushed offsets, arrivals, files) are asked of a `Waits` that the daemon gives.
+Callbacks instead of futures: a waiting request costs one small object, not a task.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Protocol
+
+from engine.protocol.commands import Buffer, Command
+
+if TYPE_CHECKING:
+    from engine.net.connection import Connection
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """Answer now."""
+
+    code: int = 0
+    remark: str | None = None
+    fields: dict[str, str] = field(default_factory=dict)
+    body: Buffer = b""
+
+
+@dataclass(frozen=True, slots=True)
+class Hold:
+    """A long poll: park under `keys` until one is woken with an accepted arrival, or for `timeout_ms`.
+
+    `accepts` sees what the waker passes (an arrival); `resume` runs the request again, not parking twice.
+    """
+
+    keys: tuple[Hashable, ...]
+    timeout_ms: int
+    accepts: Callable[[object], bool]
+    resume: Callable[[], Outcome]
+
+
+@dataclass(frozen=True, slots=True)
+class WaitFlush:
+    """Answer `reply` once the log is on disk up to the offset, `late` after the time-out or a failed sync."""
+
+    commit_log_offset: int
+    timeout_ms: int
+    reply: Reply
+    late: Reply
+
+
+@dataclass(frozen=True, slots=True)
+class WaitReplicas:
+    """Answer `reply` once `count` replicas hold the log up to the offset, `late` after the time-out."""
+
+    commit_log_offset: int
+    count: int
+    timeout_ms: int
+    reply: Outcome
+    late: Reply
+
+
+@dataclass(frozen=True, slots=True)
+class Relay:
+    """Ask another client over its own connection, then finish with its answer (None: no answer in time)."""
+
+    client: Connection
+    request: Command
+    timeout_ms: int
+    finish: Callable[[Command | None], Outcome]
+
+
+@dataclass(frozen=True, slots=True)
+class ColdRead:
+    """Read in a thread (a page fault must not stall the loop), then finish with the bytes."""
+
+    read: Callable[[], bytes]
+    finish: Callable[[bytes], Outcome]
+
+
+@dataclass(frozen=True, slots=True)
+class Persist:
+    """Write the named state to disk before answering."""
+
+    file: str
+    reply: Outcome
+
+
+Outcome = Reply | Hold | WaitFlush | WaitReplicas | Relay | ColdRead | Persist
+
+Handler = Callable[[Command, "Connection"], Outcome]
+
+
+class Waits(Protocol):
+    """The waits that only the daemon can settle. Each calls `done` exactly once, on the loop."""
+
+    def when_woken(self, hold: Hold, client: Connection, done: Callable[[], None]) -> None: ...
+
+    def when_flushed(self, commit_log_offset: int, timeout_ms: int, done: Callable[[bool], None]) -> None: ...
+
+    def when_replicated(
+        self, commit_log_offset: int, count: int, timeout_ms: int, done: Callable[[bool], None]
+    ) -> None: ...
+
+    def when_persisted(self, file: str, done: Callable[[OSError | None], None]) -> None: ...

@@ -1,0 +1,103 @@
+"""Connections that we open: one per address, shared by all who talk to it, opened when first needed.
+
+Used by the client, by a broker towards its name servers, by the console and the tests. Callers that dial the
+same address at once share the attempt. Loop thread only.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+from engine.errors import BadInput, PeerUnreachable
+from engine.net.connection import RECEIVE_BUFFER_BYTES, Connection, Serve
+from engine.net.flow import ConnectionLimits
+from engine.protocol.commands import Command
+
+
+def parse_address(address: str) -> tuple[str, int]:
+    """`host:port`, also `[v6]:port`."""
+    host, separator, port = address.strip().rpartition(":")
+    if not separator or not host or not port.isdigit() or not 0 < int(port) < 65536:
+        raise BadInput(f"{address!r} is not HOST:PORT")
+    return host.strip("[]"), int(port)
+
+
+class Requester:
+    """`request(address, command, timeout_ms)`, `send_oneway(address, command)`."""
+
+    def __init__(
+        self,
+        serve: Serve,
+        limits: ConnectionLimits | None = None,
+        *,
+        connect_timeout_s: float = 3.0,
+        on_closed: Callable[[str, Connection], None] | None = None,
+    ) -> None:
+        self._serve = serve
+        self._limits = limits or ConnectionLimits(first_frame_s=float("inf"), pauses_reading=False)
+        self._connect_timeout_s = connect_timeout_s
+        self._on_closed = on_closed
+        self._buffer = memoryview(bytearray(RECEIVE_BUFFER_BYTES))
+        self._open: dict[str, Connection] = {}
+        self._dialling: dict[str, asyncio.Task[Connection]] = {}
+
+    def connected(self, address: str) -> Connection | None:
+        """The live connection, if there is one."""
+        connection = self._open.get(address)
+        return connection if connection is not None and not connection.is_closed else None
+
+    async def connect(self, address: str) -> Connection:
+        connection = self.connected(address)
+        if connection is not None:
+            return connection
+        task = self._dialling.get(address)
+        if task is None:
+            task = asyncio.get_running_loop().create_task(self._dial(address))
+            self._dialling[address] = task
+            task.add_done_callback(lambda _: self._dialling.pop(address, None))
+        return await asyncio.shield(task)
+
+    async def _dial(self, address: str) -> Connection:
+        host, port = parse_address(address)
+        loop = asyncio.get_running_loop()
+
+        def made() -> Connection:
+            return Connection(loop, self._buffer, self._serve, self._limits, closed)
+
+        def closed(connection: Connection) -> None:
+            if self._open.get(address) is connection:
+                del self._open[address]
+            if self._on_closed is not None:
+                self._on_closed(address, connection)
+
+        try:
+            async with asyncio.timeout(self._connect_timeout_s):
+                _, connection = await loop.create_connection(made, host, port)
+        except TimeoutError:
+            raise PeerUnreachable(f"{address} did not accept within {self._connect_timeout_s:g} s") from None
+        except OSError as error:
+            raise PeerUnreachable(f"cannot connect to {address}: {error.strerror or error}") from None
+        self._open[address] = connection
+        return connection
+
+    async def request(self, address: str, command: Command, timeout_ms: float) -> Command:
+        connection = self.connected(address) or await self.connect(address)
+        return await connection.request(command, timeout_ms)
+
+    async def send_oneway(self, address: str, command: Command) -> None:
+        connection = self.connected(address) or await self.connect(address)
+        connection.send_oneway(command)
+
+    async def close(self) -> None:
+        for task in list(self._dialling.values()):
+            task.cancel()
+        connections = list(self._open.values())
+        for connection in connections:
+            connection.close()
+        for _ in range(200):
+            if all(connection.is_closed for connection in connections):
+                return
+            await asyncio.sleep(0.01)
+        for connection in connections:
+            connection.abort()

@@ -1,0 +1,167 @@
+"""The one border where outcomes and errors become replies.
+
+Takes a request, finds its handler, and settles the outcome: at once, or when what it waits for has happened.
+A one-way request is never answered, not even on error. Nothing else in the engine catches Exception.
+Loop thread only; `in_flight` counts what still waits, for a graceful drain.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import orjson
+
+from engine.errors import EngineError
+from engine.net.connection import Connection
+from engine.net.outcomes import (
+    ColdRead,
+    Handler,
+    Hold,
+    Outcome,
+    Persist,
+    Relay,
+    Reply,
+    WaitFlush,
+    WaitReplicas,
+    Waits,
+)
+from engine.protocol.codes import MQ_VERSION, ResponseCode
+from engine.protocol.commands import BINARY_HEADER, JSON_HEADER, Command, encode_command
+
+log = logging.getLogger(__name__)
+
+_GO_AWAY_ABOVE_VERSION = 475
+
+
+class Serving:
+    """Call it with (request, connection)."""
+
+    def __init__(
+        self, handlers: Mapping[int, Handler], waits: Waits, loop: asyncio.AbstractEventLoop
+    ) -> None:
+        self._handlers = handlers
+        self._waits = waits
+        self._loop = loop
+        self.in_flight = 0
+        self.is_draining = False
+
+    def __call__(self, request: Command, client: Connection) -> None:
+        if self.is_draining:
+            self._settle(request, client, _go_away(request))
+            return
+        handler = self._handlers.get(request.code, _unsupported)
+        self._run(request, client, lambda: handler(request, client))
+
+    def _run(self, request: Command, client: Connection, step: Callable[[], Outcome]) -> None:
+        try:
+            outcome = step()
+        except EngineError as error:
+            outcome = Reply(error.code, error.text)
+        except Exception as error:
+            log.exception("code %d opaque %d from %s failed", request.code, request.opaque, client.peer_name)
+            outcome = Reply(ResponseCode.SYSTEM_ERROR, f"{type(error).__name__}: internal error, see the log")
+        self._settle(request, client, outcome)
+
+    def _settle(self, request: Command, client: Connection, outcome: Outcome) -> None:
+        if type(outcome) is Reply:
+            if not request.flag & 2:
+                client.send(encode_reply(request, outcome))
+            return
+        self.in_flight += 1
+        self._wait(request, client, outcome)
+
+    def _wait(self, request: Command, client: Connection, outcome: Outcome) -> None:
+        def proceed(step: Callable[[], Outcome]) -> None:
+            self.in_flight -= 1
+            if not client.is_closed:
+                self._run(request, client, step)
+
+        if isinstance(outcome, Hold):
+            hold = outcome
+            self._waits.when_woken(hold, client, lambda: proceed(hold.resume))
+        elif isinstance(outcome, WaitFlush):
+            flush = outcome
+            self._waits.when_flushed(
+                flush.commit_log_offset,
+                flush.timeout_ms,
+                lambda ok: proceed(lambda: flush.reply if ok else flush.late),
+            )
+        elif isinstance(outcome, WaitReplicas):
+            wait = outcome
+            self._waits.when_replicated(
+                wait.commit_log_offset,
+                wait.count,
+                wait.timeout_ms,
+                lambda ok: proceed(lambda: wait.reply if ok else wait.late),
+            )
+        elif isinstance(outcome, Persist):
+            persist = outcome
+            self._waits.when_persisted(
+                persist.file, lambda error: proceed(lambda: _persisted(persist, error))
+            )
+        elif isinstance(outcome, Relay):
+            self._relay(outcome, proceed)
+        elif isinstance(outcome, ColdRead):
+            self._read(outcome, proceed)
+
+    def _relay(self, relay: Relay, proceed: Callable[[Callable[[], Outcome]], None]) -> None:
+        if relay.client.is_closed:
+            proceed(lambda: relay.finish(None))
+            return
+        future = relay.client.start_request(relay.request)
+        timer = self._loop.call_later(relay.timeout_ms / 1000.0, future.cancel)
+
+        def answered(done: asyncio.Future[Command]) -> None:
+            timer.cancel()
+            relay.client.forget(relay.request)
+            answer = None if done.cancelled() or done.exception() is not None else done.result()
+            proceed(lambda: relay.finish(answer))
+
+        future.add_done_callback(answered)
+
+    def _read(self, read: ColdRead, proceed: Callable[[Callable[[], Outcome]], None]) -> None:
+        future = self._loop.run_in_executor(None, read.read)
+        future.add_done_callback(lambda done: proceed(lambda: read.finish(done.result())))
+
+
+def _persisted(persist: Persist, error: OSError | None) -> Outcome:
+    if error is None:
+        return persist.reply
+    return Reply(ResponseCode.SYSTEM_ERROR, f"{persist.file} could not be written: {error.strerror}")
+
+
+def _unsupported(request: Command, client: Connection) -> Outcome:
+    return Reply(ResponseCode.REQUEST_CODE_NOT_SUPPORTED, f" request type {request.code} not supported")
+
+
+def _go_away(request: Command) -> Reply:
+    """While draining: newer clients know how to move on, older ones retry another broker on 'busy'."""
+    if request.version > _GO_AWAY_ABOVE_VERSION:
+        return Reply(ResponseCode.GO_AWAY, "the server is shutting down")
+    return Reply(ResponseCode.SYSTEM_BUSY, "[REJECTREQUEST]the server is shutting down")
+
+
+def encode_reply(request: Command, reply: Reply) -> bytes:
+    """The reply's frame in the header type of its request, every field a JSON string."""
+    if request.serialize_type == BINARY_HEADER:
+        answer = Command(reply.code, remark=reply.remark, fields=reply.fields, body=reply.body)
+        return encode_command(answer.answering(request))
+    header: dict[str, Any] = {
+        "code": int(reply.code),
+        "extFields": reply.fields,
+        "flag": 1,
+        "language": "PYTHON",
+        "opaque": request.opaque,
+        "serializeTypeCurrentRPC": "JSON",
+        "version": MQ_VERSION,
+    }
+    if reply.remark is not None:
+        header["remark"] = reply.remark
+    raw = orjson.dumps(header)
+    size = len(raw)
+    mark = JSON_HEADER << 24 | size
+    prefix = (4 + size + len(reply.body)).to_bytes(4, "big") + mark.to_bytes(4, "big")
+    return b"".join((prefix, raw, reply.body))
