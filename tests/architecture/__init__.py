@@ -1,0 +1,1 @@
+"""The house rules that no linter checks. Fast: part of `make check`."""

@@ -1,0 +1,58 @@
+"""The shape of the tree: what shadows nothing, what mirrors, what the documents promise."""
+
+from __future__ import annotations
+
+import platform
+import re
+import sysconfig
+from pathlib import Path
+
+from tests.architecture.sources import ROOT
+
+
+def _folders_with_python(tree: Path) -> set[Path]:
+    found: set[Path] = set()
+    for file in tree.rglob("*.py"):
+        inside = [parent for parent in file.parents if parent.is_relative_to(tree)]
+        found.update(inside)
+    return found
+
+
+def test_platform_has_no_init_so_it_cannot_shadow_the_standard_library() -> None:
+    assert not (ROOT / "platform" / "__init__.py").exists()
+
+
+def test_import_platform_is_the_standard_library() -> None:
+    assert Path(platform.__file__).is_relative_to(sysconfig.get_path("stdlib"))
+
+
+def test_every_level_of_tests_is_a_package() -> None:
+    # A tests/engine/ that is not inside the package `tests` would shadow `engine` itself.
+    bare = [
+        folder for folder in _folders_with_python(ROOT / "tests") if not (folder / "__init__.py").exists()
+    ]
+    assert not bare
+
+
+def test_every_level_of_engine_is_a_package_so_that_the_wheel_has_it() -> None:
+    folders = _folders_with_python(ROOT / "engine")
+    assert not [folder for folder in folders if not (folder / "__init__.py").exists()]
+
+
+def test_the_architecture_page_names_every_room_of_the_engine() -> None:
+    page = (ROOT / "docs" / "architecture.md").read_text()
+    rooms = [folder.parent.relative_to(ROOT).as_posix() for folder in (ROOT / "engine").glob("*/__init__.py")]
+    assert not [room for room in rooms if f"{room}/" not in page]
+
+
+def test_make_help_lists_every_target() -> None:
+    makefile = (ROOT / "Makefile").read_text()
+    declared = re.search(r"^\.PHONY: (.*)$", makefile, re.MULTILINE)
+    assert declared is not None
+    explained = set(re.findall(r"^([a-z-]+):.*## ", makefile, re.MULTILINE))
+    assert set(declared[1].split()) == explained
+
+
+def test_decisions_are_numbered_without_gaps() -> None:
+    pages = sorted(page.name for page in (ROOT / "docs" / "adr").glob("*.md"))
+    assert [page[:5] for page in pages] == [f"{number:04d}-" for number in range(1, len(pages) + 1)]

@@ -1,0 +1,76 @@
+"""The one list of what a test may need that a plain machine with PyPI, Debian and npm does not have.
+
+A test says so with the marker, is skipped with the printed reason when the probe fails, and no other skip is
+accepted anywhere (tests/conftest.py turns it into a failure). REQUIRE_ALL=1, set by .ci/run, turns these into
+failures too. Each probe runs at most once per session, and only when a selected test asks for it.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+JAVA_PROJECTS = Path(__file__).parent / "interop" / "java"
+PROBE_TIMEOUT_S = 180
+
+
+@dataclass(frozen=True, slots=True)
+class Requirement:
+    """`probe` returns None when all is there, else the reason that is printed."""
+
+    marker: str
+    meaning: str
+    probe: Callable[[], str | None]
+    long_suite: str | None = None
+    """The marker of the only suite that may use it: `make test` may miss nothing but Maven Central."""
+
+
+@functools.cache
+def maven_central() -> str | None:
+    for command in ("java", "mvn"):
+        if shutil.which(command) is None:
+            return f"no {command} on PATH"
+    if _jars_are_here():
+        return None
+    probe = ["mvn", "-q", "-B", "dependency:get", "-Dtransitive=false"]
+    probe.append("-Dartifact=org.apache.rocketmq:rocketmq-client:4.9.8:pom")
+    try:
+        done = subprocess.run(
+            probe, cwd=tempfile.gettempdir(), capture_output=True, text=True, timeout=PROBE_TIMEOUT_S
+        )
+    except subprocess.TimeoutExpired:
+        return f"Maven Central did not answer within {PROBE_TIMEOUT_S} s"
+    return None if done.returncode == 0 else "Maven Central cannot be reached"
+
+
+def _jars_are_here() -> bool:
+    projects = [pom.parent for pom in JAVA_PROJECTS.glob("*/pom.xml")]
+    return bool(projects) and all(any(project.glob("target/lib/*.jar")) for project in projects)
+
+
+@functools.cache
+def mounts() -> str | None:
+    if os.geteuid() != 0:
+        return "mounting needs root"
+    for command in ("losetup", "mkfs.ext4", "mount", "umount"):
+        if shutil.which(command) is None:
+            return f"no {command} on PATH"
+    with tempfile.TemporaryDirectory() as folder:
+        mounted = subprocess.run(["mount", "-t", "tmpfs", "none", folder], capture_output=True)
+        if mounted.returncode != 0:
+            return "this machine does not let us mount"
+        subprocess.run(["umount", folder], check=True)
+    free_loop = subprocess.run(["losetup", "--find"], capture_output=True)
+    return None if free_loop.returncode == 0 else "no free loop device"
+
+
+REQUIREMENTS = (
+    Requirement("needs_maven", "Java, Maven and the jars of Maven Central", maven_central),
+    Requirement("needs_mounts", "root, mount and loop devices", mounts, long_suite="crash_long"),
+)
