@@ -1,0 +1,56 @@
+"""Runs a daemon until SIGTERM or SIGINT: uvloop where present, a ready line on stdout, a clean stop.
+
+A second signal while stopping ends the process at once, as an operator who presses Ctrl-C twice means it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from collections.abc import Callable, Coroutine
+from typing import Any, Protocol
+
+from engine.errors import EngineError
+
+
+class Daemon(Protocol):
+    async def start(self) -> str:
+        """Start serving; the line to print when ready."""
+
+    async def stop(self) -> None: ...
+
+
+def run_daemon(make: Callable[[], Daemon]) -> int:
+    """The process's exit code. `make` builds the daemon inside the running loop."""
+    try:
+        return _run(_main(make))
+    except EngineError as error:
+        print(f"error: {error.text}", flush=True)
+        return 1
+
+
+def _run(main: Coroutine[Any, Any, int]) -> int:
+    try:
+        import uvloop
+    except ImportError:
+        return asyncio.run(main)
+    return uvloop.run(main)
+
+
+async def _main(make: Callable[[], Daemon]) -> int:
+    loop = asyncio.get_running_loop()
+    stopping = asyncio.Event()
+
+    def signalled() -> None:
+        if stopping.is_set():
+            os._exit(130)
+        stopping.set()
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, signalled)
+    daemon = make()
+    print(await daemon.start(), flush=True)
+    await stopping.wait()
+    await daemon.stop()
+    return 0

@@ -1,0 +1,61 @@
+"""Small files that must survive a crash at any moment: whole old content or whole new content, never a mix.
+
+A write goes to `<name>.tmp`, is synced, the previous file is kept as `<name>.bak`, the new one is renamed into
+place, and the directory is synced. A crash leaves either the old file, or no file and a good .bak, or the new
+file. A read that finds the file missing, empty or torn (the caller's `parse` says so) takes the .bak.
+Blocking; any thread, but one writer per path.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeVar
+
+_T = TypeVar("_T")
+
+
+def write_durable(path: Path, data: bytes) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(path.name + ".tmp")
+    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
+    try:
+        view = memoryview(data)
+        while view:
+            view = view[os.write(descriptor, view) :]
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+    backup = path.with_name(path.name + ".bak")
+    with contextlib.suppress(FileNotFoundError):
+        os.replace(path, backup)
+    os.replace(temporary, path)
+    _sync_directory(path.parent)
+
+
+def read_durable(path: Path, parse: Callable[[bytes], _T]) -> tuple[_T | None, str | None]:
+    """(parsed content, what was wrong). (None, None) when neither file exists; (None, text) when both are bad."""
+    damage: str | None = None
+    for candidate in (path, path.with_name(path.name + ".bak")):
+        try:
+            data = candidate.read_bytes()
+        except FileNotFoundError:
+            continue
+        try:
+            if data:
+                return parse(data), damage
+            reason = "is empty"
+        except ValueError as error:
+            reason = f"cannot be read: {error}"
+        damage = f"{candidate.name} {reason}" if damage is None else f"{damage}; {candidate.name} {reason}"
+    return None, damage
+
+
+def _sync_directory(directory: Path) -> None:
+    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
