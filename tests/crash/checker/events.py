@@ -3,14 +3,15 @@
     {"t_invoke":12.1,"t_done":12.2,"proc":"p0","op":"send","topic":"T","queue":3,"key":"p0:17",
      "value":["p0",17],"offset":41,"status":"ok","node":"broker-a","epoch":0}
 
-Times are seconds of one monotonic clock. `value` is (producer, sequence) and unique in a run. A pull that brought
-n messages is n events. `ok` = acknowledged (or read); `fail` = refused before the append, so it must never be seen;
-`info` = its fate is unknown (timeout, reset, stored-but-not-flushed codes).
+Times are seconds of one monotonic clock. `value` is (producer, sequence) and unique in a run. A pull that
+brought n messages is n events. `ok` = acknowledged (or read); `fail` = refused before the append, so it must
+never be seen; `info` = its fate is unknown (timeout, reset, stored-but-not-flushed codes).
 
-Operations: `send`; `pull` (one message read; value None means that the body is not one that any producer made);
-`commit` and `fetch` (a group's offset written and read back, key = group); `assign` (a reader starts afresh in a queue at
-`offset`); `nemesis` (key = what was done). The mark `drain` says: from here on, every queue is read again
-from its beginning to its end, so what is not read after the LAST such mark is not in the log any more.
+Operations: `send`; `pull` (one message read; value None means that the body is not one that any producer
+made); `commit` and `fetch` (a group's offset written and read back, key = group); `assign` (a reader starts
+afresh in a queue at `offset`); `nemesis` (key = what was done). The mark `drain` says: from here on, every
+queue is read again from its beginning to its end, so what is not read after the LAST such mark is not in the
+log any more.
 """
 
 from __future__ import annotations

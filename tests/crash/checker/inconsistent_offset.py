@@ -1,4 +1,6 @@
-"""Inconsistent offset: one (topic, queue, offset) was shown with two different messages, by any reply or any pull."""
+"""Inconsistent offset: one (topic, queue, offset) was shown with two different messages, by any reply or any
+pull.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 """Lost: a send was acknowledged and the final drain does not bring it.
 
-Split per producer by where the missing ones lie among those that were read: before the first (`prefix`), between
-(`middle`, a certain bug) or after the last (`postfix`, which a drain that stopped early would also show).
+Split per producer by where the missing ones lie among those that were read: before the first (`prefix`),
+between (`middle`, a certain bug) or after the last (`postfix`, which a drain that stopped early would also
+show).
 """
 
 from __future__ import annotations
@@ -62,7 +63,9 @@ def check_lost(events: Iterable[Event]) -> list[Violation]:
 
 
 def loss_window_s(events: Iterable[Event]) -> float:
-    """How far before the newest acknowledgement the newest kept message was acknowledged (ASYNC_FLUSH, power loss)."""
+    """How far before the newest acknowledgement the newest kept message was acknowledged (ASYNC_FLUSH, power
+    loss).
+    """
     history = list(events)
     lost = {loss.send.value for loss in find_losses(history)}
     acks = [event for event in history if event.op == SEND and event.status == OK]

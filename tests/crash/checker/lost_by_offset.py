@@ -1,4 +1,5 @@
-"""Lost by offset: a send was acknowledged at an offset, the drain read a higher one of that queue but not this one.
+"""Lost by offset: a send was acknowledged at an offset, the drain read a higher one of that queue but not
+this one.
 
 Needs no complete drain: a hole in a queue is proof by itself.
 """

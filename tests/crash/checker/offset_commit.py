@@ -1,7 +1,8 @@
-"""Offset commit: after a restart a group's offset is neither ahead of what was committed nor back by more than allowed.
+"""Offset commit: after a restart a group's offset is neither ahead of what was committed nor back by more
+than allowed.
 
-Ahead would skip messages unread. Back is allowed by the interval at which offsets are persisted, and not at all
-after a clean stop.
+Ahead would skip messages unread. Back is allowed by the interval at which offsets are persisted, and not at
+all after a clean stop.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ class _Progress:
     floor: Event | None = None
 
     def raise_floor(self, safe_before: float) -> None:
-        """What was acknowledged before `safe_before` must survive. The rest may be gone for good: forget it."""
+        """What was acknowledged before `safe_before` must survive; the rest may be gone: forget it."""
         for event in self.acked:
             if event.t_done <= safe_before and (self.floor is None or event.offset > self.floor.offset):
                 self.floor = event

@@ -1,4 +1,5 @@
-"""Order: what one producer sent to one queue lies there in the order of sending, and a reader walks without jumps.
+"""Order: what one producer sent to one queue lies there in the order of sending, and a reader walks without
+jumps.
 
 Two rules. In the log: over rising offsets of a queue, each producer's sequence numbers rise. In one reader's
 assignment (since its last `assign` of that queue): each poll continues where the one before ended, neither

@@ -1,8 +1,8 @@
 """Phantom: something was read that should not exist, or that existed only for a moment.
 
-Three kinds: a value that nobody sent (or a body that nobody made: damage delivered as a message); a value whose send
-was refused; a value that was read before a crash and is not in the log after it, which means that readers were shown
-what was not yet safe.
+Three kinds: a value that nobody sent (or a body that nobody made: damage delivered as a message); a value
+whose send was refused; a value that was read before a crash and is not in the log after it, which means that
+readers were shown what was not yet safe.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ from tests.crash.checker.violations import Violation
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """One look at a process; memory is the anonymous part, because mapped log files are the kernel's to drop."""
+    """One look at a process; only anonymous memory counts: mapped files are the kernel's to drop."""
 
     anonymous_bytes: int
     descriptors: int

@@ -1,0 +1,57 @@
+"""Reads every queue from its first message to its last: what is in the log now, as a reader sees it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+
+from tests.crash import requests as rq
+from tests.crash.checker.events import DRAIN, NEMESIS, Event, History
+from tests.crash.load import GROUP, QUEUES, TOPIC, assign_event, stored_value
+from tests.crash.wire import Address, Link, Stored, decode_stored
+
+_PULL_TIMEOUT_S = 10.0
+_PULL_CODES = (rq.SUCCESS, rq.PULL_NOT_FOUND, rq.PULL_RETRY, rq.PULL_MOVED)
+
+
+def mark_event(key: str) -> Event:
+    now = time.monotonic()
+    return Event(NEMESIS, "nemesis", now, now, key=key)
+
+
+def drain(address: Address, history: History, *, topic: str = TOPIC, queues: int = QUEUES) -> list[Stored]:
+    """Marks the history, then reads all; the stored messages come back too, queue by queue."""
+    history.add(mark_event(DRAIN))
+    proc = f"drain-{time.monotonic():.3f}"
+    messages: list[Stored] = []
+    with Link(address) as link:
+        for queue in range(queues):
+            found = list(read_queue(link, topic, queue))
+            first = found[0].queue_offset if found else 0
+            history.add(assign_event(proc, queue, first, topic))
+            now = time.monotonic()
+            history.add(
+                *(
+                    Event("pull", proc, now, now, "ok", topic, queue, "", stored_value(m), m.queue_offset)
+                    for m in found
+                )
+            )
+            messages.extend(found)
+    return messages
+
+
+def read_queue(link: Link, topic: str, queue: int, *, group: str = GROUP) -> Iterator[Stored]:
+    """From the queue's minimum to its end; a queue that was never written is empty."""
+    offset = int(link.call(rq.GET_MIN_OFFSET, rq.queue_fields(topic, queue)).fields.get("offset", "0"))
+    offset = max(offset, 0)
+    while True:
+        fields = rq.pull_fields(topic, group, queue, offset)
+        answer = link.call(rq.PULL, fields, timeout_s=_PULL_TIMEOUT_S)
+        if answer.code not in _PULL_CODES:
+            raise AssertionError(f"pull at {offset} was answered with {answer.code}: {answer.remark}")
+        if answer.code == rq.SUCCESS:
+            yield from decode_stored(answer.body)
+        following = int(answer.fields["nextBeginOffset"])
+        if following <= offset:
+            return
+        offset = following

@@ -1,0 +1,112 @@
+"""Each shim does to a small Python process what it is there to do to a broker."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from tests.crash.power import Platter
+from tests.crash.shims.build import shim
+
+
+def run(code: str, name: str, **environment: str) -> str:
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, **environment, "LD_PRELOAD": str(shim(name))},
+        capture_output=True,
+        text=True,
+        timeout=30,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+def test_the_wall_clock_jumps_and_the_monotonic_clock_does_not(tmp_path: Path) -> None:
+    control = tmp_path / "clock"
+    control.write_text("0")
+    code = f"""
+import time
+wall, even = time.time(), time.monotonic()
+open({str(control)!r}, "w").write("-3600")
+print(round((time.time() - wall) / 100), round((time.monotonic() - even) / 100))
+"""
+    assert run(code, "clock", CLOCK_FILE=str(control)) == "-36 0"
+
+
+def test_a_sync_fails_only_while_told_and_only_where_told(tmp_path: Path) -> None:
+    control = tmp_path / "fault"
+    code = f"""
+import errno, os
+log = os.open({str(tmp_path / "commitlog")!r}, os.O_CREAT | os.O_RDWR)
+other = os.open({str(tmp_path / "other")!r}, os.O_CREAT | os.O_RDWR)
+def sync(fd):
+    try: os.fdatasync(fd)
+    except OSError as error: return errno.errorcode[error.errno]
+    return "ok"
+before = sync(log)
+open({str(control)!r}, "w").write("eio")
+print(before, sync(log), sync(other))
+open({str(control)!r}, "w").write("enospc")
+for action, *arguments in ((os.posix_fallocate, 0, 4096), (os.pwrite, b"x", 0), (os.write, b"x")):
+    try: action(log, *arguments); print("done")
+    except OSError as error: print(errno.errorcode[error.errno])
+print(os.pwrite(other, b"x", 0), sync(log))
+"""
+    output = run(code, "faults", FAULT_FILE=str(control), FAULT_MATCH="/commitlog")
+    assert output.split() == ["ok", "EIO", "ok", "ENOSPC", "ENOSPC", "ENOSPC", "1", "ok"]
+
+
+def test_only_what_was_synced_is_on_the_platter(tmp_path: Path) -> None:
+    store, platter, environment = watched(tmp_path)
+    (store / "config").mkdir()
+    code = f"""
+import os
+os.chdir({str(store)!r})
+def put(path, data, sync):
+    fd = os.open(path, os.O_CREAT | os.O_RDWR); os.pwrite(fd, data, 0)
+    if sync: os.fdatasync(fd)
+    os.close(fd)
+def sync_folder(path):
+    fd = os.open(path, os.O_RDONLY); os.fsync(fd); os.close(fd)
+put("log", b"synced.", True)
+put("log", b"unsynced", False)
+put("never", b"x", False)
+put("config/a.json.tmp", b"old", True); os.rename("config/a.json.tmp", "config/a.json"); sync_folder("config")
+put("config/a.json.tmp", b"new", True); os.rename("config/a.json.tmp", "config/a.json")
+put("config/gone", b"x", True); os.unlink("config/gone")
+"""
+    run(code, "platter", **environment)
+    tree = platter / "tree"
+    assert (tree / "log").read_bytes() == b"synced."
+    assert not (tree / "never").exists()
+    assert (tree / "config/a.json").read_bytes() == b"old"
+    assert (tree / "config/gone").exists(), "a deletion without a folder sync is undone"
+    run(
+        f"import os; os.fsync(os.open({str(store / 'config')!r}, os.O_RDONLY))",
+        "platter",
+        **environment,
+    )
+    assert (tree / "config/a.json").read_bytes() == b"new"
+    assert not (tree / "config/gone").exists() and not (tree / "config/a.json.tmp").exists()
+
+
+def test_a_sparse_file_stays_sparse_on_the_platter(tmp_path: Path) -> None:
+    store, platter, environment = watched(tmp_path)
+    code = f"""
+import os
+fd = os.open({str(store / "index")!r}, os.O_CREAT | os.O_RDWR)
+os.ftruncate(fd, 400_000_000); os.pwrite(fd, b"far", 300_000_000); os.fdatasync(fd)
+"""
+    run(code, "platter", **environment)
+    copy = platter / "tree" / "index"
+    with copy.open("rb") as file:
+        file.seek(300_000_000)
+        assert file.read(3) == b"far"
+    assert copy.stat().st_size == 400_000_000 and copy.stat().st_blocks * 512 < 1_000_000
+
+
+def watched(folder: Path) -> tuple[Path, Path, dict[str, str]]:
+    platter = Platter(folder)
+    return platter.store, platter.tree, platter.environment
