@@ -1,0 +1,342 @@
+"""The stored message record: what the commit log holds, what pulls answer, what replicas copy.
+
+     0  TOTALSIZE 4          whole record, this field included
+     4  MAGIC 4              v1, or v2 when the topic is longer than 127 bytes
+     8  BODYCRC 4            CRC32 of the stored body without the top bit
+    12  QUEUEID 4
+    16  FLAG 4               the application's own
+    20  QUEUEOFFSET 8      ┐
+    28  PHYSICALOFFSET 8   ├ known only at append, see `stamp`
+    36  SYSFLAG 4          ┘
+    40  BORNTIMESTAMP 8
+    48  BORNHOST 8 | 20      20 when SYSFLAG has BORN_HOST_V6; what follows then lies 12 bytes later
+    56  STORETIMESTAMP 8     known only at append
+    64  STOREHOST 8 | 20     20 when SYSFLAG has STORE_HOST_V6
+    72  RECONSUMETIMES 4
+    76  PREPARED OFFSET 8    commit log offset of the half message that this one commits
+    84  BODY 4 + n
+        TOPIC 1 + n (v1) | 2 + n (v2)
+        PROPERTIES 2 + n     n <= 32767
+
+A blank (int32 remaining bytes, int32 MAGIC_BLANK) fills the end of a file that the next record does not fit.
+All integers are big-endian and signed. Bytes only: no files, no clock. Python slices accept any bounds, so
+every length is checked before it is used; the compiled scanner in `_records_cy` obeys the same rules.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Mapping
+from dataclasses import dataclass
+from struct import Struct
+from typing import Any, Protocol
+
+from engine.errors import BadInput, CorruptRecord
+from engine.protocol.hashes import body_crc
+from engine.protocol.hosts import V4_SIZE, V6_SIZE, Host, pack_host, unpack_host
+from engine.protocol.message_ids import offset_msg_id
+from engine.protocol.properties import Property, decode_properties, encode_properties
+from engine.protocol.sys_flags import BORN_HOST_V6, HOST_MASK, STORE_HOST_V6
+
+__all__ = [
+    "BLANK_SIZE",
+    "MAGIC_BLANK",
+    "MAGIC_V1",
+    "MAGIC_V2",
+    "Host",
+    "Record",
+    "decode_record",
+    "decode_records",
+    "encode_blank",
+    "encode_draft",
+    "encode_record",
+    "pack_host",
+    "record_size",
+    "stamp",
+    "unpack_host",
+]
+
+Buffer = bytes | bytearray | memoryview
+
+
+class WritableBytes(Protocol):
+    """A bytearray, a memoryview or a mapped file."""
+
+    def __buffer__(self, flags: int, /) -> memoryview: ...
+
+    def __getitem__(self, index: int, /) -> int: ...
+
+
+MAGIC_V1 = 0xDAA320A7 - (1 << 32)
+MAGIC_V2 = 0xDAA320AB - (1 << 32)
+MAGIC_BLANK = 0xCBD43194 - (1 << 32)
+BLANK_SIZE = 8
+MAX_TOPIC_V1_BYTES = 127
+MAX_PROPERTIES_BYTES = 0x7FFF
+
+_PREFIX = Struct(">ii")
+_STAMPED = Struct(">qqi")
+_STAMPED_AT = 20
+_SYS_FLAG_AT = 36
+_STORE_TIME = Struct(">q")
+_STORE_TIME_AT = 56
+_V6_GROWTH = V6_SIZE - V4_SIZE
+
+
+def _fixed_part(host_bits: int) -> Struct:
+    """Everything up to the body, for one of the four shapes that the hosts give a record."""
+    born = V6_SIZE if host_bits & BORN_HOST_V6 else V4_SIZE
+    store = V6_SIZE if host_bits & STORE_HOST_V6 else V4_SIZE
+    return Struct(f">iiiiiqqiq{born}sq{store}siqi")
+
+
+_FIXED = {bits: _fixed_part(bits) for bits in (0, BORN_HOST_V6, STORE_HOST_V6, HOST_MASK)}
+_HOST_BITS = {
+    (V4_SIZE, V4_SIZE): 0,
+    (V6_SIZE, V4_SIZE): BORN_HOST_V6,
+    (V4_SIZE, V6_SIZE): STORE_HOST_V6,
+    (V6_SIZE, V6_SIZE): HOST_MASK,
+}
+_SMALLEST = _FIXED[0].size + 1 + 1 + 2
+
+
+@dataclass(slots=True)
+class Record:
+    """One stored message. `body` is as stored: `compression.decode_body` gives what the producer sent."""
+
+    size: int
+    magic: int
+    body_crc: int
+    queue_id: int
+    flag: int
+    queue_offset: int
+    commit_log_offset: int
+    sys_flag: int
+    born_timestamp: int
+    born_host: Host
+    store_timestamp: int
+    store_host: Host
+    reconsume_times: int
+    prepared_transaction_offset: int
+    body: bytes
+    topic: str
+    properties: dict[str, str]
+
+    @property
+    def keys(self) -> list[str]:
+        return self.properties.get(Property.KEYS, "").split()
+
+    @property
+    def tags(self) -> str | None:
+        return self.properties.get(Property.TAGS)
+
+    @property
+    def uniq_key(self) -> str | None:
+        return self.properties.get(Property.UNIQ_KEY)
+
+    @property
+    def offset_msg_id(self) -> str:
+        return offset_msg_id(self.store_host, self.commit_log_offset)
+
+
+def record_size(
+    *,
+    topic_bytes: int,
+    body_bytes: int,
+    properties_bytes: int,
+    born_host_bytes: int = V4_SIZE,
+    store_host_bytes: int = V4_SIZE,
+) -> int:
+    """Size of the record with parts of these lengths."""
+    fixed = _FIXED[_HOST_BITS[born_host_bytes, store_host_bytes]].size
+    topic_prefix = 1 if topic_bytes <= MAX_TOPIC_V1_BYTES else 2
+    return fixed + body_bytes + topic_prefix + topic_bytes + 2 + properties_bytes
+
+
+def encode_draft(
+    *,
+    topic: bytes,
+    queue_id: int,
+    flag: int,
+    sys_flag: int,
+    born_timestamp: int,
+    born_host: bytes,
+    store_host: bytes,
+    reconsume_times: int,
+    prepared_transaction_offset: int,
+    body: Buffer,
+    properties: bytes,
+) -> bytearray:
+    """A whole record whose offsets and store time are still 0: `stamp` sets them once it has its place.
+
+    The host bits of sys_flag are set here from the hosts' lengths, whatever the caller had in them.
+    """
+    topic_bytes, properties_bytes = len(topic), len(properties)
+    host_bits = _HOST_BITS.get((len(born_host), len(store_host)))
+    if host_bits is None or not 0 < topic_bytes <= 0x7FFF or properties_bytes > MAX_PROPERTIES_BYTES:
+        raise BadInput(
+            "record parts out of range",
+            topic_bytes=topic_bytes,
+            properties_bytes=properties_bytes,
+            host_bytes=(len(born_host), len(store_host)),
+        )
+    is_v1 = topic_bytes <= MAX_TOPIC_V1_BYTES
+    fixed = _FIXED[host_bits]
+    size = fixed.size + len(body) + topic_bytes + properties_bytes + (3 if is_v1 else 4)
+    try:
+        draft = bytearray(
+            fixed.pack(
+                size,
+                MAGIC_V1 if is_v1 else MAGIC_V2,
+                body_crc(body),
+                queue_id,
+                flag,
+                0,
+                0,
+                sys_flag & ~HOST_MASK | host_bits,
+                born_timestamp,
+                born_host,
+                0,
+                store_host,
+                reconsume_times,
+                prepared_transaction_offset,
+                len(body),
+            )
+        )
+    except struct.error as error:
+        raise BadInput(f"a number does not fit its field of the record: {error}") from None
+    draft += body
+    draft += topic_bytes.to_bytes(1 if is_v1 else 2, "big")
+    draft += topic
+    draft += properties_bytes.to_bytes(2, "big")
+    draft += properties
+    return draft
+
+
+def stamp(
+    buffer: WritableBytes,
+    pos: int,
+    queue_offset: int,
+    commit_log_offset: int,
+    store_timestamp: int,
+    sys_flag: int,
+) -> None:
+    """Write into the draft at `pos` what is known only at append. The draft's host bits stay as they are,
+    because they say where its fields lie."""
+    host_bits = buffer[pos + _SYS_FLAG_AT + 3] & HOST_MASK
+    sys_flag = sys_flag & ~HOST_MASK | host_bits
+    _STAMPED.pack_into(buffer, pos + _STAMPED_AT, queue_offset, commit_log_offset, sys_flag)
+    store_time_at = pos + _STORE_TIME_AT + (_V6_GROWTH if host_bits & BORN_HOST_V6 else 0)
+    _STORE_TIME.pack_into(buffer, store_time_at, store_timestamp)
+
+
+def encode_record(
+    *,
+    topic: str,
+    body: Buffer,
+    properties: Mapping[str, str | None] | None = None,
+    queue_id: int = 0,
+    flag: int = 0,
+    queue_offset: int = 0,
+    commit_log_offset: int = 0,
+    sys_flag: int = 0,
+    born_timestamp: int = 0,
+    born_host: Host = ("127.0.0.1", 0),
+    store_timestamp: int = 0,
+    store_host: Host = ("127.0.0.1", 0),
+    reconsume_times: int = 0,
+    prepared_transaction_offset: int = 0,
+) -> bytes:
+    """A complete record from values."""
+    try:
+        draft = encode_draft(
+            topic=topic.encode(),
+            queue_id=queue_id,
+            flag=flag,
+            sys_flag=sys_flag,
+            born_timestamp=born_timestamp,
+            born_host=pack_host(born_host),
+            store_host=pack_host(store_host),
+            reconsume_times=reconsume_times,
+            prepared_transaction_offset=prepared_transaction_offset,
+            body=body,
+            properties=encode_properties(properties or {}).encode(),
+        )
+        stamp(draft, 0, queue_offset, commit_log_offset, store_timestamp, sys_flag)
+    except (UnicodeEncodeError, struct.error) as error:
+        raise BadInput(f"a value does not fit the record: {error}") from None
+    return bytes(draft)
+
+
+def encode_blank(remaining: int) -> bytes:
+    """The 8 bytes that say: the last `remaining` bytes of this file, these included, hold nothing."""
+    if not BLANK_SIZE <= remaining <= 0x7FFF_FFFF:
+        raise BadInput(f"a blank cannot fill {remaining} bytes")
+    return _PREFIX.pack(remaining, MAGIC_BLANK)
+
+
+def decode_record(buffer: Buffer, pos: int = 0, check_crc: bool = True) -> Record:
+    """The record at `pos`; CorruptRecord if its bytes contradict themselves or end early."""
+    fixed, end = _measure(buffer, pos)
+    head = fixed.unpack_from(buffer, pos)
+    body, topic, properties = _decode_tail(buffer, pos + fixed.size, end, head[14], head[1] == MAGIC_V2)
+    if check_crc and head[2] != body_crc(body):
+        raise _corrupt(pos, "body CRC")
+    # The fixed part is in the order of Record's fields; only the hosts are not yet values.
+    born_host, store_host = unpack_host(head[9]), unpack_host(head[11])
+    values: list[Any] = [*head[:9], born_host, head[10], store_host, *head[12:14], body, topic, properties]
+    return Record(*values)
+
+
+def decode_records(buffer: Buffer, check_crc: bool = True) -> list[Record]:
+    """All records of a pull answer's body, which is nothing but records end to end."""
+    records = []
+    pos = 0
+    while pos < len(buffer):
+        record = decode_record(buffer, pos, check_crc)
+        records.append(record)
+        pos += record.size
+    return records
+
+
+def _measure(buffer: Buffer, pos: int) -> tuple[Struct, int]:
+    """Shape of the fixed part, and the end of the record, once size and magic are believable."""
+    room = len(buffer) - pos
+    if pos < 0 or room < _SMALLEST:
+        raise _corrupt(pos, "record ends early")
+    size, magic = _PREFIX.unpack_from(buffer, pos)
+    if magic not in (MAGIC_V1, MAGIC_V2):
+        raise _corrupt(pos, "magic")
+    fixed = _FIXED[buffer[pos + _SYS_FLAG_AT + 3] & HOST_MASK]
+    if not fixed.size <= size <= room:
+        raise _corrupt(pos, "size")
+    return fixed, pos + size
+
+
+def _decode_tail(
+    buffer: Buffer, body_at: int, end: int, body_bytes: int, is_v2: bool
+) -> tuple[bytes, str, dict[str, str]]:
+    """The parts of varying length: each length is checked before anything behind it is read."""
+    body_end = body_at + body_bytes
+    topic_at = body_end + (2 if is_v2 else 1)
+    if body_bytes < 0 or topic_at > end:
+        raise _corrupt(body_at, "body length")
+    topic_end = topic_at + int.from_bytes(buffer[body_end:topic_at], "big")
+    properties_at = topic_end + 2
+    topic_limit = 0x7FFF if is_v2 else MAX_TOPIC_V1_BYTES
+    if not 0 < topic_end - topic_at <= topic_limit or properties_at > end:
+        raise _corrupt(body_at, "topic length")
+    properties_bytes = int.from_bytes(buffer[topic_end:properties_at], "big", signed=True)
+    if properties_bytes < 0 or properties_at + properties_bytes != end:
+        raise _corrupt(body_at, "properties length")
+    try:
+        topic = str(buffer[topic_at:topic_end], "utf-8")
+    except UnicodeDecodeError:
+        raise _corrupt(body_at, "topic") from None
+    # Properties come from producers byte for byte; damage to a character is theirs and must not stop a log.
+    properties = decode_properties(str(buffer[properties_at:end], "utf-8", "replace"))
+    return bytes(buffer[body_at:body_end]), topic, properties
+
+
+def _corrupt(pos: int, what: str) -> CorruptRecord:
+    return CorruptRecord(f"corrupt record: {what}", pos=pos, what=what)
