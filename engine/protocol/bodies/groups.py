@@ -1,0 +1,109 @@
+"""Consumer-group configuration as brokers keep it; its wrapper is also the shape of subscriptionGroup.json."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import IntEnum
+
+from engine.protocol.bodies.basics import DataVersion
+from engine.protocol.bodies.heartbeats import SubscriptionData
+from engine.protocol.wire import Body, Int32, Int64
+
+FORBIDDEN_READ_BIT = 2
+"""Bit number in `forbidden_table` that forbids a group to read a topic."""
+
+
+class GroupRetryPolicyType(IntEnum):
+    EXPONENTIAL = 0
+    CUSTOMIZED = 1
+
+
+@dataclass(frozen=True, slots=True)
+class CustomizedRetryPolicy(Body):
+    """Milliseconds before each redelivery."""
+
+    next: tuple[Int64, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ExponentialRetryPolicy(Body):
+    initial: Int64 = 5_000
+    max: Int64 = 7_200_000
+    multiplier: Int64 = 2
+
+
+@dataclass(frozen=True, slots=True)
+class GroupRetryPolicy(Body):
+    type: GroupRetryPolicyType = GroupRetryPolicyType.CUSTOMIZED
+    exponential_retry_policy: ExponentialRetryPolicy | None = None
+    customized_retry_policy: CustomizedRetryPolicy | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SimpleSubscriptionData(Body):
+    """One fixed subscription of a group."""
+
+    topic: str = ""
+    expression_type: str = "TAG"
+    expression: str = "*"
+    version: Int64 = 0
+
+
+@dataclass(frozen=True, slots=True)
+class SubscriptionGroupConfig(Body):
+    group_name: str = ""
+    consume_enable: bool = True
+    consume_from_min_enable: bool = True
+    consume_broadcast_enable: bool = True
+    consume_message_orderly: bool = False
+    retry_queue_nums: Int32 = 1
+    retry_max_times: Int32 = 16
+    group_retry_policy: GroupRetryPolicy = GroupRetryPolicy()
+    broker_id: Int64 = 0
+    which_broker_when_consume_slowly: Int64 = 1
+    notify_consumer_ids_changed_enable: bool = True
+    group_sys_flag: Int32 = 0
+    consume_timeout_minute: Int32 = 15
+    subscription_data_set: tuple[SimpleSubscriptionData, ...] | None = None
+    attributes: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class SubscriptionGroupWrapper(Body):
+    """Answer to 201, and subscriptionGroup.json; forbidden_table is {group: {topic: bits}}."""
+
+    subscription_group_table: dict[str, SubscriptionGroupConfig] = field(default_factory=dict)
+    forbidden_table: dict[str, dict[str, Int32]] = field(default_factory=dict)
+    data_version: DataVersion = field(default_factory=DataVersion)
+
+
+@dataclass(frozen=True, slots=True)
+class SubscriptionGroupList(Body):
+    """225."""
+
+    group_config_list: tuple[SubscriptionGroupConfig, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class GroupForbidden(Body):
+    """Answer to 353."""
+
+    group: str = ""
+    topic: str = ""
+    readable: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class QuerySubscriptionResponseBody(Body):
+    """Answer to 345."""
+
+    group: str = ""
+    topic: str | None = None
+    subscription_data: SubscriptionData | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class GetConsumerListByGroupResponseBody(Body):
+    """Answer to 38."""
+
+    consumer_id_list: tuple[str, ...] = ()

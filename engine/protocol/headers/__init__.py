@@ -1,0 +1,1 @@
+"""Typed request and response headers by concern; import the module that you need, nothing is re-exported."""

@@ -1,0 +1,74 @@
+"""Headers of pulls: PULL_MESSAGE (11) and LITE_PULL_MESSAGE (361), with the bits of their system flag."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import IntEnum
+
+from engine.protocol.wire import Header, Int32, Int64, named
+
+PULL_COMMIT_OFFSET = 0x1
+PULL_SUSPEND = 0x2
+PULL_SUBSCRIPTION = 0x4
+PULL_CLASS_FILTER = 0x8
+PULL_LITE = 0x10
+
+
+class ForbiddenType(IntEnum):
+    """What a NO_PERMISSION answer to a pull forbids."""
+
+    BROKER = 1
+    GROUP = 2
+    TOPIC = 3
+    BROADCASTING = 4
+    SUBSCRIPTION = 5
+
+
+@dataclass(slots=True)
+class PullMessageRequest(Header):
+    """11, 361; request_source: -1 client, 0 proxy ordered, 1 proxy broadcast, 2 proxy stream.
+
+    Not frozen, as sends are not: building a frozen value of 14 fields takes longer than parsing them.
+    """
+
+    consumer_group: str
+    topic: str
+    queue_id: Int32
+    queue_offset: Int64
+    max_msg_nums: Int32
+    sys_flag: Int32
+    commit_offset: Int64
+    suspend_timeout_millis: Int64
+    sub_version: Int64
+    subscription: str | None = None
+    expression_type: str | None = None
+    max_msg_bytes: Int32 | None = None
+    request_source: Int32 | None = None
+    # The misspelling is the protocol's.
+    proxy_forward_client_id: str | None = field(default=None, metadata=named("proxyFrowardClientId"))
+
+    @property
+    def commits_offset(self) -> bool:
+        return bool(self.sys_flag & PULL_COMMIT_OFFSET)
+
+    @property
+    def may_suspend(self) -> bool:
+        return bool(self.sys_flag & PULL_SUSPEND)
+
+    @property
+    def has_subscription(self) -> bool:
+        return bool(self.sys_flag & PULL_SUBSCRIPTION)
+
+
+@dataclass(frozen=True, slots=True)
+class PullMessageResponse(Header):
+    """Must accompany 0, 19, 20 and 21: the C++ client throws without it."""
+
+    suggest_which_broker_id: Int64
+    next_begin_offset: Int64
+    min_offset: Int64
+    max_offset: Int64
+    offset_delta: Int64 | None = None
+    topic_sys_flag: Int32 | None = None
+    group_sys_flag: Int32 | None = None
+    forbidden_type: Int32 | None = None

@@ -1,0 +1,129 @@
+"""Headers of everything that stores a message: sends, replies, send-backs, recalls.
+
+Codes 10 and 324 use long names, codes 310, 320 and 325 one letter per field. Both are read into the same
+value, `SendMessageRequest`, so that no handler knows which form arrived: `decode_send` picks the form.
+The two classes must therefore list the same fields in the same order (a test compares them).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import astuple, dataclass, field
+
+from engine.protocol.codes import RequestCode
+from engine.protocol.wire import Header, Int32, Int64, header_arguments, named
+
+_LONG_NAMES = frozenset({RequestCode.SEND_MESSAGE, RequestCode.SEND_REPLY_MESSAGE})
+
+
+@dataclass(slots=True)
+class SendMessageRequest(Header):
+    """10, 324, and what any other form of a send decodes to. Not frozen: freezing costs 1.6 µs per send."""
+
+    producer_group: str
+    topic: str
+    default_topic: str
+    default_topic_queue_nums: Int32
+    queue_id: Int32
+    sys_flag: Int32
+    born_timestamp: Int64
+    flag: Int32
+    properties: str | None = None
+    reconsume_times: Int32 | None = None
+    unit_mode: bool = False
+    max_reconsume_times: Int32 | None = None
+    batch: bool = False
+    broker_name: str | None = field(default=None, metadata=named("bname"))
+
+    def to_v2(self) -> SendMessageRequestV2:
+        return SendMessageRequestV2(*astuple(self))
+
+
+@dataclass(slots=True)
+class SendMessageRequestV2(Header):
+    """310, 320, 325: the same fields under one letter each."""
+
+    producer_group: str = field(metadata=named("a"))
+    topic: str = field(metadata=named("b"))
+    default_topic: str = field(metadata=named("c"))
+    default_topic_queue_nums: Int32 = field(metadata=named("d"))
+    queue_id: Int32 = field(metadata=named("e"))
+    sys_flag: Int32 = field(metadata=named("f"))
+    born_timestamp: Int64 = field(metadata=named("g"))
+    flag: Int32 = field(metadata=named("h"))
+    properties: str | None = field(default=None, metadata=named("i"))
+    reconsume_times: Int32 | None = field(default=None, metadata=named("j"))
+    unit_mode: bool = field(default=False, metadata=named("k"))
+    max_reconsume_times: Int32 | None = field(default=None, metadata=named("l"))
+    batch: bool = field(default=False, metadata=named("m"))
+    broker_name: str | None = field(default=None, metadata=named("n"))
+
+    def to_v1(self) -> SendMessageRequest:
+        return SendMessageRequest(*astuple(self))
+
+
+def decode_send(code: int, ext_fields: Mapping[str, str]) -> SendMessageRequest:
+    """The header of any send code, in either form."""
+    form = SendMessageRequest if code in _LONG_NAMES else SendMessageRequestV2
+    return SendMessageRequest(*header_arguments(form, ext_fields))
+
+
+@dataclass(frozen=True, slots=True)
+class SendMessageResponse(Header):
+    """Answer to every send. MSG_REGION and TRACE_ON are always there, because Java reads them unchecked."""
+
+    msg_id: str
+    queue_id: Int32
+    queue_offset: Int64
+    transaction_id: str | None = None
+    batch_uniq_id: str | None = None
+    recall_handle: str | None = None
+    region_id: str = field(default="DefaultRegion", metadata=named("MSG_REGION"))
+    trace_on: bool = field(default=True, metadata=named("TRACE_ON"))
+
+
+@dataclass(frozen=True, slots=True)
+class ConsumerSendMsgBackRequest(Header):
+    """36; `offset` is the commit-log offset of the message that could not be consumed."""
+
+    offset: Int64
+    group: str
+    delay_level: Int32
+    origin_msg_id: str | None = None
+    origin_topic: str | None = None
+    unit_mode: bool = False
+    max_reconsume_times: Int32 | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RecallMessageRequest(Header):
+    """370."""
+
+    topic: str
+    recall_handle: str
+    producer_group: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RecallMessageResponse(Header):
+    msg_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class ReplyMessageRequest(Header):
+    """326, broker to the client that waits for a reply."""
+
+    producer_group: str
+    topic: str
+    default_topic: str
+    default_topic_queue_nums: Int32
+    queue_id: Int32
+    sys_flag: Int32
+    born_timestamp: Int64
+    flag: Int32
+    born_host: str
+    store_host: str
+    store_timestamp: Int64
+    properties: str | None = None
+    reconsume_times: Int32 | None = None
+    unit_mode: bool = False

@@ -1,0 +1,224 @@
+"""One codec between frozen dataclasses and the two shapes that RocketMQ sends: string maps and JSON objects.
+
+A *header* is a dataclass that derives from `Header`: its fields travel as a map of strings (extFields).
+A *body* derives from `Body`: it travels as a JSON object in fastjson's dialect. In both, a field is called
+on the wire like its camelCase name unless `field(metadata=named("clientID"))` says otherwise.
+
+The type hint decides how a field is read. `Int32` and `Int64` are ints whose range is checked; a field
+without a default is required. What a class needs is compiled once, at its first use, into a tuple of steps;
+no reflection happens per message.
+
+Tolerance, as Java's reader has it: unknown names are ignored; a boolean is true when it spells "true" in any
+case; in bodies numbers may be strings and strings numbers, enums names or ordinals, and null means absent.
+An empty string means absent too, except for a required string: a binary header cannot tell the two apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import MISSING, Field, fields
+from typing import Any, NamedTuple, Self, TypeVar, cast, get_type_hints
+
+from engine.errors import BadRequest
+from engine.protocol import fastjson
+from engine.protocol.json_types import (
+    Int32,
+    Int64,
+    Reader,
+    Writer,
+    enum_reader,
+    is_enum,
+    json_reader,
+    json_writer,
+    missing,
+    parse_int,
+    without_none,
+)
+
+__all__ = ["Body", "Header", "Int32", "Int64", "camel_case", "decode_list", "encode_list", "named"]
+
+_REQUIRED: Any = object()
+_T = TypeVar("_T", bound="Body")
+
+
+def named(wire_name: str, *also: str) -> dict[str, object]:
+    """Field metadata: the name on the wire, and older or longer names that readers accept too."""
+    return {"wire": wire_name, "also": also}
+
+
+def camel_case(name: str) -> str:
+    first, *rest = name.split("_")
+    return first + "".join(word[:1].upper() + word[1:] for word in rest)
+
+
+def wire_name(field: Field[Any]) -> str:
+    return cast(str, field.metadata.get("wire")) or camel_case(field.name)
+
+
+# --- headers ---------------------------------------------------------------------------------------
+
+
+_TEXT, _BOOL, _INT32, _INT64 = 0, 1, 1 << 31, 1 << 63
+"""Kinds of a header field; the kind of an integer is the first value above its range."""
+_KINDS: dict[Any, int] = {str: _TEXT, bool: _BOOL, Int32: _INT32, Int64: _INT64}
+
+
+# Wire name, attribute, kind, default. A plain tuple, because the interpreter unpacks only those fast.
+_HeaderStep = tuple[str, str, int, Any]
+
+
+class Header:
+    """Base of typed extFields; subclasses are `@dataclass(frozen=True, slots=True)`."""
+
+    __slots__ = ()
+
+    @classmethod
+    def decode(cls, ext_fields: Mapping[str, str]) -> Self:
+        return cls(*header_arguments(cls, ext_fields))
+
+    def encode(self) -> dict[str, str]:
+        encoded: dict[str, str] = {}
+        for wire, attribute, _, _ in _header_steps.get(type(self)) or _compile_header(type(self)):
+            value = getattr(self, attribute)
+            if value is True:
+                encoded[wire] = "true"
+            elif value is False:
+                encoded[wire] = "false"
+            elif value is not None:
+                encoded[wire] = str(value)
+        return encoded
+
+
+def header_arguments(cls: type[Header], ext_fields: Mapping[str, str]) -> list[Any]:
+    """The decoded values in the order of the class's fields. Runs for every request: no calls per field."""
+    get = ext_fields.get
+    arguments: list[Any] = []
+    append = arguments.append
+    wire = text = None
+    try:
+        for wire, _, kind, default in _header_steps.get(cls) or _compile_header(cls):
+            text = get(wire)
+            if not text:
+                append(_when_absent(cls, wire, text, kind) if default is _REQUIRED else default)
+            elif kind == _TEXT:
+                append(text)
+            elif kind == _BOOL:
+                append(text == "true" or text.lower() == "true")
+            else:
+                value = int(text) if text.isdigit() else parse_int(text)
+                if not -kind <= value < kind:
+                    raise ValueError
+                append(value)
+    except ValueError:
+        remark = f"the field {wire} of {cls.__name__} has a bad value: {text!r:.80}"
+        raise BadRequest(remark, field=wire) from None
+    return arguments
+
+
+def _when_absent(cls: type[Header], wire: str, text: str | None, kind: int) -> str:
+    if text is None or kind != _TEXT:
+        raise BadRequest(f"the field {wire} of {cls.__name__} is missing", field=wire)
+    return text
+
+
+_header_steps: dict[type[Header], tuple[_HeaderStep, ...]] = {}
+
+
+def _compile_header(cls: type[Header]) -> tuple[_HeaderStep, ...]:
+    hints = get_type_hints(cls, include_extras=True)
+    steps = tuple(_header_step(field, without_none(hints[field.name])) for field in fields(cast(Any, cls)))
+    _header_steps[cls] = steps
+    return steps
+
+
+def _header_step(field: Field[Any], hint: Any) -> _HeaderStep:
+    default = _REQUIRED if field.default is MISSING else field.default
+    return wire_name(field), field.name, _KINDS[hint], default
+
+
+# --- bodies ----------------------------------------------------------------------------------------
+
+
+class _BodyStep(NamedTuple):
+    wire: str
+    also: tuple[str, ...]
+    attribute: str
+    read: Reader
+    write: Writer | None
+    make_default: Callable[[], Any]
+
+
+class Body:
+    """Base of typed JSON bodies; subclasses are `@dataclass(frozen=True, slots=True)`."""
+
+    __slots__ = ()
+
+    @classmethod
+    def from_json(cls, obj: Any) -> Self:
+        if not isinstance(obj, dict):
+            raise BadRequest(f"{cls.__name__} must be a JSON object")
+        arguments: list[Any] = []
+        wire = ""
+        try:
+            for wire, also, _, read, _, make_default in _body_steps.get(cls) or _compile_body(cls):
+                raw = obj.get(wire)
+                if raw is None and also:
+                    raw = next((obj[name] for name in also if obj.get(name) is not None), None)
+                arguments.append(make_default() if raw is None else read(raw))
+        except (ValueError, OverflowError):
+            raise BadRequest(f"{cls.__name__}.{wire} has a missing or bad value", field=wire) from None
+        return cls(*arguments)
+
+    def to_json(self) -> dict[str, Any]:
+        """camelCase members, None left out; keys of maps stay ints and values until they are written."""
+        members: dict[str, Any] = {}
+        for wire, _, attribute, _, write, _ in _body_steps.get(type(self)) or _compile_body(type(self)):
+            value = getattr(self, attribute)
+            if value is not None:
+                members[wire] = value if write is None else write(value)
+        return members
+
+    @classmethod
+    def decode(cls, data: bytes | bytearray | memoryview) -> Self:
+        return cls.from_json(fastjson.loads(data))
+
+    def encode(self) -> bytes:
+        return fastjson.dumps(self.to_json())
+
+
+def encode_list(bodies: Iterable[Body]) -> bytes:
+    return fastjson.dumps([body.to_json() for body in bodies])
+
+
+def decode_list(cls: type[_T], data: bytes | bytearray | memoryview) -> list[_T]:
+    items = fastjson.loads(data)
+    if not isinstance(items, list):
+        raise BadRequest(f"a JSON array of {cls.__name__} was expected")
+    return [cls.from_json(item) for item in items]
+
+
+_body_steps: dict[type[Body], tuple[_BodyStep, ...]] = {}
+
+
+def _compile_body(cls: type[Body]) -> tuple[_BodyStep, ...]:
+    hints = get_type_hints(cls, include_extras=True)
+    steps = tuple(_body_step(field, without_none(hints[field.name])) for field in fields(cast(Any, cls)))
+    _body_steps[cls] = steps
+    return steps
+
+
+def _body_step(field: Field[Any], hint: Any) -> _BodyStep:
+    make_default = missing
+    if field.default_factory is not MISSING:
+        make_default = field.default_factory
+    elif field.default is not MISSING:
+        make_default = _constant(field.default)
+    read = json_reader(hint)
+    if is_enum(hint):
+        read = enum_reader(hint, make_default)
+    also = cast("tuple[str, ...]", field.metadata.get("also", ()))
+    return _BodyStep(wire_name(field), also, field.name, read, json_writer(hint), make_default)
+
+
+def _constant(value: Any) -> Callable[[], Any]:
+    return lambda: value
