@@ -20,7 +20,7 @@ LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR")
 class OneLineFormatter(logging.Formatter):
     """Keeps a message on its line; tracebacks stay readable below it."""
 
-    def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802 (logging's own name)
+    def formatMessage(self, record: logging.LogRecord) -> str:
         record.message = record.message.replace("\r", "\\r").replace("\n", "\\n")
         return super().formatMessage(record)
 

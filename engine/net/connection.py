@@ -44,6 +44,8 @@ class Connection(asyncio.BufferedProtocol):
         self._parser = FrameParser(limits.frames)
         self._transport: asyncio.Transport | None = None
         self._outbox: list[bytes] = []
+        self._outbox_bytes = 0
+        self._deferred: list[Command] = []
         self._is_reading = False
         self._is_flush_scheduled = False
         self._pending: dict[int, asyncio.Future[Command]] = {}
@@ -87,18 +89,30 @@ class Connection(asyncio.BufferedProtocol):
             self._receive(commands)
 
     def _receive(self, commands: list[Command]) -> None:
+        if self._deferred:
+            self._deferred += commands
+            return
         serve = self._serve
         self._is_reading = True
         try:
-            for command in commands:
+            for position, command in enumerate(commands):
                 if command.flag & 1:
                     self._resolve(command)
-                else:
-                    serve(command, self)
+                    continue
+                serve(command, self)
+                if self._outbox_bytes > self._limits.write_low_bytes:
+                    self._flush()
+                    if self._must_defer():
+                        self._deferred = commands[position + 1 :]
+                        return
         finally:
             self._is_reading = False
             if self._outbox:
                 self._flush()
+
+    def _must_defer(self) -> bool:
+        """One read may hold hundreds of requests for large answers: the rest waits until the peer reads."""
+        return self._limits.pauses_reading and self.times.write_paused_at is not None
 
     def eof_received(self) -> bool:
         return False
@@ -112,11 +126,15 @@ class Connection(asyncio.BufferedProtocol):
         self.times.write_paused_at = None
         if self._transport is not None and self._limits.pauses_reading and not self.is_closed:
             self._transport.resume_reading()
+            deferred, self._deferred = self._deferred, []
+            if deferred:
+                self._receive(deferred)
 
     def connection_lost(self, exc: Exception | None) -> None:
         self.is_closed = True
         self._transport = None
         self._outbox.clear()
+        self._deferred.clear()
         pending, self._pending = self._pending, {}
         for future in pending.values():
             if not future.done():
@@ -148,6 +166,7 @@ class Connection(asyncio.BufferedProtocol):
         if self.is_closed:
             return
         self._outbox.append(frame)
+        self._outbox_bytes += len(frame)
         if not self._is_reading and not self._is_flush_scheduled:
             self._is_flush_scheduled = True
             self._loop.call_soon(self._flush_scheduled)
@@ -217,6 +236,7 @@ class Connection(asyncio.BufferedProtocol):
         outbox = self._outbox
         data = outbox[0] if len(outbox) == 1 else b"".join(outbox)
         self._outbox = []
+        self._outbox_bytes = 0
         if self._transport is not None:
             self.times.last_activity_at = self._loop.time()
             self._transport.write(data)
