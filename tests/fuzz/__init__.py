@@ -1,0 +1,1 @@
+"""Fuzz suite: bytes that no honest client would send, at the real daemons."""
