@@ -14,9 +14,9 @@ import subprocess
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 
-JAVA_PROJECTS = Path(__file__).parent / "interop" / "java"
+from tests.interop import jars
+
 PROBE_TIMEOUT_S = 180
 
 
@@ -50,8 +50,8 @@ def maven_central() -> str | None:
 
 
 def _jars_are_here() -> bool:
-    projects = [pom.parent for pom in JAVA_PROJECTS.glob("*/pom.xml")]
-    return bool(projects) and all(any(project.glob("target/lib/*.jar")) for project in projects)
+    projects = [pom.parent.name for pom in jars.PROJECTS_DIR.glob("*/pom.xml")]
+    return bool(projects) and all(map(jars.is_built, projects))
 
 
 @functools.cache

@@ -15,7 +15,6 @@ import os
 import signal
 import socket
 import sys
-from asyncio.subprocess import PIPE, STDOUT, Process
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,11 +22,16 @@ from typing import TextIO
 
 from engine.protocol.codes import RequestCode
 from engine.protocol.commands import Command, encode_command
+from tools.daemon import READY_TIMEOUT_S, Daemon, UpError
 
 HOST = "127.0.0.1"
-READY_TIMEOUT_S = 30
-STOP_TIMEOUT_S = 30
 VIP_PORT_DISTANCE = 2
+
+NAMESRV_CONF = """\
+# Written once by `make up`; yours to edit. The names are RocketMQ's own.
+kvConfigPath={data}/kvConfig.json
+logDir={data}/logs
+"""
 
 BROKER_CONF = """\
 # Written once by `make up`; yours to edit. The names are RocketMQ's own.
@@ -37,9 +41,10 @@ brokerId=0
 brokerIP1={host}
 bindAddress={host}
 listenPort={broker_port}
-storePathRootDir={store}
+storePathRootDir={data}/store
 mappedFileSizeCommitLog=67108864
 flushDiskType=ASYNC_FLUSH
+logDir={data}/logs
 """
 
 FIRST_STEPS = """
@@ -61,10 +66,6 @@ Ctrl-C (or `make down`) stops both.
 """
 
 
-class UpError(Exception):
-    """What keeps the product from running, in a line that the user can act on."""
-
-
 @dataclass(frozen=True, slots=True)
 class Options:
     namesrv_port: int
@@ -78,57 +79,6 @@ class Options:
     @property
     def broker(self) -> str:
         return f"{HOST}:{self.broker_port}"
-
-
-class Daemon:
-    """A child process whose lines are passed on, and that says `ready on` when it is."""
-
-    def __init__(self, name: str, process: Process) -> None:
-        self.name = name
-        self._process = process
-        self._ready = asyncio.Event()
-        self._lines = asyncio.create_task(self._pass_on_lines())
-
-    @classmethod
-    async def start(cls, name: str, *arguments: str) -> Daemon:
-        command = (sys.executable, "-m", f"engine.{name}", *arguments)
-        process = await asyncio.create_subprocess_exec(
-            *command, stdout=PIPE, stderr=STDOUT, start_new_session=True
-        )
-        return cls(name, process)
-
-    async def _pass_on_lines(self) -> None:
-        assert self._process.stdout is not None
-        async for line in self._process.stdout:
-            text = line.decode(errors="replace").rstrip()
-            print(f"{self.name:8}| {text}", flush=True)
-            if "ready on" in text:
-                self._ready.set()
-
-    async def until_ready(self) -> None:
-        ready = asyncio.create_task(self._ready.wait())
-        done, _ = await asyncio.wait(
-            {ready, self._lines}, timeout=READY_TIMEOUT_S, return_when=asyncio.FIRST_COMPLETED
-        )
-        ready.cancel()
-        if not done:
-            raise UpError(f"the {self.name} was not ready within {READY_TIMEOUT_S} s")
-        if not self._ready.is_set():
-            raise UpError(f"the {self.name} ended with exit code {await self._process.wait()}")
-
-    async def until_ended(self) -> None:
-        code = await self._process.wait()
-        raise UpError(f"the {self.name} ended with exit code {code}")
-
-    async def stop(self) -> None:
-        if self._process.returncode is None:
-            self._process.terminate()
-        try:
-            await asyncio.wait_for(self._process.wait(), STOP_TIMEOUT_S)
-        except TimeoutError:
-            print(f"the {self.name} did not stop within {STOP_TIMEOUT_S} s: killed", flush=True)
-            self._process.kill()
-        await self._lines
 
 
 def refuse_taken_ports(options: Options) -> None:
@@ -145,13 +95,12 @@ def refuse_taken_ports(options: Options) -> None:
                 ) from None
 
 
-def write_broker_conf(options: Options) -> Path:
+def write_conf(options: Options, name: str, text: str) -> str:
     """Ours on the first run, the user's from then on."""
-    path = options.data / f"broker-{options.broker_port}.conf"
+    path = options.data / name
     if not path.exists():
-        store = options.data / f"store-{options.broker_port}"
-        path.write_text(BROKER_CONF.format(host=HOST, broker_port=options.broker_port, store=store))
-    return path
+        path.write_text(text.format(host=HOST, broker_port=options.broker_port, data=options.data))
+    return str(path)
 
 
 async def until_registered(options: Options) -> None:
@@ -202,10 +151,14 @@ async def run(options: Options) -> None:
 
 async def keep_up(options: Options) -> None:
     async with contextlib.AsyncExitStack() as daemons:
-        namesrv = await Daemon.start("namesrv", "--listen", options.namesrv)
+        namesrv_conf = write_conf(options, "namesrv.conf", NAMESRV_CONF)
+        namesrv = await Daemon.start("namesrv", "--listen", options.namesrv, "-c", namesrv_conf)
         daemons.push_async_callback(namesrv.stop)
         await namesrv.until_ready()
-        broker = await Daemon.start("broker", "-c", str(write_broker_conf(options)), "-n", options.namesrv)
+        broker_conf = write_conf(options, "broker.conf", BROKER_CONF)
+        if f"listenPort={options.broker_port}\n" not in Path(broker_conf).read_text():
+            raise UpError(f"{broker_conf} does not say listenPort={options.broker_port}: edit or remove it")
+        broker = await Daemon.start("broker", "-c", broker_conf, "-n", options.namesrv)
         daemons.push_async_callback(broker.stop)
         await broker.until_ready()
         await until_registered(options)
