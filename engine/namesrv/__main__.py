@@ -1,0 +1,5 @@
+import sys
+
+from engine.namesrv.main import main
+
+sys.exit(main())

@@ -1,0 +1,54 @@
+"""`python -m engine.namesrv --listen HOST:PORT [-c namesrv.conf]`: reads options, runs until a signal."""
+
+from __future__ import annotations
+
+import argparse
+import logging
+from dataclasses import replace
+from pathlib import Path
+
+from engine.daemon.logs import start_logging
+from engine.daemon.properties_text import format_properties, parse_properties
+from engine.daemon.running import run_daemon
+from engine.errors import BadInput
+from engine.namesrv.namesrv import Namesrv
+from engine.namesrv.options import NamesrvOptions, apply_properties, as_properties
+
+log = logging.getLogger(__name__)
+
+
+def main(arguments: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="engine.namesrv", description="Signalbox name server.")
+    parser.add_argument("--listen", metavar="HOST:PORT", help="where to listen (default 127.0.0.1:9876)")
+    parser.add_argument("-c", "--config", metavar="FILE", help="namesrv.conf with RocketMQ's property names")
+    parser.add_argument("-p", "--print-config", action="store_true", help="print all options and exit")
+    given = parser.parse_args(arguments)
+    try:
+        options, unknown = load_options(given.config, given.listen)
+    except BadInput as error:
+        parser.error(error.text)
+    if given.print_config:
+        print(format_properties(as_properties(options)), end="")
+        return 0
+    directory = Path(options.log_dir).expanduser() if options.log_dir else None
+    start_logging(directory, "namesrv", options.log_level)
+    for key in unknown:
+        log.warning("unknown option %s in %s is ignored", key, given.config)
+    return run_daemon(lambda: Namesrv(options))
+
+
+def load_options(config: str | None, listen: str | None) -> tuple[NamesrvOptions, list[str]]:
+    options = NamesrvOptions()
+    unknown: list[str] = []
+    if config is not None:
+        try:
+            text = Path(config).read_text()
+        except (OSError, UnicodeDecodeError) as error:
+            raise BadInput(f"{config} cannot be read: {error}") from None
+        options, unknown = apply_properties(options, parse_properties(text))
+    if listen is not None:
+        host, separator, port = listen.rpartition(":")
+        if not separator or not host or not port.isdigit() or int(port) > 65535:
+            raise BadInput(f"--listen {listen!r}: HOST:PORT expected")
+        options = replace(options, listen_host=host.strip("[]"), listen_port=int(port))
+    return options, unknown

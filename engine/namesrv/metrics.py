@@ -1,0 +1,36 @@
+"""What a name server shows to Prometheus; read from its tables when asked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from prometheus_client import CollectorRegistry
+from prometheus_client.core import GaugeMetricFamily
+from prometheus_client.registry import Collector
+
+from engine.namesrv.routes import RouteTable
+from engine.net.server import Server
+
+
+class _NamesrvCollector(Collector):
+    def __init__(self, routes: RouteTable, server: Server) -> None:
+        self._routes = routes
+        self._server = server
+
+    def collect(self) -> Iterator[GaugeMetricFamily]:
+        info = self._routes.cluster_info()
+        brokers = sum(len(group.broker_addrs) for group in info.broker_addr_table.values())
+        yield _gauge("rocketmq_namesrv_brokers", "Brokers alive", brokers)
+        yield _gauge("rocketmq_namesrv_broker_groups", "Broker groups alive", len(info.broker_addr_table))
+        yield _gauge("rocketmq_namesrv_topics", "Topics with a route", len(self._routes.topics()))
+        yield _gauge("rocketmq_namesrv_connections", "Open connections", len(self._server.connections))
+
+
+def _gauge(name: str, text: str, value: float) -> GaugeMetricFamily:
+    return GaugeMetricFamily(name, text, value=value)
+
+
+def namesrv_registry(routes: RouteTable, server: Server) -> CollectorRegistry:
+    registry = CollectorRegistry(auto_describe=False)
+    registry.register(_NamesrvCollector(routes, server))
+    return registry

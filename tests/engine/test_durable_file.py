@@ -1,0 +1,70 @@
+"""Whole old content or whole new content, whatever step a crash hits."""
+
+from __future__ import annotations
+
+import json
+import os
+
+import pytest
+
+from engine.durable_file import read_durable, write_durable
+
+
+def test_the_previous_content_is_kept_as_backup(tmp_path):
+    path = tmp_path / "config" / "topics.json"
+    write_durable(path, b"1")
+    write_durable(path, b"2")
+    assert path.read_bytes() == b"2"
+    assert path.with_name("topics.json.bak").read_bytes() == b"1"
+    assert not path.with_name("topics.json.tmp").exists()
+
+
+@pytest.mark.parametrize("torn", [b"", b'{"a":', b"\x00" * 64, b'{"a":1}{"b'])
+def test_a_torn_file_falls_back_to_its_backup_and_says_so(tmp_path, torn):
+    path = tmp_path / "offsets.json"
+    path.write_bytes(torn)
+    path.with_name("offsets.json.bak").write_bytes(b'{"a":1}')
+    content, damage = read_durable(path, json.loads)
+    assert content == {"a": 1}
+    assert "offsets.json" in damage
+
+
+def test_nothing_and_all_bad_are_told_apart(tmp_path):
+    path = tmp_path / "x.json"
+    assert read_durable(path, json.loads) == (None, None)
+    path.write_bytes(b"{")
+    content, damage = read_durable(path, json.loads)
+    assert content is None and damage
+
+
+@pytest.mark.parametrize("dying_step", ["write", "fsync", "first rename", "second rename"])
+def test_a_crash_at_any_step_leaves_whole_content(tmp_path, monkeypatch, dying_step):
+    path = tmp_path / "x.json"
+    write_durable(path, b"[1]")
+    renames = []
+
+    def die(*args, **kwargs):
+        raise KeyboardInterrupt
+
+    def counted(source, target, real=os.replace):
+        renames.append(source)
+        if len(renames) == (1 if dying_step == "first rename" else 2):
+            die()
+        real(source, target)
+
+    if dying_step in ("write", "fsync"):
+        monkeypatch.setattr(os, dying_step, die)
+    else:
+        monkeypatch.setattr(os, "replace", counted)
+    with pytest.raises(KeyboardInterrupt):
+        write_durable(path, b"[2]")
+    assert read_durable(path, json.loads)[0] == [1]
+
+
+def test_a_planted_link_is_not_followed(tmp_path):
+    victim = tmp_path / "victim"
+    victim.write_bytes(b"precious")
+    (tmp_path / "x.json.tmp").symlink_to(victim)
+    with pytest.raises(OSError):
+        write_durable(tmp_path / "x.json", b"evil")
+    assert victim.read_bytes() == b"precious"
