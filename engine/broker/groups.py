@@ -1,0 +1,99 @@
+"""Consumer groups as configured here: who may consume, and the read bits that forbid a group one topic.
+
+Pure. A group makes itself when first seen, if that is allowed; system groups always may. Names are checked
+before they enter. Configurations are frozen, so a snapshot is a shallow copy. Loop thread only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from engine.protocol.bodies.basics import DataVersion
+from engine.protocol.bodies.groups import (
+    FORBIDDEN_READ_BIT,
+    SubscriptionGroupConfig,
+    SubscriptionGroupWrapper,
+)
+from engine.protocol.names import SYSTEM_GROUPS, is_system_group, is_valid_group
+
+
+class SubscriptionGroupTable:
+    def __init__(self, stored: SubscriptionGroupWrapper | None = None) -> None:
+        stored = stored or SubscriptionGroupWrapper()
+        groups = stored.subscription_group_table
+        self._configs = {name: config for name, config in groups.items() if is_valid_group(name)}
+        self._forbidden = {group: dict(topics) for group, topics in stored.forbidden_table.items()}
+        self.version: DataVersion = stored.data_version
+        self.get = self._configs.get
+
+    def __len__(self) -> int:
+        return len(self._configs)
+
+    def __contains__(self, group: str) -> bool:
+        return group in self._configs
+
+    def names(self) -> list[str]:
+        return list(self._configs)
+
+    def configs(self) -> dict[str, SubscriptionGroupConfig]:
+        """A snapshot."""
+        return dict(self._configs)
+
+    def put(self, config: SubscriptionGroupConfig, now_ms: int) -> bool:
+        """Create or replace; False when nothing changed."""
+        if self._configs.get(config.group_name) == config:
+            return False
+        self._configs[config.group_name] = config
+        self.version = self.version.next_version(now_ms)
+        return True
+
+    def delete(self, group: str, now_ms: int) -> bool:
+        if self._configs.pop(group, None) is None:
+            return False
+        self._forbidden.pop(group, None)
+        self.version = self.version.next_version(now_ms)
+        return True
+
+    def find_or_create(
+        self, group: str, is_auto_create: bool, now_ms: int
+    ) -> tuple[SubscriptionGroupConfig | None, bool]:
+        """The group and whether it is new; None when it is unknown and may not make itself."""
+        config = self._configs.get(group)
+        if config is not None:
+            return config, False
+        if not is_valid_group(group) or not (is_auto_create or is_system_group(group)):
+            return None, False
+        config = SubscriptionGroupConfig(group_name=group)
+        self.put(config, now_ms)
+        return config, True
+
+    def is_read_forbidden(self, group: str, topic: str) -> bool:
+        topics = self._forbidden.get(group)
+        return topics is not None and bool(topics.get(topic, 0) & 1 << FORBIDDEN_READ_BIT)
+
+    def set_readable(self, group: str, topic: str, readable: bool, now_ms: int) -> None:
+        topics = self._forbidden.setdefault(group, {})
+        bits = topics.get(topic, 0)
+        bits = bits & ~(1 << FORBIDDEN_READ_BIT) if readable else bits | 1 << FORBIDDEN_READ_BIT
+        if bits:
+            topics[topic] = bits
+        else:
+            topics.pop(topic, None)
+        if not topics:
+            del self._forbidden[group]
+        self.version = self.version.next_version(now_ms)
+
+    def forbidden(self) -> Mapping[str, Mapping[str, int]]:
+        return self._forbidden
+
+    def snapshot(self) -> SubscriptionGroupWrapper:
+        """What subscriptionGroup.json holds."""
+        forbidden = {group: dict(topics) for group, topics in self._forbidden.items()}
+        return SubscriptionGroupWrapper(self.configs(), forbidden, self.version)
+
+
+def add_system_groups(table: SubscriptionGroupTable, now_ms: int) -> None:
+    """Those that are missing of the groups that every broker has from its start."""
+    for group in sorted(SYSTEM_GROUPS):
+        if group not in table:
+            table.put(SubscriptionGroupConfig(group_name=group), now_ms)

@@ -1,0 +1,1 @@
+"""What the broker answers: a module per concern, a class that takes its collaborators and has `routes()`."""

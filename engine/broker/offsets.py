@@ -1,0 +1,123 @@
+"""How far each group has consumed each queue: committed offsets, pulled offsets and pending resets.
+
+Pure. A committed offset is kept as given, even a smaller or a negative one: the Node client commits −1 for
+what it does not know, and a negative offset reads as none. A reset mark means: the next pull of that group
+and queue is sent to the marked offset, and commits until then do not count. Loop thread only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from engine.protocol.bodies.basics import DataVersion
+from engine.protocol.names import is_valid_group, is_valid_topic
+
+_Key = tuple[str, str]
+"""(topic, group)"""
+
+
+class ConsumerOffsets:
+    def __init__(self) -> None:
+        self._committed: dict[_Key, dict[int, int]] = {}
+        self._pulled: dict[_Key, dict[int, int]] = {}
+        self._resets: dict[_Key, dict[int, int]] = {}
+        self.version = DataVersion()
+        self.is_dirty = False
+
+    # -- commits --------------------------------------------------------------------------------------------
+
+    def commit(self, topic: str, group: str, queue_id: int, queue_offset: int) -> None:
+        queues = self._committed.get((topic, group))
+        if queues is None:
+            queues = self._committed[topic, group] = {}
+        queues[queue_id] = queue_offset
+        self.is_dirty = True
+
+    def committed(self, topic: str, group: str, queue_id: int) -> int | None:
+        """None when there is no usable offset."""
+        queues = self._committed.get((topic, group))
+        if queues is None:
+            return None
+        queue_offset = queues.get(queue_id, -1)
+        return queue_offset if queue_offset >= 0 else None
+
+    def queues(self, topic: str, group: str) -> dict[int, int]:
+        """A copy: queue id to committed offset."""
+        return dict(self._committed.get((topic, group), {}))
+
+    def topics_of(self, group: str) -> list[str]:
+        return [topic for topic, name in self._committed if name == group]
+
+    def groups_of(self, topic: str) -> list[str]:
+        return [group for name, group in self._committed if name == topic]
+
+    def pairs(self) -> Iterator[_Key]:
+        return iter(list(self._committed))
+
+    def clone(self, source: str, target: str, topic: str) -> None:
+        queues = self._committed.get((topic, source))
+        if queues is not None:
+            self._committed[topic, target] = dict(queues)
+            self.is_dirty = True
+
+    def forget_topic(self, topic: str) -> None:
+        self._forget([key for key in self._committed if key[0] == topic])
+
+    def forget_group(self, group: str) -> None:
+        self._forget([key for key in self._committed if key[1] == group])
+
+    def _forget(self, keys: list[_Key]) -> None:
+        for key in keys:
+            del self._committed[key]
+            self._pulled.pop(key, None)
+            self._resets.pop(key, None)
+            self.is_dirty = True
+
+    # -- pulls and resets -----------------------------------------------------------------------------------
+
+    def note_pulled(self, topic: str, group: str, queue_id: int, queue_offset: int) -> None:
+        queues = self._pulled.get((topic, group))
+        if queues is None:
+            queues = self._pulled[topic, group] = {}
+        queues[queue_id] = queue_offset
+
+    def pulled(self, topic: str, group: str, queue_id: int) -> int:
+        """The furthest place known: never before the committed one."""
+        pulled = self._pulled.get((topic, group), {}).get(queue_id, -1)
+        return max(pulled, self.committed(topic, group, queue_id) or 0)
+
+    def reset(self, topic: str, group: str, queue_id: int, queue_offset: int) -> None:
+        self.commit(topic, group, queue_id, queue_offset)
+        self._resets.setdefault((topic, group), {})[queue_id] = queue_offset
+
+    def has_reset(self, topic: str, group: str, queue_id: int) -> bool:
+        return bool(self._resets) and queue_id in self._resets.get((topic, group), ())
+
+    def take_reset(self, topic: str, group: str, queue_id: int) -> int | None:
+        """The pending reset of this queue, which is done with now."""
+        if not self._resets:
+            return None
+        queues = self._resets.get((topic, group))
+        if queues is None:
+            return None
+        queue_offset = queues.pop(queue_id, None)
+        if not queues:
+            del self._resets[topic, group]
+        return queue_offset
+
+    # -- the file -------------------------------------------------------------------------------------------
+
+    def snapshot(self, now_ms: int) -> Mapping[str, object]:
+        """What consumerOffset.json holds, copied, so that a thread may encode it."""
+        if self.is_dirty:
+            self.version = self.version.next_version(now_ms)
+        self.is_dirty = False
+        table = {f"{topic}@{group}": dict(queues) for (topic, group), queues in self._committed.items()}
+        return {"dataVersion": self.version.to_json(), "offsetTable": table}
+
+    def load(self, table: Mapping[str, Mapping[int, int]], version: DataVersion) -> None:
+        for key, queues in table.items():
+            topic, separator, group = key.partition("@")
+            if separator and is_valid_topic(topic) and is_valid_group(group):
+                self._committed[topic, group] = dict(queues)
+        self.version = version

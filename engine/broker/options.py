@@ -1,0 +1,241 @@
+"""The broker's settings under RocketMQ's own property names, checked once at start.
+
+Two values: `BrokerOptions` is fixed while the broker runs; its `live` part (`LiveOptions`) is the allow-list
+of what may change at run time, one shared object that its readers look at when they need it. No path and no
+address is in it. Each field says what it may hold (`option_kinds`), so the same table reads broker.conf,
+checks UPDATE_BROKER_CONFIG and prints GET_BROKER_CONFIG. A key that we do not know is a warning; a value that
+is not allowed, or a feature that we cannot honour (ACL, controller, DLedger), is BadInput: starting without
+it would break what the operator counts on. Pure: no file is read here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+from engine.broker.option_kinds import ADDRESSES, HOST, HOURS, NAME, PATH, Choice, Flag, Kind, Whole
+from engine.daemon.properties_text import format_properties, parse_properties
+from engine.errors import BadInput, NotPermitted
+from engine.protocol.wire import camel_case
+
+_INT32, _INT64 = 0x7FFFFFFF, 0x7FFFFFFFFFFFFFFF
+_MS_LIMIT = 86_400_000
+LOG_LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR")
+
+
+def _option(default: Any, kind: Kind, name: str | None = None) -> Any:
+    return field(default=default, metadata={"kind": kind, "name": name})
+
+
+def _flag(default: bool) -> Any:
+    return _option(default, Flag())
+
+
+def _whole(default: int, low: int, high: int) -> Any:
+    return _option(default, Whole(low, high))
+
+
+@dataclass(slots=True)
+class LiveOptions:
+    """What an administrator may change while the broker runs."""
+
+    broker_permission: int = _whole(6, 0, 7)
+    max_message_size: int = _whole(4 << 20, 1, 15 << 20)
+    auto_create_topic_enable: bool = _flag(True)
+    auto_create_subscription_group: bool = _flag(True)
+    default_topic_queue_nums: int = _whole(8, 1, 1024)
+    long_polling_enable: bool = _flag(True)
+    short_polling_time_mills: int = _whole(1000, 1, 60_000)
+    lite_pull_message_enable: bool = _flag(True)
+    notify_consumer_ids_changed_enable: bool = _flag(True)
+    reject_transaction_message: bool = _flag(False)
+    slave_read_enable: bool = _flag(False)
+    trace_on: bool = _flag(True)
+    broker_fast_failure_enable: bool = _flag(True)
+    wait_time_mills_in_send_queue: int = _whole(200, 1, _MS_LIMIT)
+    sync_flush_timeout: int = _whole(5000, 1, _MS_LIMIT)
+    flush_interval_commit_log: int = _whole(500, 1, _MS_LIMIT)
+    flush_interval_consume_queue: int = _whole(1000, 1, _MS_LIMIT)
+    flush_consumer_offset_interval: int = _whole(5000, 10, _MS_LIMIT)
+    register_name_server_period: int = _whole(30_000, 10_000, 60_000)
+    force_register: bool = _flag(True)
+    compressed_register: bool = _flag(False)
+    default_query_max_num: int = _whole(32, 1, 64)
+    start_accept_send_request_time_stamp: int = _whole(0, 0, _INT64)
+    use_server_side_reset_offset: bool = _flag(True)
+    log_level: str = _option("INFO", Choice(LOG_LEVELS))
+
+
+@dataclass(frozen=True, slots=True)
+class BrokerOptions:
+    """What is fixed from start to stop. Sizes are bytes, times are milliseconds unless said."""
+
+    broker_cluster_name: str = _option("DefaultCluster", NAME)
+    broker_name: str = _option("DEFAULT_BROKER", NAME)
+    broker_id: int = _whole(0, 0, _INT64)
+    broker_role: str = _option("ASYNC_MASTER", Choice(("ASYNC_MASTER", "SYNC_MASTER")))
+    bind_address: str = _option("", HOST)
+    broker_ip1: str = _option("", HOST, "brokerIP1")
+    broker_ip2: str = _option("", HOST, "brokerIP2")
+    listen_port: int = _whole(10911, 0, 65535)
+    ha_listen_port: int = _whole(0, 0, 65535)
+    namesrv_addr: str = _option("", ADDRESSES)
+    region_id: str = _option("DefaultRegion", NAME)
+
+    store_path_root_dir: str = _option("~/store", PATH)
+    store_path_commit_log: str = _option("", PATH)
+    mapped_file_size_commit_log: int = _whole(1 << 30, 4096, 1 << 40)
+    mapped_file_size_consume_queue: int = _whole(6_000_000, 20, 1 << 40)
+    max_hash_slot_num: int = _whole(5_000_000, 1, _INT32)
+    max_index_num: int = _whole(20_000_000, 2, _INT32)
+    message_index_enable: bool = _flag(True)
+    check_crc_on_recover: bool = _option(True, Flag(), "checkCRCOnRecover")
+    flush_disk_type: str = _option("ASYNC_FLUSH", Choice(("SYNC_FLUSH", "ASYNC_FLUSH")))
+    flush_commit_log_least_pages: int = _whole(4, 0, _INT32)
+    flush_commit_log_thorough_interval: int = _whole(10_000, 1, _MS_LIMIT)
+    transient_store_pool_enable: bool = _flag(False)
+    commit_interval_commit_log: int = _whole(200, 1, _MS_LIMIT)
+    file_reserved_time: int = _whole(72, 1, 24 * 365 * 100)
+    delete_when: str = _option("04", HOURS)
+    disk_max_used_space_ratio: int = _whole(75, 10, 95)
+    disk_space_clean_forcibly_ratio: int = _whole(85, 30, 85)
+    disk_space_warning_level_ratio: int = _whole(90, 35, 90)
+    clean_file_forcibly_enable: bool = _flag(True)
+    clean_resource_interval: int = _whole(10_000, 100, _MS_LIMIT)
+    access_message_in_memory_max_ratio: int = _whole(40, 1, 100)
+    max_transfer_bytes_on_message_in_memory: int = _whole(262_144, 1, 15 << 20)
+    max_transfer_count_on_message_in_memory: int = _whole(32, 1, _INT32)
+    max_transfer_bytes_on_message_in_disk: int = _whole(65_536, 1, 15 << 20)
+    max_transfer_count_on_message_in_disk: int = _whole(8, 1, _INT32)
+    os_page_cache_busy_time_out_mills: int = _whole(1000, 1, _MS_LIMIT)
+
+    trace_topic_enable: bool = _flag(False)
+    msg_trace_topic_name: str = _option("RMQ_SYS_TRACE_TOPIC", NAME)
+    enable_property_filter: bool = _flag(False)
+    metrics_exporter_type: str = _option("DISABLE", Choice(("DISABLE", "PROM")), "metricsExporterType")
+    metrics_prom_exporter_host: str = _option("127.0.0.1", HOST)
+    metrics_prom_exporter_port: int = _whole(5557, 0, 65535)
+    log_dir: str = _option("", PATH)
+    signalbox_max_connections_per_ip: int = _whole(65_536, 1, _INT32)
+    live: LiveOptions = field(default_factory=LiveOptions)
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def is_sync_flush(self) -> bool:
+        return self.flush_disk_type == "SYNC_FLUSH"
+
+
+@dataclass(frozen=True, slots=True)
+class OptionKey:
+    """One line of the table: its name in broker.conf, where it lies, what it may hold."""
+
+    name: str
+    attribute: str
+    kind: Kind
+    default: Any
+    is_live: bool
+
+
+def _keys(cls: type, is_live: bool) -> dict[str, OptionKey]:
+    keys: dict[str, OptionKey] = {}
+    for item in fields(cls):
+        if "kind" in item.metadata:
+            name = item.metadata["name"] or camel_case(item.name)
+            keys[name] = OptionKey(name, item.name, item.metadata["kind"], item.default, is_live)
+    return keys
+
+
+OPTION_KEYS = _keys(BrokerOptions, False) | _keys(LiveOptions, True)
+
+_HONEST = "this version does not have it, and starting without it would not be what you asked for"
+_MUST_BE_FALSE = (
+    "aclEnable",
+    "authenticationEnabled",
+    "authorizationEnabled",
+    "enableControllerMode",
+    "enableDLegerCommitLog",
+    "enableSlaveActingMaster",
+    "duplicationEnable",
+    "enableLmq",
+    "enableMultiDispatch",
+)
+_MUST_BE = {"storeType": ("default",), "messageStorePlugIn": ("",), "tlsMode": ("disabled", "permissive")}
+
+
+def load_options(
+    text: str, overrides: Mapping[str, str] | None = None, defaults: Mapping[str, str] | None = None
+) -> BrokerOptions:
+    """Options of a broker.conf's text; `overrides` (the command line) win, `defaults` stand in."""
+    given = {**(defaults or {}), **parse_properties(text), **(overrides or {})}
+    _refuse_missing_features(given)
+    fixed: dict[str, Any] = {}
+    live: dict[str, Any] = {}
+    warnings: list[str] = []
+    for name, value in given.items():
+        key = OPTION_KEYS.get(name)
+        if key is None:
+            if name not in _MUST_BE_FALSE and name not in _MUST_BE:
+                warnings.append(f"{name} is not a setting of this broker and has no effect")
+        else:
+            (live if key.is_live else fixed)[key.attribute] = _read(key, value.strip())
+    warnings += _doubts(fixed)
+    return BrokerOptions(**fixed, live=LiveOptions(**live), warnings=tuple(warnings))
+
+
+def _read(key: OptionKey, text: str) -> Any:
+    try:
+        return key.kind.read(text)
+    except ValueError:
+        raise BadInput(f"{key.name}={text:.200} is not allowed: it must be {key.kind.allowed}") from None
+
+
+def _refuse_missing_features(given: Mapping[str, str]) -> None:
+    for name in _MUST_BE_FALSE:
+        if given.get(name, "false").strip().lower() != "false":
+            raise BadInput(f"{name}={given[name]:.200} is not allowed: {_HONEST}")
+    for name, allowed in _MUST_BE.items():
+        value = given.get(name, allowed[0]).strip()
+        if value.lower() not in allowed:
+            raise BadInput(f"{name}={value:.200} is not allowed: {_HONEST}")
+    if given.get("brokerRole", "").strip().upper() == "SLAVE":
+        raise BadInput(f"brokerRole=SLAVE is not allowed: {_HONEST}")
+
+
+def _doubts(fixed: Mapping[str, Any]) -> list[str]:
+    doubts: list[str] = []
+    if not fixed.get("bind_address") and not fixed.get("broker_ip1"):
+        doubts.append("neither bindAddress nor brokerIP1 is set: only this machine can reach the broker")
+    if fixed.get("transient_store_pool_enable") and fixed.get("flush_disk_type") == "SYNC_FLUSH":
+        doubts.append("transientStorePoolEnable has no effect with flushDiskType=SYNC_FLUSH")
+    if fixed.get("enable_property_filter"):
+        doubts.append("enablePropertyFilter has no effect: SQL92 subscriptions are refused by this version")
+    return doubts
+
+
+def option_values(options: BrokerOptions) -> dict[str, str]:
+    """Every setting as text, under its name in broker.conf."""
+    return {
+        key.name: key.kind.write(getattr(options.live if key.is_live else options, key.attribute))
+        for key in OPTION_KEYS.values()
+    }
+
+
+def options_text(options: BrokerOptions) -> str:
+    return format_properties(option_values(options))
+
+
+def plan_change(live: LiveOptions, text: str) -> dict[str, Any]:
+    """The attributes of `live` that this `key=value` text would change, all checked, not yet applied."""
+    changes: dict[str, Any] = {}
+    for name, value in parse_properties(text).items():
+        key = OPTION_KEYS.get(name)
+        if key is None or not key.is_live:
+            raise NotPermitted(f"{name:.200} cannot be changed at run time")
+        changes[key.attribute] = _read(key, value.strip())
+    return {name: value for name, value in changes.items() if getattr(live, name) != value}
+
+
+def apply_change(live: LiveOptions, changes: Mapping[str, Any]) -> None:
+    for name, value in changes.items():
+        setattr(live, name, value)

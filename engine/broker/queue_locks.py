@@ -1,0 +1,64 @@
+"""Which client may consume a queue in order: leases of 60 s, renewed by each lock call.
+
+Pure. The same client may lock again; an expired lease may be taken by another. Loop thread only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from engine.protocol.bodies.basics import MessageQueue
+
+LEASE_MS = 60_000
+
+
+@dataclass(slots=True)
+class _Lease:
+    client_id: str
+    renewed_ms: int
+
+    def is_held_against(self, client_id: str, now_ms: int) -> bool:
+        return self.client_id != client_id and now_ms - self.renewed_ms <= LEASE_MS
+
+
+class QueueLocks:
+    def __init__(self) -> None:
+        self._leases: dict[str, dict[MessageQueue, _Lease]] = {}
+
+    def lock(
+        self, group: str, client_id: str, queues: Iterable[MessageQueue], now_ms: int
+    ) -> list[MessageQueue]:
+        """Those of `queues` that the client holds now."""
+        leases = self._leases.setdefault(group, {})
+        held: list[MessageQueue] = []
+        for queue in queues:
+            lease = leases.get(queue)
+            if lease is None or not lease.is_held_against(client_id, now_ms):
+                leases[queue] = _Lease(client_id, now_ms)
+                held.append(queue)
+        if not leases:
+            del self._leases[group]
+        return held
+
+    def unlock(self, group: str, client_id: str, queues: Iterable[MessageQueue]) -> None:
+        leases = self._leases.get(group, {})
+        for queue in queues:
+            lease = leases.get(queue)
+            if lease is not None and lease.client_id == client_id:
+                del leases[queue]
+        if not leases:
+            self._leases.pop(group, None)
+
+    def has_live_lease(self, group: str, now_ms: int) -> bool:
+        """Whether the group consumes in order (decides about its retries)."""
+        leases = self._leases.get(group, {})
+        return any(now_ms - lease.renewed_ms <= LEASE_MS for lease in leases.values())
+
+    def expire(self, now_ms: int) -> None:
+        """Forget leases that nobody renews, so that the table stays as small as the living groups."""
+        for group, leases in list(self._leases.items()):
+            for queue in [queue for queue, lease in leases.items() if now_ms - lease.renewed_ms > LEASE_MS]:
+                del leases[queue]
+            if not leases:
+                del self._leases[group]

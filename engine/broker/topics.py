@@ -1,0 +1,162 @@
+"""The topics of this broker: their configuration, its version, and which topics make themselves.
+
+Pure: no files, no clock. Invariant: every name in the table is a valid name (`engine.protocol.names`), or the
+broker's or cluster's own. A topic that a send created is `unsaved` until topics.json holds it; nobody may
+append to it before, or a crash would leave acknowledged messages in a topic that nobody knows.
+Configurations are frozen, so a snapshot is a shallow copy. Loop thread only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+
+from engine.protocol.bodies.basics import DataVersion
+from engine.protocol.bodies.topics import (
+    PERM_INHERIT,
+    PERM_READ_WRITE,
+    TOPIC_FLAG_UNIT_SUB,
+    TopicConfig,
+    TopicConfigSerializeWrapper,
+)
+from engine.protocol.names import (
+    BENCHMARK_TOPIC,
+    DEFAULT_TOPIC,
+    OFFSET_MOVED_EVENT,
+    SCHEDULE_TOPIC,
+    SELF_TEST_TOPIC,
+    TIMER_TOPIC,
+    TRANS_HALF_TOPIC,
+    TRANS_OP_HALF_TOPIC,
+    is_valid_topic,
+    reply_topic,
+    revive_topic,
+    sync_member_topic,
+)
+
+MAX_QUEUES_PER_TOPIC = 65_536
+"""RocketMQ has no limit; a typing error in queueNums must not announce a million queues to all clients."""
+
+_DELAY_LEVELS = 18
+_PERM_ALL = PERM_READ_WRITE | PERM_INHERIT
+
+
+class TopicTable:
+    """`get` on the hot path; everything that changes the table also moves its version on."""
+
+    def __init__(self, configs: Mapping[str, TopicConfig] | None = None, version: DataVersion | None = None):
+        self._configs = {name: config for name, config in (configs or {}).items() if is_valid_topic(name)}
+        self.version = version or DataVersion()
+        self.unsaved: set[str] = set()
+        self.get = self._configs.get
+
+    def __len__(self) -> int:
+        return len(self._configs)
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._configs
+
+    def names(self) -> list[str]:
+        return list(self._configs)
+
+    def configs(self) -> dict[str, TopicConfig]:
+        """A snapshot."""
+        return dict(self._configs)
+
+    def put(self, config: TopicConfig, now_ms: int) -> bool:
+        """Create or replace; False when nothing changed."""
+        if self._configs.get(config.topic_name) == config:
+            return False
+        self._configs[config.topic_name] = config
+        self.version = self.version.next_version(now_ms)
+        return True
+
+    def delete(self, name: str, now_ms: int) -> bool:
+        if self._configs.pop(name, None) is None:
+            return False
+        self.unsaved.discard(name)
+        self.version = self.version.next_version(now_ms)
+        return True
+
+    def create_unsaved(self, config: TopicConfig, now_ms: int) -> TopicConfig:
+        """A topic that exists from now on, but must be on disk before anything is stored in it."""
+        self.put(config, now_ms)
+        self.unsaved.add(config.topic_name)
+        return config
+
+    def snapshot(self) -> TopicConfigSerializeWrapper:
+        """What topics.json holds."""
+        return TopicConfigSerializeWrapper(self.configs(), self.version)
+
+    def saved(self, snapshot: TopicConfigSerializeWrapper) -> None:
+        """`snapshot` is on disk."""
+        self.unsaved.difference_update(snapshot.topic_config_table)
+
+
+def plan_auto_creation(
+    topic: str,
+    default: TopicConfig | None,
+    asked_queue_nums: int,
+    is_enabled: bool,
+    sys_flag: int = 0,
+) -> TopicConfig | None:
+    """The topic that a send to an unknown `topic` makes, after the example of `default`; None: it may not."""
+    if default is None or not default.is_inheritable:
+        return None
+    if default.topic_name == DEFAULT_TOPIC and not is_enabled:
+        return None
+    queue_nums = max(0, min(asked_queue_nums, default.write_queue_nums))
+    return TopicConfig(
+        topic_name=topic,
+        read_queue_nums=queue_nums,
+        write_queue_nums=queue_nums,
+        perm=default.perm & ~PERM_INHERIT,
+        topic_filter_type=default.topic_filter_type,
+        topic_sys_flag=sys_flag,
+    )
+
+
+def retry_topic_config(topic: str, queue_nums: int = 1, is_unit: bool = False) -> TopicConfig:
+    """The topic behind a group's redeliveries (and its dead letters)."""
+    flag = TOPIC_FLAG_UNIT_SUB if is_unit else 0
+    return TopicConfig(topic, queue_nums, queue_nums, PERM_READ_WRITE, topic_sys_flag=flag)
+
+
+def system_topics(
+    cluster: str, broker: str, default_queue_nums: int, is_auto_create: bool, trace_topic: str | None
+) -> list[TopicConfig]:
+    """What every broker has from its start."""
+    topics = [
+        (SELF_TEST_TOPIC, 1, PERM_READ_WRITE),
+        (BENCHMARK_TOPIC, 1024, PERM_READ_WRITE),
+        (cluster, 16, _PERM_ALL),
+        (broker, 1, _PERM_ALL),
+        (OFFSET_MOVED_EVENT, 1, PERM_READ_WRITE),
+        (SCHEDULE_TOPIC, _DELAY_LEVELS, PERM_READ_WRITE),
+        (reply_topic(cluster), 1, PERM_READ_WRITE),
+        (revive_topic(cluster), 8, PERM_READ_WRITE),
+        (sync_member_topic(broker), 1, PERM_INHERIT),
+        (TRANS_HALF_TOPIC, 1, PERM_READ_WRITE),
+        (TRANS_OP_HALF_TOPIC, 1, PERM_READ_WRITE),
+        (TIMER_TOPIC, 1, PERM_READ_WRITE),
+    ]
+    if is_auto_create:
+        topics.append((DEFAULT_TOPIC, default_queue_nums, _PERM_ALL))
+    if trace_topic:
+        topics.append((trace_topic, 1, PERM_READ_WRITE))
+    return [TopicConfig(name, queues, queues, perm) for name, queues, perm in topics]
+
+
+def add_system_topics(table: TopicTable, wanted: Iterable[TopicConfig], now_ms: int) -> None:
+    """Those that are missing; one that an operator or an older broker has shaped stays as it is."""
+    for config in wanted:
+        # A broker named like host.example has no valid topic of its own; nothing needs it.
+        if config.topic_name not in table and is_valid_topic(config.topic_name):
+            table.put(config, now_ms)
+
+
+def withdraw_default_topic(table: TopicTable, now_ms: int) -> None:
+    """With auto-creation off, clients must not be told that TBW102 can be inherited from."""
+    default = table.get(DEFAULT_TOPIC)
+    if default is not None and default.is_inheritable:
+        table.put(replace(default, perm=PERM_READ_WRITE), now_ms)

@@ -1,0 +1,53 @@
+"""Running totals of what went in and out, by topic and group. Incremented on the hot path, sampled by others.
+
+Plain counters that only grow; rates, days and windows are made by whoever samples them. Loop thread only.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(slots=True)
+class Count:
+    """How many requests, messages and bytes."""
+
+    messages: int = 0
+    size_bytes: int = 0
+    requests: int = 0
+
+
+class Traffic:
+    def __init__(self) -> None:
+        self.put_by_topic: dict[str, Count] = {}
+        self.got_by_pair: dict[tuple[str, str], Count] = {}
+        """(topic, group)"""
+        self.put_failed = 0
+        self.pulls_found = 0
+        self.pulls_missed = 0
+
+    def put(self, topic: str, messages: int, size_bytes: int) -> None:
+        count = self.put_by_topic.get(topic)
+        if count is None:
+            count = self.put_by_topic[topic] = Count()
+        count.messages += messages
+        count.size_bytes += size_bytes
+        count.requests += 1
+
+    def got(self, topic: str, group: str, messages: int, size_bytes: int) -> None:
+        count = self.got_by_pair.get((topic, group))
+        if count is None:
+            count = self.got_by_pair[topic, group] = Count()
+        count.messages += messages
+        count.size_bytes += size_bytes
+        count.requests += 1
+        self.pulls_found += 1
+
+    def forget_topic(self, topic: str) -> None:
+        self.put_by_topic.pop(topic, None)
+        for pair in [pair for pair in self.got_by_pair if pair[0] == topic]:
+            del self.got_by_pair[pair]
+
+    def forget_group(self, group: str) -> None:
+        for pair in [pair for pair in self.got_by_pair if pair[1] == group]:
+            del self.got_by_pair[pair]
