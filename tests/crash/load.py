@@ -166,6 +166,7 @@ class Reader(threading.Thread):
         address: Address,
         history: History,
         *,
+        group: str = GROUP,
         offsets: dict[int, int] | None = None,
         commit_every_s: float = 0.1,
         clock: Clock = time.monotonic,
@@ -173,6 +174,7 @@ class Reader(threading.Thread):
         super().__init__(name=name, daemon=True)
         self._address = address
         self._history = history
+        self._group = group
         self._commit_every_s = commit_every_s
         self._clock = clock
         self._polls: dict[int, int] = {}
@@ -208,7 +210,7 @@ class Reader(threading.Thread):
                 self._commit(link)
 
     def _poll(self, link: Link, queue: int) -> None:
-        fields = rq.pull_fields(TOPIC, GROUP, queue, self.offsets[queue], suspend_ms=15_000)
+        fields = rq.pull_fields(TOPIC, self._group, queue, self.offsets[queue], suspend_ms=15_000)
         self._polls[link.request(rq.PULL, fields)] = queue
 
     def _commit(self, link: Link) -> None:
@@ -217,10 +219,10 @@ class Reader(threading.Thread):
                 continue
             self._committed[queue] = offset
             now = self._clock()
-            event = Event(COMMIT, self.name, now, now, INFO, TOPIC, queue, GROUP, None, offset)
+            event = Event(COMMIT, self.name, now, now, INFO, TOPIC, queue, self._group, None, offset)
             opaque = link.next_opaque()
             self._commits[opaque] = event
-            fields = rq.commit_fields(TOPIC, GROUP, queue, offset)
+            fields = rq.commit_fields(TOPIC, self._group, queue, offset)
             link.write(encode_request(rq.UPDATE_OFFSET, opaque, fields))
 
     def _take(self, link: Link, answer: Answer) -> None:

@@ -77,10 +77,15 @@ def loss_window_s(events: Iterable[Event]) -> float:
 
 
 def without_lost(events: Iterable[Event]) -> list[Event]:
-    """The same history without the messages that were lost: what remains must still keep every other promise.
+    """The same history without the messages that did not survive: the rest must still keep every promise.
 
     For faults where losing a tail is allowed; its offsets may then be given to others.
     """
     history = list(events)
-    lost: set[Value | None] = {loss.send.value for loss in find_losses(history)}
-    return [event for event in history if event.value is None or event.value not in lost]
+    survivors: set[Value | None] = {None}
+    for event in history:
+        if event.is_mark(DRAIN):
+            survivors = {None}
+        elif event.op == PULL:
+            survivors.add(event.value)
+    return [event for event in history if event.status != OK or event.value in survivors]

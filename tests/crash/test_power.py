@@ -1,0 +1,106 @@
+"""F3, F4, F7: power is cut under load. What was synced is there; SYNC_FLUSH loses nothing, ASYNC_FLUSH a
+short tail.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.crash.campaign import Campaign, assert_kept
+from tests.crash.checker.check import check_history
+from tests.crash.checker.events import CRASH, OK, SEND
+from tests.crash.checker.lost import loss_window_s, without_lost
+from tests.crash.checker.lost_by_offset import check_lost_by_offset
+from tests.crash.cluster import ASYNC, SYNC, Broker, Daemon
+from tests.crash.conftest import MakeBroker
+from tests.crash.drain import mark_event
+from tests.crash.power import Ext4Disk, Platter
+
+LOSS_WINDOW_S = 1.2
+"""500 ms between flushes, one flush, and a machine that is busy."""
+
+
+@pytest.fixture
+def disk(tmp_path: Path, daemons: list[Daemon]) -> Iterator[Ext4Disk]:
+    disk = Ext4Disk(tmp_path)
+    yield disk
+    for daemon in daemons:
+        daemon.kill()
+    disk.unmount()
+
+
+def cut_under_load(campaign: Campaign, power: Platter | Ext4Disk) -> None:
+    campaign.begin_load()
+    campaign.random_pause(0.5, 1.8)
+    campaign.history.add(mark_event(CRASH))
+    power.cut(campaign.broker)
+    campaign.end_load()
+    campaign.restart()
+
+
+def cut_sync_rounds(broker: Broker, power: Platter | Ext4Disk, rounds: int, seed: int) -> None:
+    campaign = Campaign(broker, seed)
+    campaign.start()
+    for number in range(1, rounds + 1):
+        cut_under_load(campaign, power)
+        campaign.verify(at_least=50 * number)
+
+
+def cut_async_rounds(broker: Broker, power: Platter | Ext4Disk, rounds: int, seed: int) -> None:
+    campaign = Campaign(broker, seed)
+    campaign.start()
+    for _ in range(rounds):
+        earlier = len(campaign.history.events())
+        cut_under_load(campaign, power)
+        events = campaign.history.events()
+        this_round = events[earlier:]
+        assert sum(event.op == SEND and event.status == OK for event in this_round) > 100
+        window_s = loss_window_s(this_round)
+        assert window_s <= LOSS_WINDOW_S, f"acknowledged messages of the last {window_s:.2f} s are gone"
+        # What is gone is a tail: no queue has a hole, and all that is left keeps every promise.
+        violations = check_lost_by_offset(this_round)
+        violations += check_history(without_lost(events), persist_interval_s=None)
+        assert_kept(violations, campaign.history, broker.folder)
+
+
+def test_power_cuts_lose_nothing_that_was_flushed(make_broker: MakeBroker, tmp_path: Path, seed: int) -> None:
+    platter = Platter(tmp_path)
+    broker = make_broker(flush=SYNC, store=platter.store, environment=platter.environment)
+    cut_sync_rounds(broker, platter, rounds=5, seed=seed)
+
+
+def test_power_cuts_take_only_a_short_tail(make_broker: MakeBroker, tmp_path: Path, seed: int) -> None:
+    platter = Platter(tmp_path)
+    broker = make_broker(flush=ASYNC, store=platter.store, environment=platter.environment)
+    cut_async_rounds(broker, platter, rounds=3, seed=seed)
+
+
+@pytest.mark.crash_long
+@pytest.mark.parametrize("chain", range(10))
+def test_a_hundred_power_cuts_of_synced_copies(
+    make_broker: MakeBroker, tmp_path: Path, chain: int, seed: int
+) -> None:
+    platter = Platter(tmp_path)
+    broker = make_broker(flush=SYNC, store=platter.store, environment=platter.environment)
+    cut_sync_rounds(broker, platter, rounds=10, seed=seed + chain)
+
+
+@pytest.mark.crash_long
+@pytest.mark.needs_mounts
+@pytest.mark.parametrize("chain", range(10))
+def test_a_hundred_power_cuts_of_a_disk(
+    make_broker: MakeBroker, disk: Ext4Disk, chain: int, seed: int
+) -> None:
+    cut_sync_rounds(make_broker(flush=SYNC, store=disk.store), disk, rounds=10, seed=seed + chain)
+
+
+@pytest.mark.crash_long
+@pytest.mark.needs_mounts
+@pytest.mark.parametrize("chain", range(10))
+def test_a_hundred_power_cuts_of_a_disk_take_only_a_tail(
+    make_broker: MakeBroker, disk: Ext4Disk, chain: int, seed: int
+) -> None:
+    cut_async_rounds(make_broker(flush=ASYNC, store=disk.store), disk, rounds=10, seed=seed + 100 * chain)
