@@ -1,4 +1,4 @@
-"""Consumer-group configuration as brokers keep it; its wrapper is also the shape of subscriptionGroup.json."""
+"""Consumer-group configuration as brokers keep it; its wrapper also shapes subscriptionGroup.json."""
 
 from __future__ import annotations
 

@@ -1,0 +1,65 @@
+"""Users and policies (3001–3010) and accounts of ACL 1.0 (54). Passwords and secrets stay out of reprs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from engine.protocol.wire import Body
+
+
+@dataclass(frozen=True, slots=True)
+class UserInfo(Body):
+    """user_type "Super" or "Normal", user_status "enable" or "disable"; None leaves a member unchanged."""
+
+    username: str | None = None
+    password: str | None = field(default=None, repr=False)
+    user_type: str | None = None
+    user_status: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyEntryInfo(Body):
+    """resource "Topic:name", "Group:name", "Cluster:name" or "*"; decision "Allow" or "Deny"."""
+
+    resource: str | None = None
+    actions: tuple[str, ...] | None = None
+    source_ips: tuple[str, ...] | None = None
+    decision: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyInfo(Body):
+    """policy_type "Custom" or "Default"."""
+
+    policy_type: str | None = None
+    entries: tuple[PolicyEntryInfo, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class AclInfo(Body):
+    """subject "User:name"."""
+
+    subject: str | None = None
+    policies: tuple[PolicyInfo, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PlainAccessConfig(Body):
+    """An account of ACL 1.0; perms look like `name=PUB|SUB`."""
+
+    access_key: str = ""
+    secret_key: str | None = field(default=None, repr=False)
+    white_remote_address: str | None = None
+    admin: bool = False
+    default_topic_perm: str | None = None
+    default_group_perm: str | None = None
+    topic_perms: tuple[str, ...] = ()
+    group_perms: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class AclConfig(Body):
+    """Answer to 54."""
+
+    global_white_addrs: tuple[str, ...] = ()
+    plain_access_configs: tuple[PlainAccessConfig, ...] = ()

@@ -1,0 +1,78 @@
+"""Configuration as text, `key=value` per line: bodies of 25, 26, 318, 319 and of the .conf files behind them.
+
+The format is Java's Properties: `#` and `!` start comments, `=` or `:` or blanks part key from value, a
+backslash escapes or, at the end of a line, continues it. Written sorted, one pair per line.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from engine.errors import BadRequest
+
+MAX_TEXT_BYTES = 1024 * 1024
+
+_ESCAPES = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
+_ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|u|.)", re.DOTALL)
+_PAIR = re.compile(r"((?:\\.|[^\\=: \t\f])*)[ \t\f]*[=:]?[ \t\f]*(.*)", re.DOTALL)
+
+
+def decode_config(data: bytes) -> dict[str, str]:
+    """Pairs in the order of the text; of two with one key the later counts."""
+    if len(data) > MAX_TEXT_BYTES:
+        raise BadRequest(f"the configuration text has {len(data)} bytes, {MAX_TEXT_BYTES} are allowed")
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError:
+        raise BadRequest("the configuration text is not UTF-8") from None
+    pairs: dict[str, str] = {}
+    for line in _logical_lines(text):
+        match = _PAIR.fullmatch(line)
+        if match is not None:
+            pairs[_unescape(match[1])] = _unescape(match[2])
+    return pairs
+
+
+def encode_config(pairs: Mapping[str, str]) -> bytes:
+    """A value that would start a new line is refused: it could forge another key."""
+    for key, value in pairs.items():
+        if "\n" in key + value or "\r" in key + value:
+            raise BadRequest(f"the configuration value of {key!r:.80} has a line break")
+    return "".join(f"{key}={pairs[key]}\n" for key in sorted(pairs)).encode("utf-8")
+
+
+def _logical_lines(text: str) -> list[str]:
+    lines: list[str] = []
+    pending = ""
+    for natural in re.split(r"\r\n|\n|\r", text):
+        line = natural.lstrip(" \t\f")
+        if not pending and (not line or line[0] in "#!"):
+            continue
+        line = pending + line
+        backslashes = len(line) - len(line.rstrip("\\"))
+        if backslashes % 2:
+            pending = line[:-1]
+            continue
+        pending = ""
+        lines.append(line)
+    return [*lines, pending] if pending else lines
+
+
+def _unescape(text: str) -> str:
+    if "\\" not in text:
+        return text
+    try:
+        # Escapes are UTF-16 units: this joins the pairs and refuses a half of one.
+        return _ESCAPE.sub(_escaped, text).encode("utf-16", "surrogatepass").decode("utf-16")
+    except UnicodeDecodeError:
+        raise BadRequest("the configuration text has half of a surrogate pair") from None
+
+
+def _escaped(match: re.Match[str]) -> str:
+    escape = match[1]
+    if len(escape) == 5:
+        return chr(int(escape[1:], 16))
+    if escape == "u":
+        raise BadRequest("the configuration text has a malformed \\u escape")
+    return _ESCAPES.get(escape, escape)

@@ -1,0 +1,87 @@
+"""Tables of offsets: what groups have consumed, where they are sent back to, how far delays are delivered.
+
+`ConsumerOffsetSerializeWrapper` is also consumerOffset.json, `DelayOffsetSerializeWrapper` delayOffset.json,
+`OffsetSerializeWrapper` the file in which a broadcasting client keeps its own offsets.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+from engine.protocol import fastjson
+from engine.protocol.bodies.basics import DataVersion, MessageQueue
+from engine.protocol.wire import Body, Int32, Int64
+
+
+@dataclass(frozen=True, slots=True)
+class ConsumerOffsetSerializeWrapper(Body):
+    """Answer to 43; keys are `topic@group`, then queue ids."""
+
+    offset_table: dict[str, dict[Int32, Int64]] = field(default_factory=dict)
+    data_version: DataVersion | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class DelayOffsetSerializeWrapper(Body):
+    """Answer to 45; keys are delay levels. Older files have no version."""
+
+    offset_table: dict[Int32, Int64] = field(default_factory=dict)
+    data_version: DataVersion | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class OffsetSerializeWrapper(Body):
+    offset_table: dict[MessageQueue, Int64] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class QueueOffset(Body):
+    """One item of the list form."""
+
+    topic: str
+    broker_name: str
+    queue_id: Int32
+    offset: Int64
+
+    @property
+    def queue(self) -> MessageQueue:
+        return MessageQueue(self.topic, self.broker_name, self.queue_id)
+
+
+@dataclass(frozen=True, slots=True)
+class ResetOffsetBody(Body):
+    """Answer to 222 and body of 220; the C++ client knows it only as a list."""
+
+    offset_table: dict[MessageQueue, Int64] = field(default_factory=dict)
+
+    @classmethod
+    def from_json(cls, obj: Any) -> Self:
+        table = obj.get("offsetTable") if isinstance(obj, dict) else None
+        if isinstance(table, list):
+            listed = [QueueOffset.from_json(item) for item in table]
+            return cls({item.queue: item.offset for item in listed})
+        # Named, because slots=True replaces the class after super() has bound it.
+        return super(ResetOffsetBody, cls).from_json(obj)
+
+    def encode_list_form(self) -> bytes:
+        items = [
+            QueueOffset(queue.topic, queue.broker_name, queue.queue_id, offset).to_json()
+            for queue, offset in self.offset_table.items()
+        ]
+        return fastjson.dumps({"offsetTable": items})
+
+
+@dataclass(frozen=True, slots=True)
+class GetConsumerStatusBody(Body):
+    """Answer to 221 (message_queue_table) and to 223 (consumer_table, by client id)."""
+
+    message_queue_table: dict[MessageQueue, Int64] = field(default_factory=dict)
+    consumer_table: dict[str, dict[MessageQueue, Int64]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class QueryCorrectionOffsetBody(Body):
+    """Answer to 308."""
+
+    correction_offsets: dict[Int32, Int64] = field(default_factory=dict)

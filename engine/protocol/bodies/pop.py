@@ -1,0 +1,57 @@
+"""Acknowledging many popped messages at once (200151).
+
+The acknowledged offsets of one handle are a bit set relative to the handle's first offset: base64 of bytes in
+which bit 0 of byte 0 is the first offset.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from engine.errors import BadRequest
+from engine.protocol.wire import Body, Int32, Int64, named
+
+MAX_BIT_SET_BYTES = 4096
+"""A pop gives at most 32 messages; anything near this size is not an acknowledgement."""
+
+
+@dataclass(frozen=True, slots=True)
+class BatchAck(Body):
+    """Short names are written, long ones read too; retry is "0", "1" or "2" as in the handle."""
+
+    consumer_group: str = field(default="", metadata=named("c", "consumerGroup"))
+    topic: str = field(default="", metadata=named("t", "topic"))
+    retry: str = field(default="0", metadata=named("r", "retry"))
+    start_offset: Int64 = field(default=0, metadata=named("so", "startOffset"))
+    queue_id: Int32 = field(default=0, metadata=named("q", "queueId"))
+    revive_queue_id: Int32 = field(default=0, metadata=named("rq", "reviveQueueId"))
+    pop_time: Int64 = field(default=0, metadata=named("pt", "popTime"))
+    invisible_time: Int64 = field(default=0, metadata=named("it", "invisibleTime"))
+    bit_set: str = field(default="", metadata=named("b", "bitSet"))
+
+    def acked_offsets(self) -> list[int]:
+        """Queue offsets, ascending."""
+        if len(self.bit_set) > MAX_BIT_SET_BYTES:
+            raise BadRequest("the bit set of a batch acknowledgement is too long")
+        try:
+            octets = base64.b64decode(self.bit_set, validate=True)
+        except (binascii.Error, ValueError):
+            raise BadRequest("the bit set of a batch acknowledgement is not base64") from None
+        bits = int.from_bytes(octets, "little")
+        return [self.start_offset + index for index in range(bits.bit_length()) if bits >> index & 1]
+
+
+def encode_bit_set(start_offset: int, offsets: Iterable[int]) -> str:
+    bits = 0
+    for offset in offsets:
+        bits |= 1 << (offset - start_offset)
+    return base64.b64encode(bits.to_bytes((bits.bit_length() + 7) // 8, "little")).decode("ascii")
+
+
+@dataclass(frozen=True, slots=True)
+class BatchAckMessageRequestBody(Body):
+    broker_name: str = ""
+    acks: tuple[BatchAck, ...] = ()

@@ -1,0 +1,126 @@
+"""What admins read about queues and rates: progress of topics and groups, time spans, queue contents."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from engine.protocol.bodies.basics import MessageQueue
+from engine.protocol.bodies.heartbeats import SubscriptionData
+from engine.protocol.wire import Body, Int32, Int64
+
+
+@dataclass(frozen=True, slots=True)
+class TopicOffset(Body):
+    min_offset: Int64 = 0
+    max_offset: Int64 = 0
+    last_update_timestamp: Int64 = 0
+
+
+@dataclass(frozen=True, slots=True)
+class TopicStatsTable(Body):
+    """Answer to 202."""
+
+    offset_table: dict[MessageQueue, TopicOffset] = field(default_factory=dict)
+    topic_put_tps: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class OffsetWrapper(Body):
+    """Progress of a group on one queue; last_timestamp is the store time of the last message consumed."""
+
+    broker_offset: Int64 = 0
+    consumer_offset: Int64 = 0
+    pull_offset: Int64 = 0
+    last_timestamp: Int64 = 0
+
+    @property
+    def lag(self) -> int:
+        return self.broker_offset - self.consumer_offset
+
+    @property
+    def inflight(self) -> int:
+        return self.pull_offset - self.consumer_offset
+
+
+@dataclass(frozen=True, slots=True)
+class ConsumeStats(Body):
+    """Answer to 208."""
+
+    offset_table: dict[MessageQueue, OffsetWrapper] = field(default_factory=dict)
+    consume_tps: float = 0.0
+
+    @property
+    def total_lag(self) -> int:
+        return sum(wrapper.lag for wrapper in self.offset_table.values())
+
+    @property
+    def total_inflight(self) -> int:
+        return sum(wrapper.inflight for wrapper in self.offset_table.values())
+
+
+@dataclass(frozen=True, slots=True)
+class ConsumeStatsList(Body):
+    """Answer to 317; each item is {group: one ConsumeStats per topic}."""
+
+    consume_stats_list: tuple[dict[str, tuple[ConsumeStats, ...]], ...] = ()
+    broker_addr: str = ""
+    total_diff: Int64 = 0
+    total_inflight_diff: Int64 = 0
+
+
+@dataclass(frozen=True, slots=True)
+class BrokerStatsItem(Body):
+    sum: Int64 = 0
+    tps: float = 0.0
+    avgpt: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class BrokerStatsData(Body):
+    """Answer to 315."""
+
+    stats_minute: BrokerStatsItem = BrokerStatsItem()
+    stats_hour: BrokerStatsItem = BrokerStatsItem()
+    stats_day: BrokerStatsItem = BrokerStatsItem()
+
+
+@dataclass(frozen=True, slots=True)
+class QueueTimeSpan(Body):
+    """Times in milliseconds. Java also writes each as text and never reads that back, so we leave it out."""
+
+    message_queue: MessageQueue | None = None
+    min_time_stamp: Int64 = 0
+    max_time_stamp: Int64 = 0
+    consume_time_stamp: Int64 = 0
+    delay_time: Int64 = 0
+
+
+@dataclass(frozen=True, slots=True)
+class QueryConsumeTimeSpanBody(Body):
+    """Answer to 303."""
+
+    consume_time_span_set: tuple[QueueTimeSpan, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ConsumeQueueData(Body):
+    """One unit of a consume queue."""
+
+    physic_offset: Int64 = 0
+    physic_size: Int32 = 0
+    tags_code: Int64 = 0
+    extend_data_json: str | None = None
+    bit_map: str | None = None
+    eval: bool = False
+    msg: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class QueryConsumeQueueResponseBody(Body):
+    """Answer to 321."""
+
+    subscription_data: SubscriptionData | None = None
+    filter_data: str | None = None
+    queue_data: tuple[ConsumeQueueData, ...] = ()
+    max_queue_index: Int64 = 0
+    min_queue_index: Int64 = 0

@@ -1,0 +1,34 @@
+"""Headers between the members of a broker set."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from engine.protocol.wire import Header, Int64
+
+
+@dataclass(frozen=True, slots=True)
+class ExchangeHAInfoRequest(Header):
+    """906; all absent asks, else tells. The master's answer has the same fields."""
+
+    master_ha_address: str | None = None
+    master_flush_offset: Int64 | None = None
+    master_address: str | None = None
+
+    @property
+    def only_asks(self) -> bool:
+        return (
+            self.master_ha_address is None
+            and self.master_flush_offset is None
+            and self.master_address is None
+        )
+
+
+ExchangeHAInfoResponse = ExchangeHAInfoRequest
+
+
+@dataclass(frozen=True, slots=True)
+class ResetMasterFlushOffsetRequest(Header):
+    """908."""
+
+    master_flush_offset: Int64

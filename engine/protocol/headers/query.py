@@ -1,0 +1,44 @@
+"""Headers of queries for stored messages and queue contents."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from engine.protocol.wire import Header, Int32, Int64, named
+
+
+@dataclass(frozen=True, slots=True)
+class QueryMessageRequest(Header):
+    """12; with unique_key_query the key is a message's unique key and the broker picks the number."""
+
+    topic: str
+    key: str
+    max_num: Int32
+    begin_timestamp: Int64
+    end_timestamp: Int64
+    unique_key_query: bool = field(default=False, metadata=named("_UNIQUE_KEY_QUERY"))
+
+
+@dataclass(frozen=True, slots=True)
+class QueryMessageResponse(Header):
+    index_last_update_timestamp: Int64 = 0
+    index_last_update_phyoffset: Int64 = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ViewMessageRequest(Header):
+    """33; `offset` is a commit-log offset."""
+
+    offset: Int64
+    topic: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class QueryConsumeQueueRequest(Header):
+    """321."""
+
+    topic: str
+    queue_id: Int32
+    index: Int64 = 0
+    count: Int32 = 0
+    consumer_group: str | None = None
