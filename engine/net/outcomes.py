@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from engine.net.connection import Connection
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Reply:
-    """Answer now."""
+    """Answer now. Not frozen, because freezing doubles the price of making one; nobody changes it."""
 
     code: int = 0
     remark: str | None = None
@@ -81,10 +81,11 @@ class ColdRead:
 
 @dataclass(frozen=True, slots=True)
 class Persist:
-    """Write the named state to disk before answering."""
+    """Write the named state to disk, then answer `reply`, or go on with `resume` (which may append)."""
 
     file: str
-    reply: Outcome
+    reply: Outcome | None = None
+    resume: Callable[[], Outcome] | None = None
 
 
 Outcome = Reply | Hold | WaitFlush | WaitReplicas | Relay | ColdRead | Persist

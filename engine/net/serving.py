@@ -29,7 +29,7 @@ from engine.net.outcomes import (
     Waits,
 )
 from engine.protocol.codes import MQ_VERSION, ResponseCode
-from engine.protocol.commands import BINARY_HEADER, JSON_HEADER, Command, encode_command
+from engine.protocol.commands import BINARY_HEADER, JSON_HEADER, ONEWAY_FLAG, Command, encode_command
 
 log = logging.getLogger(__name__)
 
@@ -52,22 +52,27 @@ class Serving:
         if self.is_draining:
             self._settle(request, client, _go_away(request))
             return
-        handler = self._handlers.get(request.code, _unsupported)
-        self._run(request, client, lambda: handler(request, client))
+        # Written out instead of `_run(lambda: …)`: a closure per request would cost as much as the look-up.
+        try:
+            outcome = self._handlers.get(request.code, _unsupported)(request, client)
+        except Exception as error:
+            outcome = _failed(request, client, error)
+        if type(outcome) is Reply:
+            if not request.flag & ONEWAY_FLAG:
+                client.send(encode_reply(request, outcome))
+        else:
+            self._settle(request, client, outcome)
 
     def _run(self, request: Command, client: Connection, step: Callable[[], Outcome]) -> None:
         try:
             outcome = step()
-        except EngineError as error:
-            outcome = Reply(error.code, error.text)
         except Exception as error:
-            log.exception("code %d opaque %d from %s failed", request.code, request.opaque, client.peer_name)
-            outcome = Reply(ResponseCode.SYSTEM_ERROR, f"{type(error).__name__}: internal error, see the log")
+            outcome = _failed(request, client, error)
         self._settle(request, client, outcome)
 
     def _settle(self, request: Command, client: Connection, outcome: Outcome) -> None:
         if type(outcome) is Reply:
-            if not request.flag & 2:
+            if not request.flag & ONEWAY_FLAG:
                 client.send(encode_reply(request, outcome))
             return
         self.in_flight += 1
@@ -127,9 +132,18 @@ class Serving:
         future.add_done_callback(lambda done: proceed(lambda: read.finish(done.result())))
 
 
+def _failed(request: Command, client: Connection, error: Exception) -> Reply:
+    if isinstance(error, EngineError):
+        return Reply(error.code, error.text)
+    log.error(
+        "code %d opaque %d from %s failed", request.code, request.opaque, client.peer_name, exc_info=error
+    )
+    return Reply(ResponseCode.SYSTEM_ERROR, f"{type(error).__name__}: internal error, see the log")
+
+
 def _persisted(persist: Persist, error: OSError | None) -> Outcome:
     if error is None:
-        return persist.reply
+        return persist.resume() if persist.resume is not None else persist.reply or Reply()
     return Reply(ResponseCode.SYSTEM_ERROR, f"{persist.file} could not be written: {error.strerror}")
 
 
