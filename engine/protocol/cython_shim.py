@@ -1,8 +1,8 @@
 """What the `_cy` modules use of `cython`, for machines where Cython is not installed.
 
 A `_cy` module is ordinary Python with C types in its annotations. Compiled, those become C; uncompiled, they
-are never evaluated, and the few names that are (decorators, `declare`, `compiled`) do nothing. Only the names
-in use are here: a missing one fails at import, not on the hot path.
+are never evaluated, and the few names that are (decorators, `declare`, `cast`, `compiled`) do nothing. Only
+the names in use are here; the `_cy` modules' test suites run on this shim too, so a missing one is found.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ _T = TypeVar("_T")
 
 compiled = False
 
-int = uint = longlong = Py_ssize_t = bint = object
+int = uint = uchar = longlong = Py_ssize_t = bint = object
 """C types as they appear at run time, in `declare`; they carry no meaning uncompiled."""
 
 

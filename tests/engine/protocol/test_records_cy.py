@@ -1,0 +1,275 @@
+"""The scanner: one suite for the Python source and for what the compiler made of it."""
+
+from __future__ import annotations
+
+import importlib.util
+import shutil
+import sys
+import sysconfig
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+from unittest import mock
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from engine.errors import BadInput, CorruptRecord
+from engine.protocol import _records_cy as installed
+from engine.protocol.records import decode_record, encode_blank, encode_record
+from tests.engine.protocol.record_samples import GOLDEN_V1, GOLDEN_V2_V6, record_values
+
+
+def load_source(name: str) -> ModuleType:
+    """The .py itself, even where a compiled module stands in front of it."""
+    path = Path(installed.__file__).parent / "_records_cy.py"
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def load_without_cython() -> ModuleType:
+    with mock.patch.dict(sys.modules, {"cython": None}):
+        return load_source("records_without_cython")
+
+
+PURE = load_source("records_pure")
+SCANNERS = {"pure": PURE, "installed": installed, "without_cython": load_without_cython()}
+each_scanner = pytest.mark.parametrize("scanner", SCANNERS.values(), ids=SCANNERS)
+
+GOLDEN_ROW = (0, 124, "TopicA", 3, 9, 4096, 0, 1700000000005, 2598919, None, "k1 k2", 1700000000000, 0)
+GOLDEN_V2_ROW = (0, 253, "t" * 128, 0, 0, 0, 0x30, 2, 0, None, None, 1, 18)
+
+
+def compiler() -> str | None:
+    return shutil.which((sysconfig.get_config_var("CC") or "cc").split()[0])
+
+
+def scan(scanner: ModuleType, buffer: bytes, crc: bool = True, most: int = 100, base: int = -1) -> Any:
+    return scanner.scan_records(buffer, 0, len(buffer), crc, most, base)
+
+
+def test_the_installed_scanner_is_compiled_where_a_compiler_exists() -> None:
+    assert installed.is_compiled() or compiler() is None, "run make setup"
+
+
+def test_the_pure_scanner_is_not_compiled() -> None:
+    assert not PURE.is_compiled()
+
+
+def test_the_source_runs_without_cython_installed() -> None:
+    assert SCANNERS["without_cython"].cython.__name__ == "engine.protocol.cython_shim"
+
+
+@each_scanner
+def test_the_hand_written_records_give_their_rows(scanner: ModuleType) -> None:
+    assert scan(scanner, GOLDEN_V1) == ([GOLDEN_ROW], 124, scanner.SCAN_END)
+    assert scan(scanner, GOLDEN_V2_V6) == ([GOLDEN_V2_ROW], 253, scanner.SCAN_END)
+
+
+@each_scanner
+@pytest.mark.parametrize("kind", [bytes, bytearray, memoryview])
+def test_any_buffer_is_scanned(scanner: ModuleType, kind: Any) -> None:
+    assert scan(scanner, kind(GOLDEN_V1))[0] == [GOLDEN_ROW]
+
+
+@each_scanner
+def test_a_row_is_in_the_order_of_its_constants(scanner: ModuleType) -> None:
+    assert GOLDEN_ROW[scanner.ROW_TOPIC] == "TopicA"
+    assert GOLDEN_ROW[scanner.ROW_STORE_TIMESTAMP] == 1700000000005
+    assert GOLDEN_ROW[scanner.ROW_TAGS_CODE] == 2598919
+    assert GOLDEN_ROW[scanner.ROW_BORN_TIMESTAMP] == 1700000000000
+    assert GOLDEN_V2_ROW[scanner.ROW_DELAY_LEVEL] == 18
+
+
+@each_scanner
+def test_the_scan_pauses_at_the_most_records_asked_for(scanner: ModuleType) -> None:
+    rows, pos, stop = scan(scanner, GOLDEN_V1 * 3, most=2)
+    assert ([row[0] for row in rows], pos, stop) == ([0, 124], 248, scanner.SCAN_MORE)
+    assert scanner.scan_records(GOLDEN_V1 * 3, pos, 372, True, 2)[1:] == (372, scanner.SCAN_END)
+
+
+@each_scanner
+def test_the_scan_is_at_the_end_when_the_last_record_was_the_last_asked_for(scanner: ModuleType) -> None:
+    assert scan(scanner, GOLDEN_V1 * 2, most=2)[1:] == (248, scanner.SCAN_END)
+
+
+@each_scanner
+@pytest.mark.parametrize("tail", [b"\0", b"\0" * 7, b"\0" * 100, b"\0\0\0\7\0\0\0\0", b"\0\0\0\0\7\7\7\7"])
+def test_unwritten_bytes_are_the_end(scanner: ModuleType, tail: bytes) -> None:
+    assert scan(scanner, GOLDEN_V1 + tail)[1:] == (124, scanner.SCAN_END)
+
+
+@each_scanner
+def test_a_blank_ends_the_file(scanner: ModuleType) -> None:
+    buffer = GOLDEN_V1 + encode_blank(50) + b"anything"
+    assert scan(scanner, buffer)[1:] == (124, scanner.SCAN_BLANK)
+
+
+@each_scanner
+def test_a_blank_smaller_than_itself_is_bad(scanner: ModuleType) -> None:
+    assert scan(scanner, bytes.fromhex("00000007 cbd43194"))[1:] == (0, scanner.SCAN_BAD)
+
+
+@each_scanner
+def test_a_record_must_lie_where_it_says(scanner: ModuleType) -> None:
+    assert scan(scanner, GOLDEN_V1, base=4096)[2] == scanner.SCAN_END
+    assert scan(scanner, GOLDEN_V1, base=4095) == ([], 0, scanner.SCAN_BAD)
+    shifted = bytes(24) + GOLDEN_V1
+    assert len(scanner.scan_records(shifted, 24, len(shifted), True, 9, 4072)[0]) == 1
+
+
+@each_scanner
+def test_a_damaged_body_is_bad_only_when_the_crc_is_asked_for(scanner: ModuleType) -> None:
+    flipped = GOLDEN_V1.replace(b"hello", b"jello")
+    assert scan(scanner, GOLDEN_V1 + flipped)[1:] == (124, scanner.SCAN_BAD)
+    assert len(scan(scanner, GOLDEN_V1 + flipped, crc=False)[0]) == 2
+
+
+@each_scanner
+@pytest.mark.parametrize("size", [32767, 32768, 32769, 100_000])
+def test_the_crc_of_a_large_body_is_taken_in_slices(scanner: ModuleType, size: int) -> None:
+    record = bytearray(encode_record(topic="T", body=bytes(range(256)) * (size // 256 + 1)))
+    assert scan(scanner, record)[2] == scanner.SCAN_END
+    record[88 + size] ^= 1
+    assert scan(scanner, record)[2] == scanner.SCAN_BAD
+
+
+@each_scanner
+def test_topics_of_one_name_are_one_object(scanner: ModuleType) -> None:
+    first, second = scan(scanner, GOLDEN_V1 * 2)[0]
+    assert first[2] is second[2]
+
+
+@each_scanner
+def test_a_topic_that_is_no_utf8_is_bad(scanner: ModuleType) -> None:
+    assert scan(scanner, GOLDEN_V1.replace(b"TopicA", b"Topic\xff"))[2] == scanner.SCAN_BAD
+
+
+@each_scanner
+@pytest.mark.parametrize(
+    ("level", "expected"),
+    [("3", 3), ("018", 18), ("999999999", 999999999), ("9999999999", 0), ("-1", 0), ("1 ", 0), ("٣", 0)],
+)
+def test_only_plain_digits_are_a_delay_level(scanner: ModuleType, level: str, expected: int) -> None:
+    record = encode_record(topic="T", body=b"", properties={"DELAY": level})
+    assert scan(scanner, record)[0][0][scanner.ROW_DELAY_LEVEL] == expected
+
+
+@each_scanner
+@pytest.mark.parametrize(("start", "end"), [(-1, 10), (0, 125), (5, 4), (125, 125)])
+def test_a_window_outside_of_the_buffer_is_refused(scanner: ModuleType, start: int, end: int) -> None:
+    with pytest.raises(BadInput):
+        scanner.scan_records(GOLDEN_V1, start, end, True, 1)
+
+
+@each_scanner
+@pytest.mark.parametrize("sample", [GOLDEN_V1, GOLDEN_V2_V6], ids=["v1", "v2"])
+def test_every_truncation_is_bad(scanner: ModuleType, sample: bytes) -> None:
+    for end in range(4, len(sample)):
+        assert scan(scanner, sample[:end]) == ([], 0, scanner.SCAN_BAD)
+
+
+@each_scanner
+def test_the_window_ends_where_it_is_said_to_end(scanner: ModuleType) -> None:
+    for end in range(len(GOLDEN_V1)):
+        inside = scanner.scan_records(GOLDEN_V1[:end], 0, end, True, 9)
+        assert scanner.scan_records(GOLDEN_V1, 0, end, True, 9) == inside
+
+
+@each_scanner
+@pytest.mark.parametrize("sample", [GOLDEN_V1, GOLDEN_V2_V6], ids=["v1", "v2"])
+def test_scanner_and_decoder_agree_on_every_bit_flip(scanner: ModuleType, sample: bytes) -> None:
+    for bit in range(len(sample) * 8):
+        flipped = bytearray(sample)
+        flipped[bit // 8] ^= 1 << bit % 8
+        try:
+            expected = [expected_row(bytes(flipped))]
+        except CorruptRecord:
+            expected = []
+        assert scan(scanner, flipped)[0] == expected
+
+
+def expected_row(encoded: bytes) -> tuple[Any, ...]:
+    record = decode_record(encoded)
+    level = record.properties.get("DELAY", "")
+    return (
+        0,
+        record.size,
+        record.topic,
+        record.queue_id,
+        record.queue_offset,
+        record.commit_log_offset,
+        record.sys_flag,
+        record.store_timestamp,
+        slow_java_hash(record.properties.get("TAGS", "")),
+        record.properties.get("UNIQ_KEY"),
+        record.properties.get("KEYS"),
+        record.born_timestamp,
+        int(level) if level.isascii() and level.isdigit() and len(level) <= 9 else 0,
+    )
+
+
+def slow_java_hash(text: str) -> int:
+    units = text.encode("utf-16-be", "surrogatepass")
+    value = 0
+    for at in range(0, len(units), 2):
+        value = value * 31 + int.from_bytes(units[at : at + 2], "big")
+    return (value + 2**31) % 2**32 - 2**31
+
+
+@each_scanner
+@given(values=record_values)
+def test_a_row_says_what_the_record_says(scanner: ModuleType, values: dict[str, Any]) -> None:
+    encoded = encode_record(**values)
+    assert scan(scanner, encoded) == ([expected_row(encoded)], len(encoded), scanner.SCAN_END)
+
+
+@given(
+    values=record_values,
+    properties=st.lists(
+        st.sampled_from([b"TAGS", b"KEYS", b"UNIQ_KEY", b"DELAY", b"\1", b"\2", b"1", b"x", b"\xff"])
+    ),
+)
+@example(values={"topic": "T", "body": b""}, properties=[b"TAGS", b"\1", b"x", b"\1", b"x"])
+def test_torn_properties_are_read_as_the_decoder_reads_them(
+    values: dict[str, Any], properties: list[bytes]
+) -> None:
+    text = b"".join(properties)
+    encoded = bytearray(encode_record(**values | {"properties": {}}))
+    encoded[-2:] = len(text).to_bytes(2, "big") + text
+    encoded[:4] = len(encoded).to_bytes(4, "big")
+    for scanner in SCANNERS.values():
+        assert scan(scanner, encoded)[0] == [expected_row(bytes(encoded))]
+
+
+@given(
+    st.lists(record_values, min_size=1, max_size=3),
+    st.lists(st.tuples(st.integers(0, 2000), st.integers(0, 255)), max_size=4),
+    st.booleans(),
+    st.integers(0, 4),
+)
+def test_pure_and_compiled_agree_on_damaged_logs(
+    many: list[dict[str, Any]], damage: list[tuple[int, int]], check_crc: bool, most: int
+) -> None:
+    buffer = bytearray(b"".join(encode_record(**values) for values in many))
+    for at, value in damage:
+        buffer[at % len(buffer)] = value
+    results = [scan(scanner, buffer, check_crc, most) for scanner in SCANNERS.values()]
+    assert results[0] == results[1] == results[2]
+
+
+@given(st.binary(max_size=300))
+def test_pure_and_compiled_agree_on_noise(noise: bytes) -> None:
+    for prefix in (b"", GOLDEN_V1[:92], GOLDEN_V2_V6[:116]):
+        results = [scan(scanner, prefix + noise) for scanner in SCANNERS.values()]
+        assert results[0] == results[1] == results[2]
+
+
+@each_scanner
+@given(text=st.text(st.characters(codec=None)))
+def test_java_hash_counts_utf16_units(scanner: ModuleType, text: str) -> None:
+    assert scanner.java_hash(text) == slow_java_hash(text)
