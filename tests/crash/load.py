@@ -73,6 +73,7 @@ class Producer(threading.Thread):
         window: int = 1,
         first_seq: int = 0,
         rate_per_s: float = 500.0,
+        count: int | None = None,
         topic: str = TOPIC,
         body_bytes: int = BODY_BYTES,
         timeout_s: float = SEND_TIMEOUT_S,
@@ -83,6 +84,7 @@ class Producer(threading.Thread):
         self._history = history
         self._window = window
         self._pause_s = 1.0 / rate_per_s
+        self._last_seq = None if count is None else first_seq + count
         self._topic = topic
         self._body_bytes = body_bytes
         self._timeout_s = timeout_s
@@ -107,7 +109,7 @@ class Producer(threading.Thread):
 
     def _produce(self, link: Link) -> None:
         due = self._clock()
-        while not self._quit.is_set():
+        while not self._quit.is_set() and self.next_seq != self._last_seq:
             self._send_one(link)
             due += self._pause_s
             while len(self._in_flight) >= self._window:

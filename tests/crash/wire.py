@@ -46,6 +46,7 @@ class Answer:
 class Stored:
     """A message as it came in a pull: only what the checkers need."""
 
+    size: int
     queue_id: int
     queue_offset: int
     commit_log_offset: int
@@ -101,7 +102,7 @@ def decode_stored(body: bytes) -> Iterator[Stored]:
             raise ValueError(f"body of {length} bytes in a record of {total}")
         content = body[position + 88 : position + 88 + length]
         right = (zlib.crc32(content) & 0x7FFFFFFF if content else 0) == crc
-        yield Stored(queue_id, queue_offset, physical, store_timestamp, content, right)
+        yield Stored(total, queue_id, queue_offset, physical, store_timestamp, content, right)
         position += total
 
 

@@ -1,0 +1,286 @@
+"""F5–F7: one file of a stopped broker is damaged; then it starts, and nothing wrong is ever read."""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.crash import damage
+from tests.crash import requests as rq
+from tests.crash.checker.events import History
+from tests.crash.cluster import Broker
+from tests.crash.conftest import MakeBroker
+from tests.crash.drain import drain
+from tests.crash.load import TOPIC, fetch_offsets, stored_value
+from tests.crash.prepared import SEGMENT_BYTES, SETTINGS, Place, Prepared, copy_store, prepare
+from tests.crash.wire import Link, decode_stored
+
+TextDamage = Callable[[bytes, random.Random], bytes]
+
+
+@pytest.fixture(scope="module")
+def prepared(tmp_path_factory: pytest.TempPathFactory) -> Prepared:
+    return prepare(tmp_path_factory.mktemp("prepared"))
+
+
+@pytest.fixture
+def chance(seed: int) -> random.Random:
+    print(f"CRASH_SEED={seed}")
+    return random.Random(seed)
+
+
+class Patient:
+    """One copy of a prepared store: damage it, then see what a broker makes of it."""
+
+    def __init__(self, prepared: Prepared, source: Path, folder: Path, make_broker: MakeBroker) -> None:
+        self.prepared = prepared
+        self.store = folder / "patient"
+        if self.store.exists():
+            shutil.rmtree(self.store)
+        copy_store(source, self.store)
+        self._make_broker = make_broker
+
+    def files(self, pattern: str) -> list[Path]:
+        return sorted(path for path in self.store.glob(pattern) if path.is_file())
+
+    def broker(self) -> Broker:
+        return self._make_broker(store=self.store, settings=SETTINGS)
+
+    def start(self) -> Broker:
+        broker = self.broker()
+        broker.start()
+        return broker
+
+    def read(self, broker: Broker) -> set[Place]:
+        """The places that can be read now; each must hold the very message that it held before."""
+        found = set()
+        for stored in drain(broker.address, History()):
+            place = (stored.queue_id, stored.queue_offset)
+            assert stored_value(stored) == self.prepared.value_at(place), f"wrong message at {place}"
+            found.add(place)
+        return found
+
+    def read_all(self) -> None:
+        broker = self.start()
+        missing = self.prepared.messages.keys() - self.read(broker)
+        assert not missing, f"{len(missing)} messages are gone, such as {sorted(missing)[:5]}"
+        still_takes_messages(broker)
+        broker.kill()
+
+
+@pytest.fixture
+def admit(prepared: Prepared, tmp_path: Path, make_broker: MakeBroker) -> Callable[[Path], Patient]:
+    return lambda source: Patient(prepared, source, tmp_path, make_broker)
+
+
+Admit = Callable[[Path], Patient]
+
+
+@pytest.fixture(params=["crashed", "clean"])
+def source(request: pytest.FixtureRequest, prepared: Prepared) -> Path:
+    return Path(getattr(prepared, request.param))
+
+
+def still_takes_messages(broker: Broker) -> None:
+    with Link(broker.address) as link:
+        answer = link.call(rq.SEND_V2, rq.send_fields(TOPIC, 0, "after"), b"after")
+        assert answer.code == rq.SUCCESS, answer.remark
+        offset = int(answer.fields["queueOffset"])
+        pulled = link.call(rq.PULL, rq.pull_fields(TOPIC, "After", 0, offset))
+        assert [stored.body for stored in decode_stored(pulled.body)] == [b"after"]
+
+
+def last_segment(patient: Patient) -> tuple[Path, damage.Range, int]:
+    """The segment that holds the end of the log, the range of it that is written, and its first offset."""
+    start = patient.prepared.log_end // SEGMENT_BYTES * SEGMENT_BYTES
+    return patient.store / "commitlog" / f"{start:020d}", (0, patient.prepared.log_end - start), start
+
+
+def test_an_undamaged_store_is_read_in_full(admit: Admit, source: Path) -> None:
+    admit(source).read_all()
+
+
+def damage_log_tail(patient: Patient, hurt: damage.Damage, chance: random.Random) -> None:
+    """What lies before the damage is kept; the rest is cut; new messages go where the log now ends."""
+    path, written, start = last_segment(patient)
+    at = hurt(path, written, chance) + start
+    broker = patient.start()
+    found = patient.read(broker)
+    missing = patient.prepared.records_before(at) - found
+    assert not missing, f"{len(missing)} records before the damage at {at} are gone"
+    still_takes_messages(broker)
+    broker.kill()
+
+
+@pytest.mark.parametrize("hurt", [*damage.TAIL, damage.zero_page, damage.cut_short], ids=lambda f: f.__name__)
+def test_a_torn_tail_of_the_log_is_cut_off(
+    admit: Admit, prepared: Prepared, hurt: damage.Damage, chance: random.Random
+) -> None:
+    damage_log_tail(admit(prepared.crashed), hurt, chance)
+
+
+def test_a_flipped_bit_in_a_body_is_never_delivered(
+    admit: Admit, source: Path, chance: random.Random
+) -> None:
+    patient = admit(source)
+    place, stored = chance.choice(sorted(patient.prepared.messages.items()))
+    segment = stored.commit_log_offset // SEGMENT_BYTES * SEGMENT_BYTES
+    body_start = stored.commit_log_offset - segment + 88
+    path = patient.store / "commitlog" / f"{segment:020d}"
+    damage.flip_bit(path, (body_start, body_start + len(stored.body)), chance)
+    assert place not in read_if_it_starts(patient, stored.commit_log_offset)
+
+
+def read_if_it_starts(patient: Patient, damaged_at: int) -> set[Place]:
+    """Damage in the middle of the log without a replica: refusing to start, in words, is right, too."""
+    before = log_bytes(patient)
+    try:
+        broker = patient.start()
+    except AssertionError as refusal:
+        assert "commitlog" in str(refusal).lower() or "commit log" in str(refusal).lower(), refusal
+        assert log_bytes(patient) == before, "a refused start changed the log"
+        return set()
+    found = patient.read(broker)
+    missing = patient.prepared.records_before(damaged_at) - found
+    assert not missing, f"{len(missing)} records before the damage at {damaged_at} are gone"
+    broker.kill()
+    return found
+
+
+def log_bytes(patient: Patient) -> list[tuple[str, int]]:
+    return [(path.name, hash(path.read_bytes())) for path in patient.files("commitlog/*")]
+
+
+def hurt_one(patient: Patient, pattern: str, hurt: damage.Damage, chance: random.Random) -> None:
+    path = chance.choice(patient.files(pattern))
+    hurt(path, (0, path.stat().st_size), chance)
+
+
+@pytest.mark.parametrize("hurt", [*damage.ANY, damage.remove], ids=lambda f: f.__name__)
+def test_a_damaged_queue_file_is_made_anew(
+    admit: Admit, source: Path, hurt: damage.Damage, chance: random.Random
+) -> None:
+    patient = admit(source)
+    hurt_one(patient, f"consumequeue/{TOPIC}/*/*", hurt, chance)
+    patient.read_all()
+
+
+@pytest.mark.parametrize("hurt", [*damage.ANY, damage.remove], ids=lambda f: f.__name__)
+def test_a_damaged_checkpoint_costs_nothing(
+    admit: Admit, prepared: Prepared, hurt: damage.Damage, chance: random.Random
+) -> None:
+    patient = admit(prepared.crashed)
+    path = patient.store / "checkpoint"
+    hurt(path, (0, 40), chance)
+    patient.read_all()
+
+
+@pytest.mark.parametrize("hurt", [*damage.ANY, damage.remove], ids=lambda f: f.__name__)
+def test_a_damaged_index_never_answers_wrongly(
+    admit: Admit, source: Path, hurt: damage.Damage, chance: random.Random
+) -> None:
+    patient = admit(source)
+    hurt_one(patient, "index/*", hurt, chance)
+    broker = patient.start()
+    assert patient.read(broker) == patient.prepared.messages.keys()
+    for place in chance.sample(sorted(patient.prepared.messages), 20):
+        value = patient.prepared.value_at(place)
+        assert value is not None
+        check_query(broker, f"{value[0]}:{value[1]}")
+    broker.kill()
+
+
+def check_query(broker: Broker, key: str) -> None:
+    """Hash collisions are the asker's to sort out; damaged or foreign bytes are not."""
+    fields = {"topic": TOPIC, "key": key, "maxNum": "32", "beginTimestamp": "0", "endTimestamp": str(1 << 62)}
+    with Link(broker.address) as link:
+        answer = link.call(rq.QUERY_MESSAGE, fields)
+    assert answer.code in (rq.SUCCESS, rq.QUERY_NOT_FOUND), answer.remark
+    for stored in decode_stored(answer.body):
+        assert stored_value(stored) is not None
+
+
+CONFIG_FILES = ("topics.json", "consumerOffset.json", "subscriptionGroup.json")
+
+
+def tear_config(patient: Patient, name: str, tear: TextDamage, chance: random.Random) -> None:
+    path = patient.store / "config" / name
+    path.write_bytes(tear(path.read_bytes(), chance))
+    broker = patient.start()
+    assert patient.read(broker) == patient.prepared.messages.keys()
+    offsets = fetch_offsets(broker.address, History())
+    for queue, offset in patient.prepared.committed.items():
+        assert patient.prepared.earlier[queue] <= offsets[queue] <= offset, f"queue {queue}: {offsets[queue]}"
+    still_takes_messages(broker)
+    broker.kill()
+
+
+@pytest.mark.parametrize("tear", damage.TEXT_DAMAGES, ids=lambda f: f.__name__)
+@pytest.mark.parametrize("name", CONFIG_FILES)
+def test_a_torn_configuration_file_is_read_from_its_backup(
+    admit: Admit, prepared: Prepared, name: str, tear: TextDamage, chance: random.Random
+) -> None:
+    tear_config(admit(prepared.crashed), name, tear, chance)
+
+
+@pytest.mark.parametrize("name", CONFIG_FILES)
+def test_unreadable_metadata_deletes_no_topic(admit: Admit, prepared: Prepared, name: str) -> None:
+    patient = admit(prepared.crashed)
+    for path in (patient.store / "config" / name, patient.store / "config" / f"{name}.bak"):
+        path.write_bytes(b"\0" * 64)
+    before = log_bytes(patient)
+    broker = patient.broker()
+    try:
+        broker.start()
+    except AssertionError as refusal:
+        assert name in str(refusal), f"the refusal does not name the file: {refusal}"
+        assert log_bytes(patient) == before
+    else:
+        assert patient.read(broker) == patient.prepared.messages.keys()
+    assert (patient.store / "consumequeue" / TOPIC).is_dir()
+
+
+def rounds() -> Iterator[int]:
+    return iter(range(int(os.environ.get("DAMAGE_ROUNDS", "50"))))
+
+
+@pytest.mark.crash_long
+class TestFiftyOfEach:
+    def test_log_tails(self, admit: Admit, prepared: Prepared, chance: random.Random) -> None:
+        for _ in rounds():
+            hurt = chance.choice((*damage.TAIL, damage.zero_page, damage.cut_short))
+            damage_log_tail(admit(prepared.crashed), hurt, chance)
+
+    def test_log_middles(self, admit: Admit, prepared: Prepared, chance: random.Random) -> None:
+        for _ in rounds():
+            patient = admit(chance.choice((prepared.crashed, prepared.clean)))
+            path = chance.choice(patient.files("commitlog/*"))
+            written = (0, min(SEGMENT_BYTES, prepared.log_end - int(path.name)))
+            if written[1] <= damage.MIN_RANGE:
+                continue
+            at = chance.choice((damage.zero_page, damage.copy_chunk))(path, written, chance)
+            read_if_it_starts(patient, int(path.name) + at)
+
+    def test_queue_files(self, admit: Admit, source: Path, chance: random.Random) -> None:
+        for _ in rounds():
+            patient = admit(source)
+            hurt_one(
+                patient, f"consumequeue/{TOPIC}/*/*", chance.choice((*damage.ANY, damage.remove)), chance
+            )
+            patient.read_all()
+
+    def test_checkpoints(self, admit: Admit, source: Path, chance: random.Random) -> None:
+        for _ in rounds():
+            patient = admit(source)
+            chance.choice((*damage.ANY, damage.remove))(patient.store / "checkpoint", (0, 40), chance)
+            patient.read_all()
+
+    @pytest.mark.parametrize("name", CONFIG_FILES)
+    def test_configuration(self, admit: Admit, prepared: Prepared, name: str, chance: random.Random) -> None:
+        for _ in rounds():
+            tear_config(admit(prepared.crashed), name, chance.choice(damage.TEXT_DAMAGES), chance)

@@ -1,0 +1,110 @@
+"""F35: messages and frames of exactly the size that is allowed, and one byte more."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.crash import requests as rq
+from tests.crash.cluster import Broker
+from tests.crash.conftest import MakeBroker
+from tests.crash.load import TOPIC, create_topic
+from tests.crash.wire import Link, LinkClosed, decode_stored, encode_request
+
+MB = 1 << 20
+MAX_BODY = 4 * MB
+MAX_FRAME = 16 * MB
+MAX_PROPERTIES = 32_767
+SEND_BATCH = 320
+
+
+@pytest.fixture
+def broker(make_broker: MakeBroker) -> Broker:
+    broker = make_broker(settings={"mappedFileSizeCommitLog": str(32 * MB)})
+    broker.start()
+    create_topic(broker.address)
+    return broker
+
+
+def send(link: Link, body: bytes, properties: str = "", **fields: str) -> int:
+    request = {**rq.send_fields(TOPIC, 0, "k"), "i": properties, **fields}
+    return link.call(rq.SEND_V2, request, body, timeout_s=10).code
+
+
+def stored_count(link: Link) -> int:
+    return int(link.call(rq.GET_MAX_OFFSET, rq.queue_fields(TOPIC, 0)).fields["offset"])
+
+
+def test_the_largest_body_is_stored_and_read(broker: Broker) -> None:
+    body = bytes(range(256)) * (MAX_BODY // 256)
+    with Link(broker.address) as link:
+        assert send(link, body) == rq.SUCCESS
+        answer = link.call(rq.PULL, rq.pull_fields(TOPIC, "Giants", 0, 0), timeout_s=10)
+        assert [stored.body for stored in decode_stored(answer.body)] == [body]
+
+
+def test_one_byte_more_is_refused_and_not_stored(broker: Broker) -> None:
+    with Link(broker.address) as link:
+        assert send(link, bytes(MAX_BODY + 1)) == rq.MESSAGE_ILLEGAL
+        assert send(link, b"small") == rq.SUCCESS
+        assert stored_count(link) == 1
+
+
+def test_a_batch_over_the_limit_is_refused(broker: Broker) -> None:
+    item = (122).to_bytes(4, "big") + bytes(12) + (100).to_bytes(4, "big") + bytes(100) + bytes(2)
+    batch = item * (MAX_BODY // len(item) + 1)
+    with Link(broker.address) as link:
+        fields = {**rq.send_fields(TOPIC, 0, "k"), "m": "true"}
+        assert link.call(SEND_BATCH, fields, batch, timeout_s=10).code == rq.MESSAGE_ILLEGAL
+        assert stored_count(link) == 0
+
+
+def test_properties_up_to_the_limit_are_stored(broker: Broker) -> None:
+    """The limit is on what is stored: the request's properties and those that the broker adds."""
+    key = "UNIQ_KEY\x01" + "A" * 32 + "\x02"
+
+    def properties(size: int) -> str:
+        return f"{key}x\x01" + "v" * (size - len(key) - 3) + "\x02"
+
+    with Link(broker.address) as link:
+        assert send(link, b"b", properties(100)) == rq.SUCCESS
+        (stored,) = decode_stored(link.call(rq.PULL, rq.pull_fields(TOPIC, "Giants", 0, 0)).body)
+        added = stored.size - 91 - len("b") - len(TOPIC) - 100
+        assert send(link, b"b", properties(MAX_PROPERTIES - added)) == rq.SUCCESS
+        assert send(link, b"b", properties(MAX_PROPERTIES - added + 1)) == rq.MESSAGE_ILLEGAL
+        assert send(link, b"b", properties(MAX_PROPERTIES + 1)) == rq.MESSAGE_ILLEGAL
+        assert stored_count(link) == 2
+
+
+def test_a_frame_over_the_limit_closes_its_connection_alone(broker: Broker) -> None:
+    with Link(broker.address) as honest, Link(broker.address) as giant:
+        frame = encode_request(rq.SEND_V2, 1, rq.send_fields(TOPIC, 0, "k"), bytes(MAX_FRAME))
+        with pytest.raises((LinkClosed, ConnectionError)):
+            giant.write(frame, timeout_s=10)
+            giant.receive(5.0)
+        assert send(honest, b"small") == rq.SUCCESS
+        assert broker.is_alive
+
+
+def test_a_frame_just_below_the_limit_is_read_and_refused(broker: Broker) -> None:
+    fields = rq.send_fields(TOPIC, 0, "k")
+    overhead = len(encode_request(rq.SEND_V2, 1, fields)) - 4
+    with Link(broker.address) as link:
+        assert (
+            link.call(rq.SEND_V2, fields, bytes(MAX_FRAME - overhead), timeout_s=10).code
+            == rq.MESSAGE_ILLEGAL
+        )
+
+
+def test_many_giants_in_flight_fit_into_memory(broker: Broker) -> None:
+    """100 × 4 MB may not take more than 1 GB; 24 of them are kept to their share."""
+    count, body = 24, bytes(MAX_BODY)
+    before = broker.sample().anonymous_bytes
+    links = [Link(broker.address) for _ in range(count)]
+    for link in links:
+        link.request(rq.SEND_V2, rq.send_fields(TOPIC, 0, "k"), body)
+    codes = [link.receive(30)[0].code for link in links]
+    grown = broker.sample().anonymous_bytes - before
+    for link in links:
+        link.close()
+    assert set(codes) <= {rq.SUCCESS, rq.SYSTEM_BUSY}, codes
+    assert grown <= 250 * MB, f"{grown >> 20} MB"

@@ -1,0 +1,140 @@
+"""F11, F12, F13: how long recovery takes, a polite stop under load, and running out of descriptors."""
+
+from __future__ import annotations
+
+import resource
+import socket
+import struct
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.crash import requests as rq
+from tests.crash.campaign import Campaign
+from tests.crash.cluster import ASYNC, SYNC, Broker
+from tests.crash.conftest import MakeBroker
+from tests.crash.load import TOPIC, create_topic
+from tests.crash.wire import Link, LinkClosed
+
+STOP_S = 5.0
+ACCEPT_AGAIN_S = 2.0
+START_S = 2.0
+RECOVERY_S_PER_GB = 20.0
+SEND_BATCH = 320
+BATCH = 100
+
+
+def stop_rounds(broker: Broker, rounds: int, seed: int) -> None:
+    campaign = Campaign(broker, seed)
+    campaign.start()
+    for number in range(1, rounds + 1):
+        campaign.begin_load()
+        campaign.random_pause(0.5, 1.2)
+        took_s = campaign.stop()
+        assert took_s <= STOP_S, f"stopped only after {took_s:.1f} s"
+        assert not (broker.store / "abort").exists(), "a clean stop leaves no abort file"
+        campaign.restart()
+        campaign.verify(at_least=100 * number)
+
+
+@pytest.mark.parametrize("flush", [SYNC, ASYNC])
+def test_a_stop_under_load_loses_nothing(make_broker: MakeBroker, flush: str, seed: int) -> None:
+    stop_rounds(make_broker(flush=flush), 2, seed)
+
+
+@pytest.mark.crash_long
+@pytest.mark.parametrize("flush", [SYNC, ASYNC])
+@pytest.mark.parametrize("chain", range(5))
+def test_a_hundred_stops_under_load(make_broker: MakeBroker, flush: str, chain: int, seed: int) -> None:
+    stop_rounds(make_broker(flush=flush), 10, seed + chain)
+
+
+def fill_with_small_messages(broker: Broker, megabytes: int) -> int:
+    """Batches of 128-byte messages; returns how many bytes the log holds."""
+    item = struct.pack(">iiiii", 22 + 128, 0, 0, 0, 128) + b"x" * 128 + struct.pack(">h", 0)
+    fields = {**rq.send_fields(TOPIC, 0, "k"), "m": "true", "i": ""}
+    with Link(broker.address) as link:
+        while log_bytes(broker) < megabytes << 20:
+            for queue in range(8):
+                answer = link.call(SEND_BATCH, {**fields, "e": str(queue)}, item * BATCH)
+                assert answer.code == rq.SUCCESS, answer.remark
+    return log_bytes(broker)
+
+
+def log_bytes(broker: Broker) -> int:
+    """All but the last two segments are surely full (the newest may only be made ready)."""
+    sizes = [path.stat().st_size for path in sorted((broker.store / "commitlog").iterdir())]
+    return sum(sizes[:-2])
+
+
+def recover(broker: Broker, megabytes: int) -> None:
+    broker.start()
+    create_topic(broker.address)
+    size_bytes = fill_with_small_messages(broker, megabytes)
+    broker.kill()
+    took_s = broker.start()
+    allowed_s = START_S + RECOVERY_S_PER_GB * size_bytes / (1 << 30)
+    print(f"{size_bytes >> 20} MB recovered in {took_s:.2f} s")
+    assert took_s <= allowed_s, f"{took_s:.1f} s to recover {size_bytes >> 20} MB, allowed {allowed_s:.1f} s"
+    with Link(broker.address) as link:
+        end = link.call(rq.GET_MAX_OFFSET, rq.queue_fields(TOPIC, 0)).fields["offset"]
+    assert int(end) > 0
+
+
+def test_recovery_takes_time_in_proportion(make_broker: MakeBroker) -> None:
+    recover(make_broker(settings={"mappedFileSizeCommitLog": str(16 << 20)}), megabytes=48)
+
+
+@pytest.mark.crash_long
+def test_recovery_of_a_gigabyte(make_broker: MakeBroker) -> None:
+    recover(make_broker(settings={"mappedFileSizeCommitLog": str(128 << 20)}), megabytes=1024)
+
+
+def test_running_out_of_descriptors_hurts_only_newcomers(make_broker: MakeBroker, seed: int) -> None:
+    """Accepting and rolling to a new segment both need descriptors; both recover by themselves."""
+    broker = make_broker(flush=ASYNC)
+    campaign = Campaign(broker, seed)
+    campaign.start()
+    campaign.begin_load()
+    time.sleep(0.5)
+    _, hard = resource.prlimit(broker.pid, resource.RLIMIT_NOFILE)
+    used = len(list(Path(f"/proc/{broker.pid}/fd").iterdir()))
+    resource.prlimit(broker.pid, resource.RLIMIT_NOFILE, (used + 2, hard))
+    newcomers = [socket.create_connection(broker.address, 2) for _ in range(30)]
+    time.sleep(1.5)
+    assert broker.is_alive, broker.tail()
+    resource.prlimit(broker.pid, resource.RLIMIT_NOFILE, (hard, hard))
+    for newcomer in newcomers:
+        newcomer.close()
+    begun = time.monotonic()
+    with Link(broker.address) as link:
+        assert link.call(rq.GET_MAX_OFFSET, rq.queue_fields(TOPIC, 0)).code == rq.SUCCESS
+    assert time.monotonic() - begun <= ACCEPT_AGAIN_S
+    time.sleep(0.5)
+    campaign.end_load()
+    campaign.look()
+    campaign.verify()
+    campaign.crash()
+    campaign.restart()
+    campaign.verify()
+
+
+def test_a_second_broker_on_the_same_store_is_refused(make_broker: MakeBroker) -> None:
+    first = make_broker()
+    first.start()
+    second = make_broker(name="second", store=first.store)
+    with pytest.raises(AssertionError, match=r"ended with [1-9]"):
+        second.start()
+    with Link(first.address) as link:
+        assert link.call(rq.RUNTIME_INFO).code == rq.SUCCESS
+
+
+def test_a_stopped_broker_closes_its_connections(make_broker: MakeBroker) -> None:
+    broker = make_broker()
+    broker.start()
+    with Link(broker.address) as link:
+        link.call(rq.RUNTIME_INFO)
+        broker.stop()
+        with pytest.raises(LinkClosed):
+            link.receive(1.0)
