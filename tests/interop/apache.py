@@ -1,7 +1,7 @@
 """The real Apache RocketMQ name server and broker, started from Maven Central's jars.
 
-Their home is a temporary directory: logging goes nowhere but the server's own log file, and nothing is written
-to the user's home.
+Their home is a temporary directory: logging goes nowhere but the server's own log file, and nothing is
+written to the user's home.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """A name server and one broker of a given make, on fixed loopback ports, over one store directory.
 
 Targets are ``apache-4.9``, ``apache-5`` and ``signalbox``; all take the same ``broker.conf``. Ports and store
-outlive a stop, so that another target can be started in the place of the first and clients see only a restart.
+outlive a stop, so that another target can be started in the place of the first and clients see a restart.
 """
 
 from __future__ import annotations

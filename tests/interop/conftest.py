@@ -1,7 +1,6 @@
 """Fixtures of the interop suites: one cluster per target, one JVM per client version and per mqadmin version.
 
-All are session-wide because a JVM costs seconds; scenarios keep apart by topic and group names, which ``fresh``
-makes.
+All are session-wide because a JVM costs seconds; they keep apart by topic and group names from ``fresh``.
 """
 
 from __future__ import annotations

@@ -34,7 +34,7 @@ class AdminShell:
         return shell
 
     def run(self, command: str, *arguments: str) -> str:
-        """What the command printed, errors included. A usage error ends mqadmin: the next command gets a new one."""
+        """What the command printed, errors included. A usage error ends the JVM: the next gets a new one."""
         self._shell.tell("\t".join((command, "-n", self._name_server, *arguments)))
         try:
             return base64.b64decode(self._shell.hear()).decode()

@@ -1,7 +1,7 @@
 """Child processes of the harness: servers with a log file, and shells that are spoken to line by line.
 
-Every child is in ``_LIVE`` until it has been reaped, and whatever is left when Python ends is killed: a failing
-test must not leave a JVM behind.
+Every child is in ``_LIVE`` until it has been reaped, and whatever is left when Python ends is killed: a
+failing test must not leave a JVM behind.
 """
 
 from __future__ import annotations
