@@ -1,0 +1,26 @@
+"""Our own client: producer, consumers, admin. asyncio first; `engine.client.blocking` is the same for
+threads.
+
+Used by applications, by the admin command line, by the console and by Spark. Knows the wire
+(`engine.net`, `engine.protocol`), never a store or a broker's inside.
+"""
+
+from __future__ import annotations
+
+from engine.client.instance import ClientInstance
+from engine.client.messages import Message, ReceivedMessage, SendResult, SendStatus
+from engine.client.options import ClientOptions, ProducerOptions
+from engine.client.producer import Producer
+from engine.protocol.bodies.basics import MessageQueue
+
+__all__ = [
+    "ClientInstance",
+    "ClientOptions",
+    "Message",
+    "MessageQueue",
+    "Producer",
+    "ProducerOptions",
+    "ReceivedMessage",
+    "SendResult",
+    "SendStatus",
+]

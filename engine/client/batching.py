@@ -1,0 +1,66 @@
+"""Many messages in one request: which belong together, and the body that carries them.
+
+The messages of a batch share one topic and one queue; none of them may be delayed. Each has its own unique
+key and properties, the request itself (its wrapper) one key more. Bodies are not compressed. Pure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import orjson
+
+from engine.client.drafts import Draft, check_body, properties_text
+from engine.client.message_keys import MessageKeys
+from engine.client.messages import Message
+from engine.client.options import ProducerOptions
+from engine.errors import BadInput
+from engine.protocol.batches import BatchItem, encode_batch
+from engine.protocol.codes import ResponseCode
+from engine.protocol.names import RETRY_PREFIX
+
+_ITEM_OVERHEAD_BYTES = 22
+
+
+def batch_drafts(
+    messages: Sequence[Message], keys: MessageKeys, now_ms: int, waits: bool, options: ProducerOptions
+) -> Iterator[Draft]:
+    """The requests that these messages take, each at most `max_batch_bytes` long (or one message)."""
+    check_batch(messages)
+    limit = min(options.max_batch_bytes, options.max_message_bytes)
+    items: list[BatchItem] = []
+    msg_ids: list[str] = []
+    size = 0
+    for message in messages:
+        body = message.body
+        check_body(body, options.max_message_bytes)
+        msg_id = keys.next(now_ms)
+        properties = properties_text(message, msg_id, waits).encode()
+        item_size = _ITEM_OVERHEAD_BYTES + len(body) + len(properties)
+        if size + item_size > limit and items:
+            yield _draft(items, msg_ids, keys.next(now_ms), waits)
+            items, msg_ids, size = [], [], 0
+        items.append(BatchItem(message.flag, body, properties))
+        msg_ids.append(msg_id)
+        size += item_size
+    yield _draft(items, msg_ids, keys.next(now_ms), waits)
+
+
+def check_batch(messages: Sequence[Message]) -> None:
+    topic = messages[0].topic
+    for message in messages:
+        if message.topic != topic:
+            raise _illegal(f"a batch is of one topic, not of {topic} and {message.topic}")
+        if message.delay_level:
+            raise _illegal("a delayed message cannot be part of a batch")
+    if topic.startswith(RETRY_PREFIX):
+        raise _illegal("a batch cannot go to a retry topic")
+
+
+def _draft(items: list[BatchItem], msg_ids: list[str], wrapper_key: str, waits: bool) -> Draft:
+    wrapper = orjson.dumps(f"UNIQ_KEY\x01{wrapper_key}\x02WAIT\x01{'true' if waits else 'false'}\x02")
+    return Draft(encode_batch(items), wrapper, 0, 0, ",".join(msg_ids))
+
+
+def _illegal(text: str) -> BadInput:
+    return BadInput(text, code=ResponseCode.MESSAGE_ILLEGAL)

@@ -1,0 +1,163 @@
+"""Getting sends to their brokers: dialling, answers, refusals, retries on another broker, time-outs.
+
+One `Deliveries` per producer. It decides what becomes of a send that did not succeed: another try while the
+time budget and the number of retries allow, and the error that its caller sees otherwise. A send with a fixed
+queue is never tried elsewhere. Loop thread only.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import time
+from collections.abc import Coroutine
+
+from engine.client.answers import peer_error
+from engine.client.drafts import Draft
+from engine.client.latency_faults import HARMLESS_LATENCY_MS, LatencyFaults
+from engine.client.messages import SendResult, SendStatus
+from engine.client.options import ProducerOptions
+from engine.client.periodic import Periodic
+from engine.client.send_plans import SendPlan, SendTarget
+from engine.client.sends import SWEEP_S, Send, SendWindow
+from engine.client.topic_plans import TopicPlans
+from engine.errors import EngineError, PeerTimeout, PeerUnreachable
+from engine.net.requester import Requester
+from engine.protocol.codes import ResponseCode
+from engine.protocol.commands import Command
+
+RETRIED_CODES = frozenset(
+    {
+        ResponseCode.TOPIC_NOT_EXIST,
+        ResponseCode.SERVICE_NOT_AVAILABLE,
+        ResponseCode.SYSTEM_ERROR,
+        ResponseCode.SYSTEM_BUSY,
+        ResponseCode.NO_PERMISSION,
+        ResponseCode.NO_BUYER_ID,
+        ResponseCode.NOT_IN_CURRENT_UNIT,
+        ResponseCode.GO_AWAY,
+    }
+)
+"""Refusals that another broker may not repeat."""
+
+MAX_BYTES_IN_FLIGHT = 64 * 1024 * 1024
+
+
+class Deliveries:
+    """`launch` (answered) and `hand_over` (one-way). `faults` is shared with whoever chooses targets."""
+
+    def __init__(
+        self,
+        loop: asyncio.AbstractEventLoop,
+        requester: Requester,
+        plans: TopicPlans,
+        faults: LatencyFaults,
+        options: ProducerOptions,
+    ) -> None:
+        self._loop = loop
+        self._requester = requester
+        self._plans = plans
+        self._faults = faults
+        self._retries = options.retries
+        self._avoids_slow_brokers = options.avoids_slow_brokers
+        self._timeout_s = options.send_timeout_ms / 1000.0
+        self._sweeping = Periodic("send time-outs", SWEEP_S, self._sweep)
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._oneway_opaques = itertools.count(1)
+        self.window = SendWindow(options.max_in_flight, MAX_BYTES_IN_FLIGHT)
+        self._sweeping.start()
+
+    async def close(self) -> None:
+        """Wait for what is in flight; each send has its own end."""
+        await self.window.drained()
+        await self._sweeping.stop()
+
+    def launch(
+        self, ready: Draft, plan: SendPlan, target: SendTarget, now_ms: int, *, is_batch: bool, is_fixed: bool
+    ) -> asyncio.Future[SendResult]:
+        now = self._loop.time()
+        future: asyncio.Future[SendResult] = self._loop.create_future()
+        send = Send(self, future, ready, plan, target, now_ms, now + self._timeout_s, is_batch, is_fixed)
+        self.window.enter(send)
+        self._start(send, now)
+        return future
+
+    async def hand_over(
+        self, ready: Draft, target: SendTarget, now_ms: int, *, is_batch: bool
+    ) -> asyncio.Future[SendResult]:
+        """One-way. A connection that does not take more makes us wait rather than lose the message unseen."""
+        deadline = self._loop.time() + self._timeout_s
+        connection = self._requester.connected(target.address) or await self._requester.connect(
+            target.address
+        )
+        while not connection.is_writable:
+            if connection.is_closed or self._loop.time() > deadline:
+                raise PeerUnreachable(f"{target.address} does not read what it is sent")
+            await asyncio.sleep(0.005)
+        connection.send(target.frame(ready, now_ms, next(self._oneway_opaques), is_batch, True))
+        future: asyncio.Future[SendResult] = self._loop.create_future()
+        future.set_result(SendResult(SendStatus.HANDED_OVER, ready.msg_id, "", target.queue, -1))
+        return future
+
+    # -- what sends tell ------------------------------------------------------------------------------------
+
+    def on_answer(self, send: Send) -> None:
+        self.window.leave(send)
+        latency_ms = (self._loop.time() - send.started_at) * 1000.0
+        if (self._faults or latency_ms >= HARMLESS_LATENCY_MS) and self._avoids_slow_brokers:
+            self._faults.record(send.target.broker_name, latency_ms, time.time() * 1000)
+        if send.plan.is_provisional:
+            self._plans.refresh_soon(send.plan.topic)
+
+    def on_refusal(self, send: Send, answer: Command) -> None:
+        if answer.code == ResponseCode.TOPIC_NOT_EXIST:
+            self._plans.refresh_soon(send.plan.topic)
+        self._retry_or_fail(send, peer_error(answer), may_retry=answer.code in RETRIED_CODES)
+
+    def on_lost(self, send: Send, error: EngineError) -> None:
+        self._plans.refresh_soon(send.plan.topic)
+        # A time-out has used up the budget of all tries.
+        self._retry_or_fail(send, error, may_retry=not isinstance(error, PeerTimeout))
+
+    # -- inside ---------------------------------------------------------------------------------------------
+
+    def _retry_or_fail(self, send: Send, error: EngineError, *, may_retry: bool) -> None:
+        now_ms = time.time() * 1000
+        failed_broker = send.target.broker_name
+        if self._avoids_slow_brokers:
+            self._faults.record_failure(failed_broker, now_ms)
+        now = self._loop.time()
+        if not may_retry or send.is_fixed or send.tries > self._retries or send.deadline <= now:
+            error.data["tries"] = send.tries
+            self.window.leave(send)
+            send.fail(error)
+            return
+        send.tries += 1
+        plan = self._plans.known(send.plan.topic) or send.plan
+        send.target = plan.choose(self._faults, now_ms, failed_broker)
+        self._start(send, now)
+
+    def _start(self, send: Send, now: float) -> None:
+        connection = self._requester.connected(send.target.address)
+        if connection is not None:
+            send.start(connection, now)
+        else:
+            self._spawn(self._dial_and_start(send))
+
+    async def _dial_and_start(self, send: Send) -> None:
+        try:
+            connection = await self._requester.connect(send.target.address)
+        except PeerUnreachable as error:
+            if not send.is_settled:
+                self.on_lost(send, error)
+            return
+        if not send.is_settled:
+            send.start(connection, self._loop.time())
+
+    async def _sweep(self) -> None:
+        self.window.sweep(self._loop.time(), self.on_lost)
+
+    def _spawn(self, step: Coroutine[None, None, None]) -> None:
+        task = self._loop.create_task(step)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)

@@ -1,0 +1,227 @@
+"""The part of a client that producers, consumers and admins share: connections, routes, heartbeats.
+
+Each of them makes an instance of its own unless it is given one; whoever makes it closes it:
+
+    async with ClientInstance("127.0.0.1:9876") as instance:
+        producer = Producer("orders", instance=instance)
+        consumer = PushConsumer("billing", listener, instance=instance)
+
+An instance is one member of each consumer group that registers here (its client id is what the members share
+queues by), so a group registers once. Heartbeats go to every known broker every 30 s, and at once when a
+group joins, a broker appears or a connection was lost (the broker forgets a client with its connection).
+Loop thread only.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import socket
+import time
+from collections.abc import Mapping
+from types import TracebackType
+from typing import Protocol, Self
+
+from engine.client.answers import insist
+from engine.client.name_servers import NameServers
+from engine.client.options import ClientOptions, name_server_addresses
+from engine.client.periodic import Periodic
+from engine.client.routes import Routes
+from engine.client.server_requests import GroupMember, ServerRequests
+from engine.errors import BadInput, EngineError, NotFound
+from engine.net.connection import Connection
+from engine.net.requester import Requester, parse_address
+from engine.protocol.bodies.heartbeats import HeartbeatData, ProducerData
+from engine.protocol.bodies.routes import MASTER_ID
+from engine.protocol.codes import RequestCode, ResponseCode
+from engine.protocol.commands import Buffer, Command
+from engine.protocol.headers.clients import UnregisterClientRequest
+from engine.protocol.wire import Header
+
+log = logging.getLogger(__name__)
+
+
+class ClientInstance:
+    """`call` and `call_name_server` ask; `routes` and `broker_address` say where."""
+
+    def __init__(self, namesrv: str | None = None, options: ClientOptions | None = None) -> None:
+        self.options = options or ClientOptions()
+        addresses = name_server_addresses(namesrv, os.environ)
+        self.ip = local_ip(addresses[0])
+        self.client_id = f"{self.ip}@{self.options.instance_name or f'{os.getpid()}#{time.time_ns()}'}"
+        self.consumers: dict[str, GroupMember] = {}
+        self._producer_groups: dict[str, int] = {}
+        self.server_requests = ServerRequests(self.consumers)
+        self.requester = Requester(
+            self.server_requests, connect_timeout_s=self.options.connect_timeout_s, on_closed=self._on_closed
+        )
+        self.name_servers = NameServers(addresses, self.requester, self.options.request_timeout_ms)
+        self.routes = Routes(self.name_servers.route, self._on_route_changed)
+        self._polling = Periodic("route poll", self.options.poll_name_server_s, self._poll_routes)
+        # Lost connections come in bunches; a second between heartbeats keeps a dead broker from being
+        # hammered.
+        self._beating = Periodic("heartbeat", self.options.heartbeat_s, self.heartbeat, min_interval_s=1.0)
+        self._route_listeners: list[RouteListener] = []
+        self._is_running = False
+
+    # -- life -----------------------------------------------------------------------------------------------
+
+    async def __aenter__(self) -> Self:
+        self.start()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    def start(self) -> None:
+        self._is_running = True
+        self._polling.start()
+        self._beating.start()
+
+    async def close(self) -> None:
+        self._is_running = False
+        await self._polling.stop()
+        await self._beating.stop()
+        await self.server_requests.close()
+        await self.requester.close()
+
+    # -- asking ---------------------------------------------------------------------------------------------
+
+    async def call(
+        self,
+        address: str,
+        code: RequestCode,
+        header: Header | None = None,
+        body: Buffer = b"",
+        *,
+        timeout_ms: float | None = None,
+    ) -> Command:
+        """Ask a broker and insist on success."""
+        command = Command(code, fields=header.encode() if header else {}, body=body)
+        limit_ms = timeout_ms or self.options.request_timeout_ms
+        return insist(await self.requester.request(address, command, limit_ms))
+
+    async def call_name_server(
+        self, code: RequestCode, header: Header | None = None, body: Buffer = b""
+    ) -> Command:
+        command = Command(code, fields=header.encode() if header else {}, body=body)
+        return insist(await self.name_servers.request(command))
+
+    def broker_address(self, broker_name: str, broker_id: int = MASTER_ID) -> str:
+        """The address of that member of a broker set, else of another one that is known."""
+        members: Mapping[int, str] = self.routes.brokers().get(broker_name, {})
+        if not members:
+            raise NotFound(
+                f"no address is known for the broker {broker_name}", code=ResponseCode.BROKER_NOT_EXIST
+            )
+        return members.get(broker_id) or members[min(members)]
+
+    def master_address(self, broker_name: str) -> str:
+        address = self.routes.brokers().get(broker_name, {}).get(MASTER_ID)
+        if address is None:
+            raise NotFound(f"the broker {broker_name} has no master now", code=ResponseCode.BROKER_NOT_EXIST)
+        return address
+
+    # -- groups ---------------------------------------------------------------------------------------------
+
+    def join_producer_group(self, group: str) -> None:
+        self._producer_groups[group] = self._producer_groups.get(group, 0) + 1
+        self._beating.wake()
+
+    async def leave_producer_group(self, group: str) -> None:
+        self._producer_groups[group] -= 1
+        if not self._producer_groups[group]:
+            del self._producer_groups[group]
+            await self._unregister(UnregisterClientRequest(self.client_id, producer_group=group))
+
+    def join_consumer_group(self, member: GroupMember) -> None:
+        if member.group in self.consumers:
+            raise BadInput(f"the group {member.group} already has a consumer in this instance")
+        self.consumers[member.group] = member
+
+    async def leave_consumer_group(self, member: GroupMember) -> None:
+        if self.consumers.get(member.group) is member:
+            del self.consumers[member.group]
+            await self._unregister(UnregisterClientRequest(self.client_id, consumer_group=member.group))
+
+    def listen_to_routes(self, listener: RouteListener) -> None:
+        self._route_listeners.append(listener)
+
+    def stop_listening_to_routes(self, listener: RouteListener) -> None:
+        self._route_listeners.remove(listener)
+
+    # -- heartbeats -----------------------------------------------------------------------------------------
+
+    async def heartbeat(self) -> None:
+        """Tell every broker who we are. A broker that cannot be reached hears it next time."""
+        if not self._producer_groups and not self.consumers:
+            return
+        beat = HeartbeatData(
+            client_id=self.client_id,
+            producer_data_set=tuple(ProducerData(group) for group in sorted(self._producer_groups)),
+            consumer_data_set=tuple(member.consumer_data() for member in self.consumers.values()),
+        ).encode()
+        addresses = self._heartbeat_addresses()
+        calls = [self.call(address, RequestCode.HEART_BEAT, body=beat) for address in addresses]
+        for address, outcome in zip(
+            addresses, await asyncio.gather(*calls, return_exceptions=True), strict=True
+        ):
+            if isinstance(outcome, EngineError):
+                log.info("heartbeat to %s: %s", address, outcome.text)
+            elif isinstance(outcome, BaseException):
+                raise outcome
+
+    def _heartbeat_addresses(self) -> list[str]:
+        """Consumers may read from slaves, so these must know them too; producers talk to masters alone."""
+        return sorted(
+            address
+            for members in self.routes.brokers().values()
+            for broker_id, address in members.items()
+            if self.consumers or broker_id == MASTER_ID
+        )
+
+    async def _unregister(self, header: UnregisterClientRequest) -> None:
+        connected = [address for address in self._heartbeat_addresses() if self.requester.connected(address)]
+        calls = [self.call(address, RequestCode.UNREGISTER_CLIENT, header) for address in connected]
+        for outcome in await asyncio.gather(*calls, return_exceptions=True):
+            if isinstance(outcome, BaseException):
+                log.info("unregister: %s", outcome)
+
+    # -- inside ---------------------------------------------------------------------------------------------
+
+    async def _poll_routes(self) -> None:
+        wanted: set[str] = set()
+        for member in self.consumers.values():
+            wanted |= member.topics()
+        await self.routes.refresh_all(wanted)
+
+    def _on_route_changed(self, topic: str) -> None:
+        if self._is_running:
+            self._beating.wake()
+        for listener in list(self._route_listeners):
+            listener(topic)
+        for member in list(self.consumers.values()):
+            member.on_route_changed(topic)
+
+    def _on_closed(self, address: str, connection: Connection) -> None:
+        if self._is_running:
+            self._beating.wake()
+
+
+class RouteListener(Protocol):
+    def __call__(self, topic: str, /) -> None: ...
+
+
+def local_ip(peer_address: str) -> str:
+    """Our own address as that peer would see it; no packet is sent to find out."""
+    host, port = parse_address(peer_address)
+    try:
+        family, kind, proto, _, where = socket.getaddrinfo(host, port, type=socket.SOCK_DGRAM)[0]
+        with socket.socket(family, kind, proto) as probe:
+            probe.connect(where)
+            return str(probe.getsockname()[0])
+    except OSError:
+        return "127.0.0.1"

@@ -1,0 +1,164 @@
+"""Everything that can be set about a client: frozen values, checked once, with RocketMQ's defaults.
+
+Times carry their unit in their name. Nothing here reads the environment; `name_server_addresses` is given it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from engine.client.allocation import Allocate, average
+from engine.errors import BadInput
+from engine.net.requester import parse_address
+from engine.protocol.bodies.heartbeats import ConsumeFromWhere, MessageModel
+from engine.protocol.names import DEFAULT_TOPIC
+
+DEFAULT_NAME_SERVER = "127.0.0.1:9876"
+
+Acks = Literal[0, 1, "all"]
+"""What `send` waits for: 0 nothing (one-way), 1 stored by the master (WAIT=false), "all" also flushed and
+replicated where the broker is set to do so (WAIT=true)."""
+
+Compression = Literal["zlib", "lz4", "zstd", "none"]
+
+
+def name_server_addresses(text: str | None, environment: Mapping[str, str]) -> tuple[str, ...]:
+    """`host:port;host:port` from the caller, else from NAMESRV_ADDR, else the default one on this machine."""
+    listed = text or environment.get("NAMESRV_ADDR") or DEFAULT_NAME_SERVER
+    addresses = tuple(part.strip() for part in listed.replace(",", ";").split(";") if part.strip())
+    if not addresses:
+        raise BadInput("no name server address was given")
+    for address in addresses:
+        parse_address(address)
+    return addresses
+
+
+@dataclass(frozen=True, slots=True)
+class ClientOptions:
+    """What producers, consumers and admins share.
+
+    `instance_name` is the second half of the client id; the default is unique per instance.
+    """
+
+    instance_name: str | None = None
+    request_timeout_ms: int = 3_000
+    connect_timeout_s: float = 3.0
+    poll_name_server_s: float = 30.0
+    heartbeat_s: float = 30.0
+
+    def __post_init__(self) -> None:
+        _check_positive(self, "request_timeout_ms", "connect_timeout_s", "poll_name_server_s", "heartbeat_s")
+
+
+@dataclass(frozen=True, slots=True)
+class ProducerOptions:
+    """How a producer sends.
+
+    `send_timeout_ms` is the budget of one send with all its retries. `max_in_flight` bounds the sends that
+    wait for an answer: `send_async` waits for room beyond it. Bodies of at least `compress_above_bytes` are
+    compressed unless that makes them larger. `max_batch_bytes` is the size at which `send_batch` starts
+    another request.
+    """
+
+    acks: Acks = "all"
+    send_timeout_ms: int = 3_000
+    retries: int = 2
+    max_in_flight: int = 2_048
+    max_message_bytes: int = 4 * 1024 * 1024
+    max_batch_bytes: int = 1024 * 1024
+    compress_above_bytes: int = 4_096
+    compression: Compression = "zlib"
+    compression_level: int = 5
+    avoids_slow_brokers: bool = True
+    default_topic: str = DEFAULT_TOPIC
+    default_topic_queue_nums: int = 4
+
+    def __post_init__(self) -> None:
+        _check_positive(self, "send_timeout_ms", "max_in_flight", "max_message_bytes", "max_batch_bytes")
+        if self.acks not in (0, 1, "all"):
+            raise BadInput(f"acks is 0, 1 or 'all', not {self.acks!r}")
+        if self.compression not in ("zlib", "lz4", "zstd", "none"):
+            raise BadInput(f"compression is zlib, lz4, zstd or none, not {self.compression!r}")
+        if self.retries < 0:
+            raise BadInput(f"retries is 0 or more, not {self.retries}")
+
+
+@dataclass(frozen=True, slots=True)
+class PullOptions:
+    """How consumers read: batch size, long polling, and the window that each queue may fill."""
+
+    batch_size: int = 32
+    suspend_ms: int = 15_000
+    timeout_ms: int = 30_000
+    max_messages_per_queue: int = 1_000
+    max_bytes_per_queue: int = 100 * 1024 * 1024
+    retry_after_error_s: float = 3.0
+
+    def __post_init__(self) -> None:
+        _check_positive(self, "batch_size", "suspend_ms", "max_messages_per_queue", "max_bytes_per_queue")
+        if self.timeout_ms <= self.suspend_ms:
+            raise BadInput("a pull must wait longer (timeout_ms) than the broker holds it (suspend_ms)")
+
+
+@dataclass(frozen=True, slots=True)
+class ConsumerOptions:
+    """How a group consumes.
+
+    `consume_batch_size=None` calls the listener with one message at a time; a number calls it with lists of
+    up to that many. `threads` bounds how many listener calls run at once. `max_reconsume_times=-1` leaves the
+    limit to the group's configuration (for orderly listeners: no limit). `consume_from_timestamp_ms` counts
+    with CONSUME_FROM_TIMESTAMP; None means half an hour before the start.
+    """
+
+    model: MessageModel = MessageModel.CLUSTERING
+    from_where: ConsumeFromWhere = ConsumeFromWhere.CONSUME_FROM_LAST_OFFSET
+    consume_from_timestamp_ms: int | None = None
+    orderly: bool = False
+    consume_batch_size: int | None = None
+    threads: int = 20
+    max_reconsume_times: int = -1
+    consume_timeout_s: float = 15 * 60.0
+    suspend_ms: int = 1_000
+    retry_locally_after_s: float = 5.0
+    commit_interval_s: float = 5.0
+    rebalance_s: float = 20.0
+    lock_interval_s: float = 20.0
+    allocate: Allocate = average
+    allocation_name: str = "AVG"
+    offsets_folder: str | None = None
+    pull: PullOptions = field(default_factory=PullOptions)
+
+    def __post_init__(self) -> None:
+        _check_positive(self, "threads", "commit_interval_s", "rebalance_s", "lock_interval_s")
+        if self.consume_batch_size is not None and self.consume_batch_size < 1:
+            raise BadInput(f"consume_batch_size is None or at least 1, not {self.consume_batch_size}")
+        if not 10 <= self.suspend_ms <= 30_000:
+            raise BadInput(f"suspend_ms is 10 to 30000, not {self.suspend_ms}")
+
+
+@dataclass(frozen=True, slots=True)
+class LitePullOptions:
+    """How a LitePullConsumer reads; with `auto_commit`, what earlier polls returned is committed."""
+
+    from_where: ConsumeFromWhere = ConsumeFromWhere.CONSUME_FROM_LAST_OFFSET
+    consume_from_timestamp_ms: int | None = None
+    model: MessageModel = MessageModel.CLUSTERING
+    auto_commit: bool = True
+    commit_interval_s: float = 5.0
+    rebalance_s: float = 20.0
+    max_poll_messages: int = 32
+    poll_timeout_ms: int = 5_000
+    allocate: Allocate = average
+    offsets_folder: str | None = None
+    pull: PullOptions = field(default_factory=lambda: PullOptions(suspend_ms=20_000))
+
+    def __post_init__(self) -> None:
+        _check_positive(self, "commit_interval_s", "rebalance_s", "max_poll_messages")
+
+
+def _check_positive(options: object, *names: str) -> None:
+    for name in names:
+        if getattr(options, name) <= 0:
+            raise BadInput(f"{name} must be greater than 0, not {getattr(options, name)!r}")

@@ -1,0 +1,59 @@
+"""One step, again and again: on its clock, and at once when somebody wakes it. Loop thread only.
+
+A step that fails is logged and tried again at the next turn; a client must outlive its servers' absence.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Awaitable, Callable
+
+from engine.errors import EngineError
+
+log = logging.getLogger(__name__)
+
+
+class Periodic:
+    """`start`, `wake`, `stop`. Wakes that come while the step runs lead to exactly one more run."""
+
+    def __init__(
+        self, name: str, interval_s: float, step: Callable[[], Awaitable[object]], min_interval_s: float = 0.0
+    ) -> None:
+        self._name = name
+        self._interval_s = interval_s
+        self._min_interval_s = min_interval_s
+        self._step = step
+        self._woken = asyncio.Event()
+        self._task: asyncio.Task[None] | None = None
+
+    def start(self) -> None:
+        if self._task is None:
+            self._task = asyncio.get_running_loop().create_task(self._run(), name=self._name)
+
+    def wake(self) -> None:
+        self._woken.set()
+
+    async def stop(self) -> None:
+        task, self._task = self._task, None
+        if task is not None:
+            task.cancel()
+            await asyncio.wait((task,))
+
+    async def _run(self) -> None:
+        while True:
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._woken.wait(), self._interval_s)
+            self._woken.clear()
+            await self._run_step()
+            if self._min_interval_s:
+                await asyncio.sleep(self._min_interval_s)
+
+    async def _run_step(self) -> None:
+        # gather hands any failure over as a value: one bad turn must not end all later ones.
+        (failure,) = await asyncio.gather(self._step(), return_exceptions=True)
+        if isinstance(failure, EngineError):
+            log.warning("%s: %s", self._name, failure.text)
+        elif isinstance(failure, BaseException):
+            log.error("%s failed", self._name, exc_info=failure)

@@ -1,0 +1,259 @@
+"""The producer: sends messages, one by one, in batches or one-way, and retries where another try may help.
+
+`send` waits for the answer. `send_async` returns a future as soon as the message is on its way (it waits only
+while too many are in flight), so that a loop of `send_async` fills the connection: all frames of one turn of
+the event loop leave in one write. A send that ends with an error was refused or is lost in doubt; the error's
+text and code say which. Loop thread only; `engine.client.blocking` has the same for threads.
+
+What `acks` means exactly:
+
+    0      one-way: the request wants no answer; the result says HANDED_OVER, nothing is known of its fate
+    1      answered once the master has it in its log (property WAIT=false), flushed and replicated or not
+    "all"  answered once the broker's flushDiskType and brokerRole are fulfilled (WAIT=true); when the broker
+           waited in vain, the status is FLUSH_DISK_TIMEOUT, FLUSH_SLAVE_TIMEOUT or SLAVE_NOT_AVAILABLE
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import random
+import time
+from collections.abc import Iterable
+from dataclasses import replace
+from types import TracebackType
+from typing import Self
+
+from engine.client.batching import batch_drafts
+from engine.client.deliveries import Deliveries
+from engine.client.drafts import check_body, draft, pack_body
+from engine.client.instance import ClientInstance
+from engine.client.latency_faults import LatencyFaults
+from engine.client.message_keys import MessageKeys
+from engine.client.messages import Message, SendResult
+from engine.client.options import Acks, ProducerOptions
+from engine.client.send_plans import Select, SendPlan, SendTarget, by_sharding_key
+from engine.client.topic_plans import TopicPlans
+from engine.errors import BadInput, EngineError
+from engine.protocol.bodies.basics import MessageQueue
+from engine.protocol.names import check_group
+
+COMPRESS_IN_THREAD_ABOVE_BYTES = 64 * 1024
+
+
+class Producer:
+    """Sends messages for a producer group.
+
+    >>> async def main() -> None:
+    ...     async with Producer("shop", namesrv=NAMESRV) as producer:
+    ...         result = await producer.send(Message("orders", b"17 teapots", tags="paid", keys="order-17"))
+    ...         print(result.status.name, result.queue.topic)
+    >>> asyncio.run(main())
+    SEND_OK orders
+
+    `queue`, `select` or `sharding_key` fixes the queue of a message. Such a message is not retried: another
+    queue would be wrong, and on its own queue a later message may have arrived meanwhile.
+    """
+
+    def __init__(
+        self,
+        group: str,
+        *,
+        namesrv: str | None = None,
+        acks: Acks | None = None,
+        options: ProducerOptions | None = None,
+        instance: ClientInstance | None = None,
+    ) -> None:
+        check_group(group)
+        self.group = group
+        base = options or ProducerOptions()
+        self.options = base if acks is None else replace(base, acks=acks)
+        self.instance = instance or ClientInstance(namesrv)
+        self._owns_instance = instance is None
+        self._waits = self.options.acks == "all"
+        self._keys = MessageKeys(self.instance.ip, os.getpid(), random.getrandbits(32))
+        self._faults = LatencyFaults()
+        self._plans = TopicPlans(group, self.instance.routes, self.options)
+        self._deliveries: Deliveries | None = None
+
+    # -- life -----------------------------------------------------------------------------------------------
+
+    async def __aenter__(self) -> Self:
+        await self.start()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    async def start(self) -> None:
+        loop = asyncio.get_running_loop()
+        if self._owns_instance:
+            self.instance.start()
+        self._deliveries = Deliveries(loop, self.instance.requester, self._plans, self._faults, self.options)
+        self.instance.listen_to_routes(self._plans.on_route_changed)
+        self.instance.join_producer_group(self.group)
+
+    async def close(self) -> None:
+        """Wait for what is in flight (each send has its own time-out), then leave."""
+        deliveries, self._deliveries = self._deliveries, None
+        if deliveries is None:
+            return
+        await deliveries.close()
+        self._plans.close()
+        self.instance.stop_listening_to_routes(self._plans.on_route_changed)
+        await self.instance.leave_producer_group(self.group)
+        if self._owns_instance:
+            await self.instance.close()
+
+    # -- sending --------------------------------------------------------------------------------------------
+
+    async def send(
+        self,
+        message: Message,
+        *,
+        select: Select | None = None,
+        sharding_key: str | None = None,
+        queue: MessageQueue | None = None,
+    ) -> SendResult:
+        """Send and wait for the result. Raises PeerError (refused), PeerTimeout or PeerUnreachable (in
+        doubt).
+        """
+        future = await self.send_async(message, select=select, sharding_key=sharding_key, queue=queue)
+        return await future
+
+    async def send_async(
+        self,
+        message: Message,
+        *,
+        select: Select | None = None,
+        sharding_key: str | None = None,
+        queue: MessageQueue | None = None,
+    ) -> asyncio.Future[SendResult]:
+        """Send and return a future of the result; waits only for room among the sends in flight."""
+        body = message.body
+        options = self.options
+        check_body(body, options.max_message_bytes)
+        packed = (body, 0) if len(body) < options.compress_above_bytes else await self._pack(body)
+        deliveries = self._running()
+        plan = self._plans.known(message.topic) or await self._plans.make(message.topic)
+        if deliveries.window.is_full:
+            await deliveries.window.room()
+        now_ms = int(time.time() * 1000)
+        ready = draft(message, self._keys.next(now_ms), self._waits, packed)
+        target = self._fixed_target(plan, message, select, sharding_key, queue)
+        is_fixed = target is not None
+        if target is None:
+            target = plan.choose(self._faults, now_ms)
+        if options.acks == 0:
+            return await deliveries.hand_over(ready, target, now_ms, is_batch=False)
+        return deliveries.launch(ready, plan, target, now_ms, is_batch=False, is_fixed=is_fixed)
+
+    async def send_oneway(
+        self,
+        message: Message,
+        *,
+        select: Select | None = None,
+        sharding_key: str | None = None,
+        queue: MessageQueue | None = None,
+    ) -> None:
+        """Hand the message to the connection, whatever `acks` says; nothing is known of its fate."""
+        body = message.body
+        check_body(body, self.options.max_message_bytes)
+        packed = (body, 0) if len(body) < self.options.compress_above_bytes else await self._pack(body)
+        deliveries = self._running()
+        plan = self._plans.known(message.topic) or await self._plans.make(message.topic)
+        now_ms = int(time.time() * 1000)
+        ready = draft(message, self._keys.next(now_ms), self._waits, packed)
+        target = self._fixed_target(plan, message, select, sharding_key, queue)
+        await deliveries.hand_over(ready, target or plan.choose(self._faults, now_ms), now_ms, is_batch=False)
+
+    async def send_batch(
+        self,
+        messages: Iterable[Message],
+        *,
+        select: Select | None = None,
+        sharding_key: str | None = None,
+        queue: MessageQueue | None = None,
+    ) -> list[SendResult]:
+        """Send messages of one topic in as few requests as `max_batch_bytes` allows; one result per request.
+
+        Each request is stored all or nothing. If one fails, its error is raised once all have ended; the
+        results of the others are then in `error.data["results"]`.
+        """
+        futures = await self.send_batch_async(messages, select=select, sharding_key=sharding_key, queue=queue)
+        await asyncio.wait(futures)
+        failures = [error for future in futures if isinstance(error := future.exception(), EngineError)]
+        results = [future.result() for future in futures if future.exception() is None]
+        if failures:
+            failures[0].data["results"] = results
+            raise failures[0]
+        return results
+
+    async def send_batch_async(
+        self,
+        messages: Iterable[Message],
+        *,
+        select: Select | None = None,
+        sharding_key: str | None = None,
+        queue: MessageQueue | None = None,
+    ) -> list[asyncio.Future[SendResult]]:
+        """`send_batch` without waiting for the answers: a future per request."""
+        batch = list(messages)
+        if not batch:
+            raise BadInput("a batch holds at least one message")
+        deliveries = self._running()
+        plan = self._plans.known(batch[0].topic) or await self._plans.make(batch[0].topic)
+        now_ms = int(time.time() * 1000)
+        fixed = self._fixed_target(plan, batch[0], select, sharding_key, queue)
+        futures: list[asyncio.Future[SendResult]] = []
+        for ready in batch_drafts(batch, self._keys, now_ms, self._waits, self.options):
+            if deliveries.window.is_full:
+                await deliveries.window.room()
+            target = fixed or plan.choose(self._faults, now_ms)
+            if self.options.acks == 0:
+                futures.append(await deliveries.hand_over(ready, target, now_ms, is_batch=True))
+            else:
+                is_fixed = fixed is not None
+                futures.append(
+                    deliveries.launch(ready, plan, target, now_ms, is_batch=True, is_fixed=is_fixed)
+                )
+        return futures
+
+    async def flush(self) -> None:
+        """Wait until everything that `send_async` has taken is answered or given up."""
+        await self._running().window.drained()
+
+    async def queues(self, topic: str) -> tuple[MessageQueue, ...]:
+        """The queues that messages of this topic may go to, in the order that selectors see."""
+        return (self._plans.known(topic) or await self._plans.make(topic)).queues
+
+    # -- inside ---------------------------------------------------------------------------------------------
+
+    def _fixed_target(
+        self,
+        plan: SendPlan,
+        message: Message,
+        select: Select | None,
+        sharding_key: str | None,
+        queue: MessageQueue | None,
+    ) -> SendTarget | None:
+        if queue is not None:
+            return plan.target_of(queue)
+        if select is not None:
+            return plan.target_of(select(plan.queues, message))
+        if sharding_key is not None:
+            return plan.target_of(by_sharding_key(sharding_key)(plan.queues, message))
+        return None
+
+    async def _pack(self, body: bytes) -> tuple[bytes, int]:
+        kind, level = self.options.compression, self.options.compression_level
+        if len(body) < COMPRESS_IN_THREAD_ABOVE_BYTES:
+            return pack_body(body, kind, level)
+        return await asyncio.to_thread(pack_body, body, kind, level)
+
+    def _running(self) -> Deliveries:
+        if self._deliveries is None:
+            raise BadInput("the producer is not started, or closed")
+        return self._deliveries

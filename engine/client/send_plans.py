@@ -1,0 +1,148 @@
+"""Where the messages of one topic may go, with the fixed part of each request's header already written.
+
+A plan is made from a route and replaced when the route changes. Queues are taken in turn, beginning anywhere;
+a retry avoids the broker that failed, and brokers that were slow lately are avoided while others are there.
+
+The header of a send, as JSON (fields by one letter each, protocol.md §2.2):
+
+    {"code":310,"extFields":{"a":group,"b":topic,"c":defaultTopic,"d":…,"e":queueId,…,   fixed per queue
+     "f":sysFlag,"g":bornTimestamp,"h":flag,"i":properties},"flag":0,…,"opaque":…}       per message
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Sequence
+
+import orjson
+
+from engine.client.drafts import Draft
+from engine.client.latency_faults import LatencyFaults
+from engine.client.messages import Message
+from engine.errors import BadInput, NotFound
+from engine.protocol.bodies.basics import MessageQueue
+from engine.protocol.bodies.routes import MASTER_ID, TopicRouteData
+from engine.protocol.codes import MQ_VERSION, RequestCode, ResponseCode
+from engine.protocol.commands import ONEWAY_FLAG
+from engine.protocol.hashes import java_hash
+
+Select = Callable[[Sequence[MessageQueue], Message], MessageQueue]
+"""A queue selector: given the topic's queues in their order, the one that this message goes to."""
+
+_PREFIX = struct.Struct(">iI")
+_HEADER_END = b',"language":"PYTHON","serializeTypeCurrentRPC":"JSON","version":%d}' % MQ_VERSION
+_HEADER = b'%b"f":"%d","g":"%d","h":"%d","i":%b},"flag":%d,"opaque":%d' + _HEADER_END.replace(b"%", b"%%")
+
+
+class SendTarget:
+    """One queue that may be written: its broker's address and the fixed part of a header."""
+
+    __slots__ = ("address", "batch_head", "broker_name", "head", "queue")
+
+    def __init__(
+        self, queue: MessageQueue, address: str, group: str, default_topic: str, queue_nums: int
+    ) -> None:
+        self.queue = queue
+        self.broker_name = queue.broker_name
+        self.address = address
+        fields = {
+            "a": group,
+            "b": queue.topic,
+            "c": default_topic,
+            "d": str(queue_nums),
+            "e": str(queue.queue_id),
+        }
+        fields |= {"j": "0", "k": "false", "m": "false", "n": queue.broker_name}
+        self.head = _head(RequestCode.SEND_MESSAGE_V2, fields)
+        self.batch_head = _head(RequestCode.SEND_BATCH_MESSAGE, fields | {"m": "true"})
+
+    def frame(self, draft: Draft, born_ms: int, opaque: int, is_batch: bool, is_oneway: bool) -> bytes:
+        """The whole request."""
+        body = draft.body
+        header = _HEADER % (
+            self.batch_head if is_batch else self.head,
+            draft.sys_flag,
+            born_ms,
+            draft.flag,
+            draft.properties,
+            ONEWAY_FLAG if is_oneway else 0,
+            opaque,
+        )
+        size = len(header)
+        return b"".join((_PREFIX.pack(4 + size + len(body), size), header, body))
+
+
+def _head(code: RequestCode, fields: dict[str, str]) -> bytes:
+    return b'{"code":%d,"extFields":%b,' % (code, orjson.dumps(fields)[:-1])
+
+
+class SendPlan:
+    """The targets of one topic. `choose` for the next message, `target_of` for a given queue."""
+
+    __slots__ = ("_brokers", "_next", "_targets", "is_provisional", "queues", "topic")
+
+    def __init__(
+        self, topic: str, targets: Sequence[SendTarget], first: int, is_provisional: bool = False
+    ) -> None:
+        if not targets:
+            raise NotFound(
+                f"the topic {topic} has no queue that may be written", code=ResponseCode.TOPIC_NOT_EXIST
+            )
+        self.topic = topic
+        self.queues = tuple(target.queue for target in targets)
+        self.is_provisional = is_provisional
+        self._targets = list(targets)
+        self._brokers = frozenset(target.broker_name for target in targets)
+        self._next = first
+
+    def choose(self, faults: LatencyFaults, now_ms: float, failed_broker: str | None = None) -> SendTarget:
+        target = self._take()
+        if failed_broker is None and not faults:
+            return target
+        if len(self._brokers) == 1:
+            return target
+        for _ in self._targets:
+            if target.broker_name != failed_broker and faults.is_available(target.broker_name, now_ms):
+                return target
+            target = self._take()
+        wanted = faults.least_bad(self._brokers - {failed_broker})
+        return next(found for found in (self._take() for _ in self._targets) if found.broker_name == wanted)
+
+    def _take(self) -> SendTarget:
+        self._next = index = (self._next + 1) % len(self._targets)
+        return self._targets[index]
+
+    def target_of(self, queue: MessageQueue) -> SendTarget:
+        for target in self._targets:
+            if target.queue == queue:
+                return target
+        raise BadInput(f"{queue} is not a queue of {self.topic} that may be written")
+
+
+def plan_for(
+    topic: str,
+    queues: Sequence[MessageQueue],
+    route: TopicRouteData,
+    *,
+    group: str,
+    default_topic: str,
+    default_topic_queue_nums: int,
+    first: int,
+    is_provisional: bool = False,
+) -> SendPlan:
+    masters = {broker.broker_name: broker.broker_addrs.get(MASTER_ID) for broker in route.broker_datas}
+    targets = [
+        SendTarget(queue, address, group, default_topic, default_topic_queue_nums)
+        for queue in queues
+        if (address := masters.get(queue.broker_name))
+    ]
+    return SendPlan(topic, targets, first, is_provisional)
+
+
+def by_sharding_key(sharding_key: str) -> Select:
+    """The same key always goes to the same queue while the queues stay the same; as Java's hash selector."""
+
+    def select(queues: Sequence[MessageQueue], message: Message) -> MessageQueue:
+        return queues[abs(java_hash(sharding_key)) % len(queues)]
+
+    return select
