@@ -1,0 +1,1 @@
+"""The files: commit log, consume queues, index, checkpoint. Synchronous, one writer, no sockets, no clock."""

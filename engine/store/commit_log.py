@@ -1,0 +1,156 @@
+"""The commit log: records of all topics, one behind the other, in segments of fixed size.
+
+A record never crosses a segment: when it and a blank of 8 bytes do not fit, the blank ends the segment and
+the record starts the next. The size of a record is written last, so that a process killed in the middle of an
+append leaves a zero size, which is the end of the log: a record (or a batch, by the size of its first) is
+there whole or not at all. Whatever lies behind the end is zeros (see `recovery`).
+
+Invariants: `end_offset` is a record boundary (on a slave: any byte); store times never decrease.
+One writer, no locks. What may be read is not decided here but by `gate`.
+"""
+
+from __future__ import annotations
+
+import errno
+import mmap
+
+from engine.errors import DiskFull, StoreError
+from engine.protocol._records_cy import SCAN_BLANK, Row, scan_records
+from engine.protocol.records import BLANK_SIZE, encode_blank
+from engine.store.mapped_file import MappedFile
+from engine.store.mapped_files import MappedFiles
+from engine.store.next_segment import NextSegment
+from engine.store.transient_pool import TransientPool
+
+
+class CommitLog:
+    def __init__(self, files: MappedFiles, next_segment: NextSegment, pool: TransientPool | None) -> None:
+        self.files = files
+        self.file_size = files.file_size
+        self.next_segment = next_segment
+        self.pool = pool
+        self.end_offset = files.min_offset
+        self.last_store_timestamp = 0
+        self._target: mmap.mmap | None = None
+        self._target_base = 0
+        self._target_limit = 0
+
+    @property
+    def min_offset(self) -> int:
+        return self.files.min_offset
+
+    @property
+    def written_end_offset(self) -> int:
+        """The end of what is in the files: behind `end_offset` only while a transient pool holds the rest."""
+        return self.end_offset if self.pool is None else self.pool.committed_offset
+
+    def start_at(self, end_offset: int) -> None:
+        """Put the writing end where recovery found it."""
+        self.end_offset = end_offset
+        if self.pool is not None:
+            self.pool.committed_offset = end_offset
+        last = self.files.last
+        if last is None or end_offset >= last.end_offset:
+            self._target = None
+            self._target_limit = 0
+        else:
+            self._aim_at(last)
+
+    def _aim_at(self, file: MappedFile) -> None:
+        mapped = self.files.mapped(file)
+        file.open()
+        self._target = mapped if self.pool is None else self.pool.buffer
+        self._target_base = file.base_offset
+        # A blank must always fit behind the last record.
+        self._target_limit = file.end_offset - BLANK_SIZE
+
+    def make_room(self, size: int) -> int:
+        """The offset at which `size` bytes will be written, in one segment. Nothing of them is written
+        yet."""
+        if self.end_offset + size > self._target_limit:
+            self._roll(size)
+        return self.end_offset
+
+    def _roll(self, size: int) -> None:
+        if size + BLANK_SIZE > self.file_size:
+            raise StoreError(f"{size} bytes do not fit a segment of {self.file_size}")
+        try:
+            file = self.next_segment.take()
+        except OSError as error:
+            if error.errno in (errno.ENOSPC, errno.EDQUOT):
+                raise DiskFull("no room for the next segment of the commit log") from error
+            raise StoreError(f"no next segment of the commit log: {error}") from error
+        # Only now, with the new segment in hand, may the old one be closed by its blank.
+        self._finish_segment()
+        base_offset = self.end_offset - self.end_offset % self.file_size
+        self._aim_at(self.files.add(file, base_offset))
+
+    def _finish_segment(self) -> None:
+        last = self.files.last
+        if last is None or self._target is None:
+            return
+        pos = self.end_offset - self._target_base
+        if pos < self.file_size:
+            self._target[pos : pos + BLANK_SIZE] = encode_blank(self.file_size - pos)
+        if self.pool is not None:
+            self.pool.commit(last, self._target_base + min(pos + BLANK_SIZE, self.file_size))
+            self.pool.committed_offset = last.end_offset
+        self.end_offset = last.end_offset
+
+    def write(self, record: bytearray) -> None:
+        """Append at the offset that `make_room` gave. The first four bytes, a size, go last."""
+        target = self._target
+        assert target is not None
+        pos = self.end_offset - self._target_base
+        size = len(record)
+        target[pos + 4 : pos + size] = record[4:]
+        target[pos : pos + 4] = record[:4]
+        self.end_offset += size
+
+    def write_raw(self, data: bytes) -> None:
+        """Append a master's bytes as they are, blanks included; they may cross segments and cut records."""
+        view = memoryview(data)
+        while view:
+            if self._target is None or self.end_offset >= self._target_base + self.file_size:
+                self._target = None
+                self._roll(0)
+            assert self._target is not None
+            pos = self.end_offset - self._target_base
+            piece = view[: self.file_size - pos]
+            self._target[pos : pos + len(piece)] = bytes(piece)
+            self.end_offset += len(piece)
+            view = view[len(piece) :]
+
+    def commit(self) -> None:
+        """Transient pool: bring what was put so far into the file."""
+        last = self.files.last
+        if self.pool is not None and last is not None and self.pool.committed_offset < self.end_offset:
+            self.pool.commit(last, self.end_offset)
+
+    def read(self, commit_log_offset: int, size: int) -> bytes:
+        """Up to `size` bytes of one segment; empty when the offset is not in the log."""
+        file = self.files.at(commit_log_offset)
+        if file is None or size <= 0 or commit_log_offset >= self.end_offset:
+            return b""
+        return file.read(commit_log_offset - file.base_offset, size)
+
+    def scan(
+        self, commit_log_offset: int, end_offset: int, max_records: int, *, check_crc: bool
+    ) -> tuple[list[Row], int, int]:
+        """Rows of one segment from the offset, where the scan goes on, and why it stopped (SCAN_…)."""
+        file = self.files.at(commit_log_offset)
+        if file is None:
+            raise StoreError(f"commit log has no offset {commit_log_offset}")
+        mapped = file.map or self.files.mapped(file)
+        pos = commit_log_offset - file.base_offset
+        limit = min(end_offset - file.base_offset, file.size)
+        rows, pos, stop = scan_records(mapped, pos, limit, check_crc, max_records, file.base_offset)
+        if stop == SCAN_BLANK:
+            return rows, file.end_offset, stop
+        return rows, file.base_offset + pos, stop
+
+    def close(self) -> None:
+        self.next_segment.close()
+        self.files.close()
+        if self.pool is not None:
+            self.pool.close()

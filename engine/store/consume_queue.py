@@ -1,0 +1,216 @@
+"""One topic-queue: 20-byte units (see `layouts.queue_units`) that say where its messages lie in the log.
+
+    consumequeue/<topic>/<queueId>/00000000000000000000    300,000 units, sparse, full length from the start
+
+Units are written with pwrite at the place that their queue offset gives, so writing them twice changes
+nothing. Behind the last unit everything is zeros: the end of a queue is found by looking for the first unit
+without a size. A crash may leave units that point beyond the log or zeros where a page was lost; recovery
+cuts the queue at a place known to be whole and writes the rest anew from the log.
+
+A queue holds no descriptor and no map of its own, only numbers. One thread.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable
+
+from engine.protocol.layouts.queue_units import CQ_BLANK, CQ_UNIT, CQ_UNIT_SIZE
+from engine.protocol.layouts.segment_names import parse_segment_name, segment_name
+from engine.store.descriptors import Descriptors
+
+BLANK_UNIT_SIZE = 0x7FFF_FFFF
+Unit = tuple[int, int, int]
+
+
+class ConsumeQueue:
+    __slots__ = (
+        "_descriptors",
+        "_dirty",
+        "_file_units",
+        "_min_for_log",
+        "_min_offset",
+        "end",
+        "first",
+        "folder",
+        "queue_id",
+        "topic",
+    )
+
+    def __init__(
+        self,
+        topic: str,
+        queue_id: int,
+        folder: str,
+        *,
+        file_units: int,
+        descriptors: Descriptors,
+        dirty: set[str],
+    ) -> None:
+        self.topic = topic
+        self.queue_id = queue_id
+        self.folder = folder
+        self.first = 0
+        """Queue offset of the first unit of the first file; `first == end` means that there is no file."""
+        self.end = 0
+        self._file_units = file_units
+        self._descriptors = descriptors
+        self._dirty = dirty
+        self._min_offset = 0
+        self._min_for_log = -1
+
+    def _path(self, queue_offset: int) -> str:
+        number = queue_offset // self._file_units
+        return f"{self.folder}/{segment_name(number * self._file_units * CQ_UNIT_SIZE)}"
+
+    def load(self) -> bool:
+        """Find first and end from the files. False when the files contradict each other."""
+        file_size = self._file_units * CQ_UNIT_SIZE
+        bases = sorted(base for base in map(parse_segment_name, os.listdir(self.folder)) if base is not None)
+        if not bases:
+            return True
+        expected = range(bases[0], bases[-1] + 1, file_size)
+        if list(expected) != bases or bases[0] % file_size:
+            return False
+        for base in bases:
+            path = f"{self.folder}/{segment_name(base)}"
+            if os.path.islink(path) or os.stat(path).st_size != file_size:
+                return False
+        self.first = bases[0] // CQ_UNIT_SIZE
+        self.end = bases[-1] // CQ_UNIT_SIZE + self._file_units
+        # Zeros only behind the end, so halving finds it. The files before the last are full.
+        self.end = self.search(self.end - self._file_units, lambda unit: unit[1] <= 0)
+        return True
+
+    def write(self, queue_offset: int, units: bytes | bytearray) -> None:
+        """Write units from the offset on, and end the queue behind them: the log's order wins."""
+        if queue_offset < self.end:
+            self.cut(queue_offset)
+        if queue_offset > self.end or self.first == self.end:
+            self._begin_at(queue_offset)
+        view = memoryview(units)
+        while view:
+            room = self._file_units - queue_offset % self._file_units
+            piece = view[: room * CQ_UNIT_SIZE]
+            self._write_piece(queue_offset, piece)
+            queue_offset += len(piece) // CQ_UNIT_SIZE
+            view = view[len(piece) :]
+        self.end = queue_offset
+
+    def _begin_at(self, queue_offset: int) -> None:
+        """Blanks from the end (or from the file's start, for a queue's first message) up to the offset."""
+        if self.first == self.end:
+            self.first = self.end = queue_offset - queue_offset % self._file_units
+            os.makedirs(self.folder, exist_ok=True)
+        while self.end < queue_offset:
+            count = min(queue_offset - self.end, self._file_units - self.end % self._file_units)
+            self._write_piece(self.end, CQ_BLANK * count)
+            self.end += count
+
+    def _write_piece(self, queue_offset: int, piece: bytes | memoryview) -> None:
+        path = self._path(queue_offset)
+        pos = queue_offset % self._file_units * CQ_UNIT_SIZE
+        if pos == 0:
+            fd = self._descriptors.create(path, self._file_units * CQ_UNIT_SIZE)
+            # The names of file, queue and topic are in folders, which a sync must cover too.
+            topic_folder = os.path.dirname(self.folder)
+            self._dirty.update((self.folder, topic_folder, os.path.dirname(topic_folder)))
+        else:
+            fd = self._descriptors.get(path)
+        while piece:
+            written = os.pwrite(fd, piece, pos)
+            pos += written
+            piece = piece[written:]
+        self._dirty.add(path)
+
+    def read(self, queue_offset: int, count: int) -> bytes:
+        """Units from the offset on, as many as one file holds of them; empty outside the queue."""
+        count = min(count, self.end - queue_offset, self._file_units - queue_offset % self._file_units)
+        if queue_offset < self.first or count <= 0:
+            return b""
+        fd = self._descriptors.get(self._path(queue_offset))
+        return os.pread(fd, count * CQ_UNIT_SIZE, queue_offset % self._file_units * CQ_UNIT_SIZE)
+
+    def next_file_offset(self, queue_offset: int) -> int:
+        """Where a reader goes on that met a hole: the next file, or the end."""
+        return min((queue_offset // self._file_units + 1) * self._file_units, self.end)
+
+    def unit(self, queue_offset: int) -> Unit | None:
+        data = self.read(queue_offset, 1)
+        if len(data) < CQ_UNIT_SIZE:
+            return None
+        offset, size, tags_code = CQ_UNIT.unpack(data)
+        return offset, size, tags_code
+
+    def search(self, low: int, is_right: Callable[[Unit], bool]) -> int:
+        """The first queue offset from `low` on whose unit is right of a border; the end when none is."""
+        high = self.end
+        while low < high:
+            middle = (low + high) // 2
+            unit = self.unit(middle)
+            if unit is None or is_right(unit):
+                high = middle
+            else:
+                low = middle + 1
+        return low
+
+    def min_offset(self, log_min_offset: int) -> int:
+        """The first message that the log still holds. Searched anew only when the log has moved."""
+        if self._min_for_log != log_min_offset:
+            self._min_offset = self.search(
+                self.first, lambda unit: unit[0] >= log_min_offset and unit[1] != BLANK_UNIT_SIZE
+            )
+            self._min_for_log = log_min_offset
+        return self._min_offset
+
+    def cut(self, queue_offset: int) -> None:
+        """Drop the unit at the offset and all behind it, on disk too."""
+        if queue_offset >= self.end:
+            return
+        queue_offset = max(queue_offset, self.first)
+        last_kept = (queue_offset - 1) // self._file_units if queue_offset > self.first else -1
+        for number in range((self.end - 1) // self._file_units, queue_offset // self._file_units - 1, -1):
+            path = self._path(number * self._file_units)
+            if number == last_kept:
+                # Shrinking and growing again leaves zeros behind the cut.
+                fd = self._descriptors.get(path)
+                os.ftruncate(fd, queue_offset % self._file_units * CQ_UNIT_SIZE)
+                os.ftruncate(fd, self._file_units * CQ_UNIT_SIZE)
+                self._dirty.add(path)
+            else:
+                self._delete_file(path)
+        self.end = queue_offset
+        self._min_for_log = -1
+
+    def cut_from_log(self, commit_log_offset: int) -> None:
+        """Drop all units of messages at or behind this place of the log."""
+        self.cut(self.search(self.first, lambda unit: unit[0] >= commit_log_offset or unit[1] <= 0))
+
+    def drop_expired(self, log_min_offset: int) -> list[str]:
+        """Delete the files whose messages have all left the log; the last file always stays."""
+        dropped = []
+        while self.first + self._file_units < self.end:
+            unit = self.unit(self.first + self._file_units - 1)
+            if unit is None or unit[0] >= log_min_offset:
+                break
+            path = self._path(self.first)
+            self._delete_file(path)
+            self.first += self._file_units
+            dropped.append(path)
+        return dropped
+
+    def _delete_file(self, path: str) -> None:
+        self._descriptors.forget(path)
+        self._dirty.discard(path)
+        if os.path.lexists(path):
+            os.unlink(path)
+
+    def delete(self) -> None:
+        """Remove the queue from the disk; as a value it is empty afterwards."""
+        for name in os.listdir(self.folder) if os.path.isdir(self.folder) else ():
+            self._descriptors.forget(f"{self.folder}/{name}")
+            self._dirty.discard(f"{self.folder}/{name}")
+        shutil.rmtree(self.folder, ignore_errors=True)
+        self.first = self.end = 0
+        self._min_for_log = -1

@@ -1,0 +1,116 @@
+"""All consume queues of the store, found by topic and queue id.
+
+A topic becomes a folder here, so a queue is only ever made for a name that `protocol.names` allows, whether
+the name came from a send, from a replica or from a record found during recovery.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from engine.protocol.layouts.queue_units import CQ_UNIT_SIZE
+from engine.protocol.names import is_valid_topic
+from engine.store.consume_queue import ConsumeQueue
+from engine.store.descriptors import Descriptors
+from engine.store.queue_offsets import QueueKey
+
+
+class ConsumeQueues:
+    def __init__(self, directory: Path, file_size: int, max_open_files: int) -> None:
+        self._directory = str(directory)
+        self._file_units = file_size // CQ_UNIT_SIZE
+        self.descriptors = Descriptors(max_open_files)
+        self.dirty: set[str] = set()
+        """Files with bytes that no sync has covered yet."""
+        self.table: dict[QueueKey, ConsumeQueue] = {}
+
+    def load(self) -> list[QueueKey]:
+        """Find the queues on disk; the keys of those whose files contradict each other (now empty)."""
+        os.makedirs(self._directory, exist_ok=True)
+        damaged = []
+        for topic, queue_id in self._folders():
+            queue = self._make(topic, queue_id)
+            if not queue.load():
+                queue.delete()
+                damaged.append((topic, queue_id))
+            self.table[topic, queue_id] = queue
+        return damaged
+
+    def _folders(self) -> Iterator[QueueKey]:
+        for topic in _subfolders(self._directory):
+            if not is_valid_topic(topic):
+                continue
+            for name in _subfolders(f"{self._directory}/{topic}"):
+                if name.isascii() and name.isdigit() and str(int(name)) == name:
+                    yield topic, int(name)
+
+    def _make(self, topic: str, queue_id: int) -> ConsumeQueue:
+        return ConsumeQueue(
+            topic,
+            queue_id,
+            f"{self._directory}/{topic}/{queue_id}",
+            file_units=self._file_units,
+            descriptors=self.descriptors,
+            dirty=self.dirty,
+        )
+
+    def get(self, topic: str, queue_id: int) -> ConsumeQueue | None:
+        return self.table.get((topic, queue_id))
+
+    def get_or_make(self, topic: str, queue_id: int) -> ConsumeQueue | None:
+        """The queue; None when the name cannot be a folder. The folder appears with the first unit."""
+        queue = self.table.get((topic, queue_id))
+        if queue is None and queue_id >= 0 and is_valid_topic(topic):
+            queue = self.table[topic, queue_id] = self._make(topic, queue_id)
+        return queue
+
+    def ends(self) -> Iterator[tuple[QueueKey, int]]:
+        return ((key, queue.end) for key, queue in self.table.items())
+
+    def queue_ids(self) -> dict[str, list[int]]:
+        topics: dict[str, list[int]] = {}
+        for topic, queue_id in sorted(self.table):
+            topics.setdefault(topic, []).append(queue_id)
+        return topics
+
+    def delete_topic(self, topic: str) -> int:
+        """Delete the topic's queues and folder; how many there were."""
+        keys = [key for key in self.table if key[0] == topic]
+        for key in keys:
+            self.table.pop(key).delete()
+        if keys:
+            _remove_empty_folder(f"{self._directory}/{topic}")
+        return len(keys)
+
+    def drop_expired(self, log_min_offset: int) -> list[str]:
+        return [path for queue in self.table.values() for path in queue.drop_expired(log_min_offset)]
+
+    def delete_dead(self, log_min_offset: int) -> list[QueueKey]:
+        """Delete queues of which the log holds nothing any more; their offsets live on in the caller's
+        table."""
+        dead = [
+            key
+            for key, queue in self.table.items()
+            if queue.end > queue.first and queue.min_offset(log_min_offset) >= queue.end
+        ]
+        for key in dead:
+            self.table.pop(key).delete()
+            _remove_empty_folder(f"{self._directory}/{key[0]}")
+        return dead
+
+    def close(self) -> None:
+        self.descriptors.close()
+
+
+def _subfolders(folder: str) -> list[str]:
+    with os.scandir(folder) as entries:
+        return sorted(entry.name for entry in entries if entry.is_dir(follow_symlinks=False))
+
+
+def _remove_empty_folder(folder: str) -> None:
+    try:
+        os.rmdir(folder)
+    except OSError:
+        return  # another queue is still in it

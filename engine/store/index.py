@@ -1,0 +1,103 @@
+"""The index over all its files: newest last, a new one when the last is full.
+
+Derived from the log like the queues: what is lost or damaged is deleted and fed again. A hash is not a key,
+so what a search finds are candidates; `queries` looks at the records themselves.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from engine.protocol.layouts.segment_names import index_file_name, parse_index_file_name
+from engine.store.index_file import Entry, IndexFile
+
+
+class Index:
+    def __init__(self, directory: Path, slots: int, entries: int) -> None:
+        self._directory = directory
+        self._slots = slots
+        self._entries = entries
+        self.files: list[IndexFile] = []
+        self._dirty: set[str] = set()
+
+    def load(self) -> int | None:
+        """Open the files. The log offset from which entries are missing because of damage; None when all is
+        well. A damaged file goes, and all newer ones with it: they are fed again from there."""
+        self._directory.mkdir(parents=True, exist_ok=True)
+        missing_from: int | None = None
+        for path in sorted(self._directory.iterdir()):
+            if parse_index_file_name(path.name) is None:
+                continue
+            file = IndexFile(path, self._slots, self._entries)
+            if missing_from is None and not file.is_believable:
+                missing_from = self.files[-1].header.end_commit_log_offset + 1 if self.files else 0
+            if missing_from is not None:
+                file.delete()
+            else:
+                self.files.append(file)
+        return missing_from
+
+    def put(self, entries: list[Entry]) -> None:
+        while entries:
+            if not self.files or self.files[-1].is_full:
+                self.files.append(self._new_file(entries[0][2]))
+            self._dirty.add(str(self.files[-1].path))
+            entries = entries[self.files[-1].put(entries) :]
+
+    def take_dirty(self) -> frozenset[str]:
+        """Files (and the folder) with bytes that no sync has covered, which the caller now syncs."""
+        dirty = frozenset(self._dirty | {str(self._directory)}) if self._dirty else frozenset()
+        self._dirty.clear()
+        return dirty
+
+    def _new_file(self, store_timestamp: int) -> IndexFile:
+        """Named by the store time of its first message; a millisecond later if that name is taken."""
+        path = self._directory / index_file_name(store_timestamp)
+        while path.exists() or (self.files and path <= self.files[-1].path):
+            store_timestamp += 1
+            path = self._directory / index_file_name(store_timestamp)
+        return IndexFile(path, self._slots, self._entries)
+
+    def find(self, key_hash: int, max_num: int, begin_ms: int, end_ms: int) -> list[int]:
+        """Candidates from the newest file to the oldest that reaches into the window."""
+        found: list[int] = []
+        for file in reversed(self.files):
+            if file.overlaps(begin_ms, end_ms):
+                found += file.find(key_hash, max_num - len(found), begin_ms, end_ms)
+            if len(found) >= max_num or file.header.begin_timestamp < begin_ms:
+                break
+        return found
+
+    @property
+    def last_update(self) -> tuple[int, int]:
+        """Store time and log offset of the newest entry."""
+        if not self.files:
+            return 0, 0
+        header = self.files[-1].header
+        return header.end_timestamp, header.end_commit_log_offset
+
+    def cut(self, commit_log_offset: int) -> None:
+        """Forget everything from this place of the log on."""
+        while self.files and self.files[-1].header.begin_commit_log_offset >= commit_log_offset:
+            self.files.pop().delete()
+        if self.files:
+            self.files[-1].cut(commit_log_offset)
+            self._dirty.add(str(self.files[-1].path))
+
+    def drop_newer_than(self, store_timestamp: int) -> None:
+        """Delete files with entries newer than this."""
+        while self.files and self.files[-1].header.end_timestamp > store_timestamp:
+            self.files.pop().delete()
+
+    def drop_expired(self, log_min_offset: int) -> list[str]:
+        """Delete files whose messages have all left the log; the last file stays."""
+        dropped = []
+        while len(self.files) > 1 and self.files[0].header.end_commit_log_offset < log_min_offset:
+            file = self.files.pop(0)
+            file.delete()
+            dropped.append(str(file.path))
+        return dropped
+
+    def close(self) -> None:
+        for file in self.files:
+            file.close()

@@ -1,0 +1,166 @@
+"""One file of the hash index (layout: `layouts.index_files`).
+
+Sparse at its full length (420 MB by default, a few MB of blocks), written with pwrite: entries first, then
+the slots that point to them, the header last. Slots are read through a read-only map, which sees the writes.
+What a killed process leaves behind is at worst slots that point at entries which the header does not count
+yet; readers bound every chain by the count, and recovery rebuilds the slots from the entries (`cut`).
+
+Commit log offsets never decrease from entry to entry. One thread.
+"""
+
+from __future__ import annotations
+
+import mmap
+import os
+from bisect import bisect_left
+from pathlib import Path
+
+from engine.protocol.layouts.index_files import (
+    FIRST_ENTRY,
+    INDEX_ENTRY,
+    INDEX_ENTRY_SIZE,
+    INDEX_HEADER_SIZE,
+    INDEX_SLOT,
+    INDEX_SLOT_SIZE,
+    IndexHeader,
+    decode_index_header,
+    encode_index_header,
+    index_file_size,
+    index_seconds,
+)
+
+Entry = tuple[int, int, int]
+"""Key hash, commit log offset, store time."""
+
+_FLAGS = os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+class IndexFile:
+    def __init__(self, path: Path, slots: int, entries: int) -> None:
+        self.path = path
+        self._slots = slots
+        self._max_entries = entries
+        self._entries_at = INDEX_HEADER_SIZE + slots * INDEX_SLOT_SIZE
+        self._fd = os.open(path, _FLAGS | os.O_CREAT, 0o600)
+        size = index_file_size(slots, entries)
+        self.is_whole = os.fstat(self._fd).st_size in (0, size)
+        """False for a file of another length: another configuration, or damage."""
+        os.ftruncate(self._fd, size)
+        self._map = mmap.mmap(self._fd, size, access=mmap.ACCESS_READ)
+        self.header = decode_index_header(self._map[:INDEX_HEADER_SIZE])
+
+    @property
+    def is_full(self) -> bool:
+        return self.header.index_count >= self._max_entries
+
+    @property
+    def is_believable(self) -> bool:
+        header = self.header
+        return (
+            self.is_whole
+            and FIRST_ENTRY <= header.index_count <= self._max_entries
+            and 0 <= header.begin_commit_log_offset <= header.end_commit_log_offset
+            and 0 <= header.begin_timestamp <= header.end_timestamp
+        )
+
+    def put(self, entries: list[Entry]) -> int:
+        """Add as many as fit; how many that were."""
+        header = self.header
+        entries = entries[: self._max_entries - header.index_count]
+        if not entries:
+            return 0
+        number = first = header.index_count
+        begin_timestamp = header.begin_timestamp if number > FIRST_ENTRY else entries[0][2]
+        begin_offset = header.begin_commit_log_offset if number > FIRST_ENTRY else entries[0][1]
+        heads: dict[int, int] = {}
+        used = 0
+        packed = bytearray()
+        for key_hash, offset, store_timestamp in entries:
+            slot_at = INDEX_HEADER_SIZE + key_hash % self._slots * INDEX_SLOT_SIZE
+            previous = heads.get(slot_at) or self._head(slot_at, first)
+            used += previous == 0
+            packed += INDEX_ENTRY.pack(
+                key_hash, offset, index_seconds(store_timestamp, begin_timestamp), previous
+            )
+            heads[slot_at] = number
+            number += 1
+        os.pwrite(self._fd, packed, self._entries_at + first * INDEX_ENTRY_SIZE)
+        for slot_at, head in heads.items():
+            os.pwrite(self._fd, INDEX_SLOT.pack(head), slot_at)
+        _, last_offset, last_timestamp = entries[-1]
+        self._write_header(
+            IndexHeader(
+                begin_timestamp, last_timestamp, begin_offset, last_offset, header.slot_count + used, number
+            )
+        )
+        return len(entries)
+
+    def _head(self, slot_at: int, count: int) -> int:
+        """The slot's newest entry; 0 when empty or not an entry that the header counts."""
+        head: int = INDEX_SLOT.unpack_from(self._map, slot_at)[0]
+        return head if 0 < head < count else 0
+
+    def _write_header(self, header: IndexHeader) -> None:
+        os.pwrite(self._fd, encode_index_header(header), 0)
+        self.header = header
+
+    def find(self, key_hash: int, max_num: int, begin_ms: int, end_ms: int) -> list[int]:
+        """Commit log offsets of the key's entries within the times, newest first."""
+        header = self.header
+        found: list[int] = []
+        number = self._head(INDEX_HEADER_SIZE + key_hash % self._slots * INDEX_SLOT_SIZE, header.index_count)
+        while number > 0 and len(found) < max_num:
+            entry_hash, offset, seconds, previous = INDEX_ENTRY.unpack_from(
+                self._map, self._entries_at + number * INDEX_ENTRY_SIZE
+            )
+            entry_ms = header.begin_timestamp + seconds * 1000
+            # An entry's time is cut to seconds since the file's begin.
+            if entry_hash == key_hash and begin_ms - 999 <= entry_ms <= end_ms:
+                found.append(offset)
+            # Chains only ever go back: anything else is damage, and would not end.
+            number = previous if previous < number else 0
+        return found
+
+    def overlaps(self, begin_ms: int, end_ms: int) -> bool:
+        return self.header.begin_timestamp <= end_ms and self.header.end_timestamp >= begin_ms
+
+    def cut(self, commit_log_offset: int) -> None:
+        """Forget entries from this place of the log on, and rebuild every slot from the entries that stay."""
+        count = FIRST_ENTRY + bisect_left(
+            range(FIRST_ENTRY, self.header.index_count), commit_log_offset, key=self._offset_of
+        )
+        slots = bytearray(self._slots * INDEX_SLOT_SIZE)
+        used = 0
+        for number in range(FIRST_ENTRY, count):
+            slot_at = self._hash_of(number) % self._slots * INDEX_SLOT_SIZE
+            used += INDEX_SLOT.unpack_from(slots, slot_at)[0] == 0
+            INDEX_SLOT.pack_into(slots, slot_at, number)
+        os.pwrite(self._fd, slots, INDEX_HEADER_SIZE)
+        self._write_header(self._header_until(count, used))
+
+    def _header_until(self, count: int, used: int) -> IndexHeader:
+        if count == FIRST_ENTRY:
+            return IndexHeader()
+        header = self.header
+        last_at = self._entries_at + (count - 1) * INDEX_ENTRY_SIZE
+        _, last_offset, seconds, _ = INDEX_ENTRY.unpack_from(self._map, last_at)
+        end_timestamp = header.begin_timestamp + seconds * 1000 + 999
+        return IndexHeader(
+            header.begin_timestamp, end_timestamp, header.begin_commit_log_offset, last_offset, used, count
+        )
+
+    def _hash_of(self, number: int) -> int:
+        key_hash: int = INDEX_ENTRY.unpack_from(self._map, self._entries_at + number * INDEX_ENTRY_SIZE)[0]
+        return key_hash
+
+    def _offset_of(self, number: int) -> int:
+        offset: int = INDEX_ENTRY.unpack_from(self._map, self._entries_at + number * INDEX_ENTRY_SIZE)[1]
+        return offset
+
+    def close(self) -> None:
+        self._map.close()
+        os.close(self._fd)
+
+    def delete(self) -> None:
+        self.close()
+        self.path.unlink(missing_ok=True)

@@ -1,0 +1,423 @@
+"""The store as the broker sees it: put, dispatch, get, query, flush, expire, close. No logic of its own.
+
+Synchronous, one thread: only `FlushPlan.run`, `QueueFlushPlan.run`, `prepare_next_segment` and `read_cold`
+may run in others. Time is an argument. The order of a message's life: `put` (in the log),
+`plan_flush`/`finish_flush` (on disk), `dispatch` (in its queue, readable), `get`.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Sequence
+
+from engine.errors import StoreError
+from engine.protocol.batches import BatchItem
+from engine.protocol.layouts.queue_units import CQ_UNIT
+from engine.protocol.records import Record
+from engine.store.checkpoint import read_checkpoint
+from engine.store.commit_log import CommitLog
+from engine.store.consume_queues import ConsumeQueues
+from engine.store.dispatch import Dispatcher
+from engine.store.flush import FlushPlan, LogFlush, QueueFlush, QueueFlushPlan
+from engine.store.gate import Gate
+from engine.store.index import Index
+from engine.store.mapped_files import MappedFiles
+from engine.store.next_segment import NextSegment
+from engine.store.options import StoreOptions
+from engine.store.queries import Queries
+from engine.store.queue_offsets import QueueOffsets
+from engine.store.reader import Matches, Reader, read_cold
+from engine.store.recovery import Progress, Recovery, RecoveryReport
+from engine.store.results import (
+    Arrival,
+    ColdRanges,
+    GetResult,
+    MessageDraft,
+    PutResult,
+    PutStatus,
+    QueryResult,
+    QueueUnit,
+    StoreStats,
+)
+from engine.store.retention import SegmentAge, is_disk_writable, plan_expiry
+from engine.store.store_folder import StoreFolder
+from engine.store.transient_pool import TransientPool
+from engine.store.writer import Writer
+
+_PREPARE_AT = 0.5
+_FENCED = PutResult(PutStatus.FENCED, remark="a sync failed: the store takes no more writes")
+_DISK_FULL = PutResult(PutStatus.DISK_FULL, remark="no room for queue or index files")
+
+
+class MessageStore:
+    def __init__(self, options: StoreOptions, folder: StoreFolder) -> None:
+        self.options = options
+        self._folder = folder
+        self._stats = StoreStats()
+        size = options.mapped_file_size_commit_log
+        files = MappedFiles(options.commit_log_path, size, options.max_mapped_segments)
+        self._log = CommitLog(
+            files,
+            NextSegment(options.commit_log_path, size, options.pretouch_bytes),
+            TransientPool(size) if options.transient_store_pool_enable else None,
+        )
+        self._gate = Gate(self._log, waits_for_flush=options.is_sync_flush)
+        self._queues = ConsumeQueues(
+            options.consume_queue_path, options.mapped_file_size_consume_queue, options.max_open_queue_files
+        )
+        self._index = (
+            Index(options.index_path, options.max_hash_slot_num, options.max_index_num)
+            if options.message_index_enable
+            else None
+        )
+        self._dispatcher = Dispatcher(
+            self._log,
+            self._gate,
+            self._queues,
+            self._index,
+            self._stats,
+            delay_level_ms=options.delay_level_ms,
+            verify_on_open_bytes=options.verify_on_open_bytes,
+        )
+        self._offsets = QueueOffsets()
+        self._writer = Writer(
+            self._log,
+            self._offsets,
+            self._stats,
+            store_host=options.store_host,
+            max_message_size=options.max_message_size,
+        )
+        self._reader = Reader(self._log, self._queues, options.reads, self._stats)
+        self._queries = Queries(self._log, self._gate, self._index)
+        self._log_flush = LogFlush(
+            self._log,
+            self._gate,
+            least_pages=options.flush_commit_log_least_pages,
+            thorough_interval_ms=options.flush_commit_log_thorough_interval_ms,
+        )
+        self._queue_flush = QueueFlush(
+            folder.checkpoint_path, self._log_flush, self._gate, self._dispatcher, self._queues, self._index
+        )
+        self.is_fenced = False
+        self.recovery: RecoveryReport | None = None
+
+    @classmethod
+    def open(cls, options: StoreOptions, now_ms: int, on_progress: Progress | None = None) -> MessageStore:
+        """Lock, recover, and be ready for puts. Raises StoreLocked, UnsupportedStore or StoreError."""
+        folder = StoreFolder(options.root)
+        folder.open(options.commit_log_path)
+        store = cls(options, folder)
+        try:
+            store._recover(now_ms, on_progress)
+            folder.mark_running()
+        except (StoreError, OSError):
+            store._release()
+            raise
+        return store
+
+    def _recover(self, now_ms: int, on_progress: Progress | None) -> None:
+        self._log.files.load()
+        page = read_checkpoint(self._folder.checkpoint_path, now_ms)
+        recovery = self._new_recovery(on_progress)
+        report = self.recovery = recovery.run(page, was_closed=self._folder.was_closed)
+        self._log.start_at(report.end_offset)
+        known = page.times.physic_msg_timestamp if page.offsets is not None and page.times is not None else 0
+        self._log.last_store_timestamp = max(report.last_store_timestamp, known)
+        self._gate.flushed_offset = report.end_offset
+        self._log_flush.store_timestamp = self._log.last_store_timestamp
+        self._dispatcher.start_at(report.end_offset, report.scan_from)
+        self._dispatcher.store_timestamp = self._log.last_store_timestamp
+        self._reader.checked_from = report.scan_from
+        self._offsets.adopt(self._queues.ends())
+        if not self._folder.was_closed:
+            self._write_checkpoint()
+
+    def _new_recovery(self, on_progress: Progress | None = None) -> Recovery:
+        return Recovery(
+            self._log,
+            self._queues,
+            self._index,
+            self._dispatcher,
+            check_crc=self.options.check_crc_on_recover,
+            on_progress=on_progress,
+        )
+
+    # Writing
+
+    def put(self, draft: MessageDraft, now_ms: int) -> PutResult:
+        return self._writer.put(draft, now_ms)
+
+    def put_batch(self, draft: MessageDraft, items: Sequence[BatchItem], now_ms: int) -> PutResult:
+        return self._writer.put_batch(draft, items, now_ms)
+
+    def dispatch(self, max_records: int) -> list[Arrival]:
+        """Build queue units and index entries for the next readable records. Empty also when the disk is
+        full: puts are then refused, and a later call tries again."""
+        try:
+            arrivals = self._dispatcher.step(max_records)
+        except OSError as error:
+            if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EMFILE, errno.ENFILE):
+                raise
+            if not self.is_fenced:
+                self._writer.refusal = _DISK_FULL
+            return []
+        if self._writer.refusal is _DISK_FULL:
+            self._writer.refusal = None
+        return arrivals
+
+    def has_undispatched(self) -> bool:
+        return self._dispatcher.has_work()
+
+    def needs_next_segment(self) -> bool:
+        """Whether `prepare_next_segment` should be run in a thread now."""
+        used = self._log.end_offset % self._log.file_size
+        return not self._log.next_segment.is_ready and used > self._log.file_size * _PREPARE_AT
+
+    def prepare_next_segment(self) -> bool:
+        """Any thread. OSError (no room, no descriptor) leaves the store as it was."""
+        return self._log.next_segment.prepare()
+
+    def commit_transient(self, now_ms: int) -> int:
+        """With a transient pool, every 200 ms at the latest: what is committed survives the process. The
+        new committed offset."""
+        self._log.commit()
+        return self._log.written_end_offset
+
+    # Reading
+
+    def get(
+        self,
+        topic: str,
+        queue_id: int,
+        queue_offset: int,
+        max_messages: int,
+        max_bytes: int | None = None,
+        matches: Matches | None = None,
+    ) -> GetResult:
+        return self._reader.get(topic, queue_id, queue_offset, max_messages, max_bytes, matches)
+
+    def read_cold(self, cold: ColdRanges) -> bytes:
+        """Any thread. Empty when the messages were deleted meanwhile; CorruptRecord when damaged."""
+        return read_cold(cold)
+
+    def is_hot(self, topic: str, queue_id: int, queue_offset: int) -> bool:
+        queue = self._queues.get(topic, queue_id)
+        unit = queue.unit(queue_offset) if queue is not None else None
+        return unit is not None and self._log.end_offset - unit[0] <= self.options.reads.hot_window_bytes
+
+    def record_at(self, commit_log_offset: int) -> Record | None:
+        return self._queries.record_at(commit_log_offset)
+
+    def raw_record_at(self, commit_log_offset: int, size: int | None = None) -> bytes | None:
+        return self._queries.raw_record_at(commit_log_offset, size)
+
+    def query(self, topic: str, key: str, max_num: int, begin_ms: int, end_ms: int) -> QueryResult:
+        return self._queries.query(topic, key, max_num, begin_ms, end_ms)
+
+    def min_offset(self, topic: str, queue_id: int) -> int:
+        queue = self._queues.get(topic, queue_id)
+        return queue.min_offset(self._log.min_offset) if queue is not None else 0
+
+    def max_offset(self, topic: str, queue_id: int) -> int:
+        queue = self._queues.get(topic, queue_id)
+        return queue.end if queue is not None else 0
+
+    def offset_by_time(self, topic: str, queue_id: int, timestamp_ms: int, upper: bool = False) -> int:
+        queue = self._queues.get(topic, queue_id)
+        return self._queries.offset_by_time(queue, timestamp_ms, upper=upper) if queue is not None else 0
+
+    def earliest_store_time(self, topic: str, queue_id: int) -> int:
+        """Store time of the queue's first message; -1 when it has none."""
+        return self.store_time_at(topic, queue_id, self.min_offset(topic, queue_id))
+
+    def store_time_at(self, topic: str, queue_id: int, queue_offset: int) -> int:
+        queue = self._queues.get(topic, queue_id)
+        found = self._queries.store_time_at(queue, queue_offset) if queue is not None else None
+        return -1 if found is None else found
+
+    def queue_units(self, topic: str, queue_id: int, index: int, count: int) -> list[QueueUnit]:
+        queue = self._queues.get(topic, queue_id)
+        data = queue.read(index, count) if queue is not None else b""
+        return [QueueUnit(index + n, *unit) for n, unit in enumerate(CQ_UNIT.iter_unpack(data))]
+
+    def queue_table(self) -> dict[str, list[int]]:
+        return self._queues.queue_ids()
+
+    def stats(self) -> StoreStats:
+        return self._stats
+
+    # Offsets
+
+    @property
+    def commit_log_min_offset(self) -> int:
+        return self._log.min_offset
+
+    @property
+    def commit_log_max_offset(self) -> int:
+        return self._log.end_offset
+
+    @property
+    def flushed_offset(self) -> int:
+        return self._gate.flushed_offset
+
+    @property
+    def dispatched_offset(self) -> int:
+        return self._dispatcher.offset
+
+    @property
+    def confirmed_offset(self) -> int | None:
+        return self._gate.confirmed_offset
+
+    @confirmed_offset.setter
+    def confirmed_offset(self, commit_log_offset: int | None) -> None:
+        self._gate.confirmed_offset = commit_log_offset
+
+    def readable_end(self) -> int:
+        return self._gate.readable_end()
+
+    # Flushing
+
+    def plan_flush(self, now_ms: int, force: bool = False) -> FlushPlan | None:
+        if self.is_fenced:
+            return None
+        return self._log_flush.plan(now_ms, force=force or self.options.is_sync_flush)
+
+    def plan_flush_queues(self, now_ms: int) -> QueueFlushPlan | None:
+        return None if self.is_fenced else self._queue_flush.plan()
+
+    def finish_flush(self, plan: FlushPlan | QueueFlushPlan, error: OSError | None) -> None:
+        """Success raises the flushed offset (or notes the checkpoint); failure fences the store for good."""
+        if isinstance(plan, FlushPlan):
+            is_good = self._log_flush.finish(plan, error)
+        else:
+            is_good = self._queue_flush.finish(plan, error)
+        self._stats.flush_count += 1
+        if not is_good:
+            self.fence()
+
+    def fence(self) -> None:
+        self.is_fenced = True
+        self._writer.refusal = _FENCED
+
+    def _flush_log(self, now_ms: int) -> None:
+        plan = self._log_flush.plan(now_ms, force=True)
+        if plan is not None:
+            plan.run()
+            self._log_flush.finish(plan, None)
+
+    def _write_checkpoint(self) -> None:
+        plan = self._queue_flush.plan()
+        if plan is not None:
+            plan.run()
+            self._queue_flush.finish(plan, None)
+
+    # Retention
+
+    def expire(self, now_ms: int, hour: int, disk_usage_ratio: float, manual: bool = False) -> list[str]:
+        """Delete what may go, log first; the paths deleted."""
+        count = plan_expiry(
+            self._segment_ages(),
+            self.options.retention,
+            now_ms=now_ms,
+            hour=hour,
+            disk_usage_ratio=disk_usage_ratio,
+            settled_offset=min(self.flushed_offset, self.dispatched_offset),
+            manual=manual,
+        )
+        if count == 0:
+            return []
+        dropped = [str(path) for path in self._log.files.drop_oldest(count)]
+        log_min = self._log.min_offset
+        dropped += self._queues.drop_expired(log_min)
+        return dropped + (self._index.drop_expired(log_min) if self._index is not None else [])
+
+    def _segment_ages(self) -> list[SegmentAge]:
+        return [
+            SegmentAge(file.base_offset, file.end_offset, os.stat(file.path).st_mtime_ns // 1_000_000)
+            for file in self._log.files.files
+        ]
+
+    def is_writable(self, disk_usage_ratio: float) -> bool:
+        return not self.is_fenced and is_disk_writable(self.options.retention, disk_usage_ratio)
+
+    def delete_topic_queues(self, topic: str) -> int:
+        """Forget a topic: its queues go at once, its records with their segments."""
+        self._offsets.forget_topic(topic)
+        return self._queues.delete_topic(topic)
+
+    def clean_expired_queues(self) -> list[tuple[str, int]]:
+        """Delete the files of queues of which the log holds nothing any more; their offsets go on."""
+        return self._queues.delete_dead(self._log.min_offset)
+
+    def rebuild_queue(self, topic: str, queue_id: int) -> None:
+        """Write a damaged queue anew from the log. Reads the whole log."""
+        self._new_recovery().rebuild_queues({(topic, queue_id)}, self._dispatcher.offset)
+
+    # Replication
+
+    def append_raw(self, data: bytes, commit_log_offset: int) -> bool:
+        """Slave: take a master's bytes. False when they do not continue this log."""
+        if self.is_fenced:
+            return False
+        if self._log.files.last is None and self._log.end_offset == 0:
+            self._start_empty_log_at(commit_log_offset)
+        if commit_log_offset != self._log.end_offset:
+            return False
+        self._log.write_raw(data)
+        return True
+
+    def _start_empty_log_at(self, commit_log_offset: int) -> None:
+        self._log.start_at(commit_log_offset)
+        self._gate.flushed_offset = commit_log_offset
+        self._dispatcher.start_at(commit_log_offset, commit_log_offset)
+
+    def adopt_queue_offsets(self) -> None:
+        """A slave becomes master: continue each queue behind its last unit. All must be dispatched."""
+        self._offsets.adopt(self._queues.ends())
+        self._log.last_store_timestamp = max(self._log.last_store_timestamp, self._dispatcher.store_timestamp)
+
+    def truncate(self, commit_log_offset: int) -> None:
+        """Drop the log from this record boundary on, and everything derived from it. No flush may be
+        running."""
+        if commit_log_offset >= self._log.end_offset:
+            return
+        self._log.commit()
+        for queue in self._queues.table.values():
+            queue.cut_from_log(commit_log_offset)
+        if self._index is not None:
+            self._index.cut(commit_log_offset)
+        self._gate.flushed_offset = min(self._gate.flushed_offset, commit_log_offset)
+        self._dispatcher.start_at(min(self._dispatcher.offset, commit_log_offset), commit_log_offset)
+        # The checkpoint goes first: it must never claim more than the log has.
+        self._write_checkpoint()
+        files = self._log.files
+        files.drop_from(max(commit_log_offset, files.min_offset + 1))
+        file = files.at(commit_log_offset)
+        if file is not None:
+            file.zero_from(commit_log_offset - file.base_offset)
+        self._log.start_at(commit_log_offset)
+        self._offsets.adopt(self._queues.ends())
+
+    # The end
+
+    def close(self, now_ms: int = 0) -> None:
+        """Flush all, write the checkpoint, say that all is well, let go. A fenced store stays marked as
+        open."""
+        try:
+            if not self.is_fenced:
+                self._log.commit()
+                self._flush_log(now_ms)
+                while self._dispatcher.has_work() and self.dispatch(4096):
+                    pass
+                self._write_checkpoint()
+                self._folder.mark_closed()
+        finally:
+            self._release()
+
+    def _release(self) -> None:
+        self._log.close()
+        self._queues.close()
+        if self._index is not None:
+            self._index.close()
+        self._folder.unlock()

@@ -1,0 +1,234 @@
+"""Pulls: turns units of a queue into ranges of the log, and ranges into one body.
+
+A range is hot when it lies in the last `hot_window_bytes` of the log and was written or checked by this
+process: it is copied from the map at once. Everything else is cold: `read_cold` fetches it in a thread, with
+descriptors of its own, and checks every record against its CRC and against the queue that led to it, because
+nobody has looked at those bytes since they were written. A segment deleted meanwhile simply yields nothing.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+
+from engine.errors import CorruptRecord
+from engine.protocol._records_cy import scan_records
+from engine.protocol.layouts.queue_units import CQ_UNIT, CQ_UNIT_SIZE, is_ext_address
+from engine.store.commit_log import CommitLog
+from engine.store.consume_queue import BLANK_UNIT_SIZE, ConsumeQueue
+from engine.store.consume_queues import ConsumeQueues
+from engine.store.options import ReadLimits
+from engine.store.results import ColdRange, ColdRanges, GetResult, GetStatus, StoreStats
+
+Matches = Callable[[int], bool]
+
+_MIN_SCAN_UNITS = 16_000 // CQ_UNIT_SIZE
+_MAX_BODY_BYTES = 128 << 20
+
+
+class _Range:
+    __slots__ = ("end", "queue_offsets", "start")
+
+    def __init__(self, start: int, end: int, queue_offset: int) -> None:
+        self.start = start
+        self.end = end
+        self.queue_offsets = [queue_offset]
+
+
+class _Batch:
+    """What one pull has gathered so far."""
+
+    __slots__ = ("count", "next_offset", "ranges", "removed", "size")
+
+    def __init__(self, queue_offset: int) -> None:
+        self.next_offset = queue_offset
+        self.ranges: list[_Range] = []
+        self.count = 0
+        self.size = 0
+        self.removed = False
+
+
+class Reader:
+    def __init__(self, log: CommitLog, queues: ConsumeQueues, limits: ReadLimits, stats: StoreStats) -> None:
+        self._log = log
+        self._queues = queues
+        self._limits = limits
+        self._stats = stats
+        self.checked_from = 0
+        """Records from here on were written or checked by this process."""
+
+    def get(
+        self,
+        topic: str,
+        queue_id: int,
+        queue_offset: int,
+        max_messages: int,
+        max_bytes: int | None,
+        matches: Matches | None,
+    ) -> GetResult:
+        queue = self._queues.table.get((topic, queue_id))
+        if queue is None:
+            return GetResult(GetStatus.NO_MATCHED_LOGIC_QUEUE, 0, 0, 0)
+        min_offset = queue.min_offset(self._log.files.min_offset)
+        if not min_offset <= queue_offset < queue.end:
+            return self._outside(queue_offset, min_offset, queue.end)
+        batch = self._gather(queue, queue_offset, max(max_messages, 1), max_bytes or _MAX_BODY_BYTES, matches)
+        if batch.count:
+            return self._found(queue, batch, min_offset)
+        self._stats.get_missed_count += 1
+        if batch.next_offset == queue_offset:
+            return GetResult(
+                GetStatus.OFFSET_FOUND_NULL, queue.next_file_offset(queue_offset), min_offset, queue.end
+            )
+        status = GetStatus.MESSAGE_WAS_REMOVING if batch.removed else GetStatus.NO_MATCHED_MESSAGE
+        return GetResult(status, batch.next_offset, min_offset, queue.end)
+
+    def _outside(self, queue_offset: int, min_offset: int, max_offset: int) -> GetResult:
+        self._stats.get_missed_count += 1
+        if max_offset == 0:
+            return GetResult(GetStatus.NO_MESSAGE_IN_QUEUE, 0, min_offset, max_offset)
+        if queue_offset < min_offset:
+            return GetResult(GetStatus.OFFSET_TOO_SMALL, min_offset, min_offset, max_offset)
+        if queue_offset == max_offset:
+            return GetResult(GetStatus.OFFSET_OVERFLOW_ONE, queue_offset, min_offset, max_offset)
+        return GetResult(GetStatus.OFFSET_OVERFLOW_BADLY, max_offset, min_offset, max_offset)
+
+    def _gather(
+        self,
+        queue: ConsumeQueue,
+        queue_offset: int,
+        max_messages: int,
+        max_bytes: int,
+        matches: Matches | None,
+    ) -> _Batch:
+        limits = self._limits
+        log_min = self._log.files.min_offset
+        hot_from = self._log.end_offset - limits.hot_window_bytes
+        scan_units = max_messages if matches is None else max(_MIN_SCAN_UNITS, max_messages)
+        hot_bytes = min(max_bytes, limits.max_transfer_bytes_in_memory)
+        hot_count = min(max_messages, limits.max_transfer_count_in_memory)
+        cold_bytes = min(max_bytes, limits.max_transfer_bytes_on_disk)
+        cold_count = min(max_messages, limits.max_transfer_count_on_disk)
+        batch = _Batch(queue_offset)
+        count = total = 0
+        last: _Range | None = None
+        for offset, size, tags_code in CQ_UNIT.iter_unpack(queue.read(queue_offset, scan_units)):
+            if size <= 0:
+                break
+            if offset < log_min or size == BLANK_UNIT_SIZE:
+                batch.removed = True
+            elif matches is None or matches(tags_code) or is_ext_address(tags_code):
+                if count:
+                    if offset >= hot_from:
+                        if total + size > hot_bytes or count >= hot_count:
+                            break
+                    elif total + size > cold_bytes or count >= cold_count:
+                        break
+                if last is not None and offset == last.end:
+                    last.end += size
+                    last.queue_offsets.append(queue_offset)
+                else:
+                    last = _Range(offset, offset + size, queue_offset)
+                    batch.ranges.append(last)
+                count += 1
+                total += size
+            queue_offset += 1
+        batch.next_offset = queue_offset
+        batch.count = count
+        batch.size = total
+        return batch
+
+    def _found(self, queue: ConsumeQueue, batch: _Batch, min_offset: int) -> GetResult:
+        stats = self._stats
+        stats.get_found_count += 1
+        stats.get_message_count += batch.count
+        stats.get_bytes += batch.size
+        first = batch.ranges[0].start
+        body, cold = b"", None
+        if self.is_hot(first):
+            body = self._copy(batch.ranges)
+        else:
+            cold = self._cold(queue, batch.ranges)
+        return GetResult(
+            GetStatus.FOUND,
+            batch.next_offset,
+            min_offset,
+            queue.end,
+            batch.count,
+            body,
+            cold,
+            first,
+            batch.size,
+        )
+
+    def is_hot(self, commit_log_offset: int) -> bool:
+        """Whether the record may be copied from the map without a look at it and without a page fault."""
+        file = self._log.files.at(commit_log_offset)
+        return (
+            commit_log_offset >= self.checked_from
+            and commit_log_offset >= self._log.end_offset - self._limits.hot_window_bytes
+            and file is not None
+            and file.map is not None
+        )
+
+    def _copy(self, ranges: list[_Range]) -> bytes:
+        read = self._log.read
+        if len(ranges) == 1:
+            return read(ranges[0].start, ranges[0].end - ranges[0].start)
+        return b"".join([read(item.start, item.end - item.start) for item in ranges])
+
+    def _cold(self, queue: ConsumeQueue, ranges: list[_Range]) -> ColdRanges:
+        found = []
+        for item in ranges:
+            file = self._log.files.at(item.start)
+            if file is None:
+                raise CorruptRecord(
+                    f"{queue.topic}@{queue.queue_id} points to commit log offset {item.start}: not there",
+                    topic=queue.topic,
+                    queue_id=queue.queue_id,
+                    queue_offset=item.queue_offsets[0],
+                    commit_log_offset=item.start,
+                )
+            found.append(
+                ColdRange(
+                    str(file.path),
+                    file.base_offset,
+                    item.start,
+                    item.end - item.start,
+                    tuple(item.queue_offsets),
+                )
+            )
+        return ColdRanges(queue.topic, queue.queue_id, tuple(found))
+
+
+def read_cold(cold: ColdRanges) -> bytes:
+    """Fetch and check; any thread. Empty when retention has meanwhile taken a segment."""
+    parts = []
+    for item in cold.ranges:
+        try:
+            fd = os.open(item.path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        except FileNotFoundError:
+            return b""
+        try:
+            data = bytearray(item.size)
+            length = os.preadv(fd, [data], item.commit_log_offset - item.base_offset)
+        finally:
+            os.close(fd)
+        _check_range(cold, item, bytes(data[:length]))
+        parts.append(bytes(data))
+    return b"".join(parts)
+
+
+def _check_range(cold: ColdRanges, item: ColdRange, data: bytes) -> None:
+    rows, pos, _ = scan_records(data, 0, len(data), True, len(item.queue_offsets), item.commit_log_offset)
+    found = [(row[2], row[3], row[4]) for row in rows]
+    expected = [(cold.topic, cold.queue_id, queue_offset) for queue_offset in item.queue_offsets]
+    if found != expected or pos != item.size:
+        place = item.commit_log_offset + pos
+        raise CorruptRecord(
+            f"{cold.topic}@{cold.queue_id}: the record at commit log offset {place} ({item.path}) is damaged",
+            topic=cold.topic,
+            queue_id=cold.queue_id,
+            queue_offset=item.queue_offsets[min(len(rows), len(item.queue_offsets) - 1)],
+            commit_log_offset=place,
+        )
