@@ -57,6 +57,8 @@ def prepare(folder: Path) -> Prepared:
         broker.start()
         create_topic(broker.address)
         _fill(broker)
+        # A later change, so that the backups know the topic, too.
+        create_topic(broker.address, "Later")
         offsets = [_commit(broker, round_) for round_ in range(1, _COMMIT_ROUNDS + 1)]
         messages = {
             (stored.queue_id, stored.queue_offset): stored for stored in drain(broker.address, History())

@@ -1,4 +1,4 @@
-"""F24: the wall clock jumps. Store times never go back, the search by time stays in order, nothing is lost."""
+"""F24: the wall clock jumps. Store times never go back, searches by time stay in order, nothing is lost."""
 
 from __future__ import annotations
 

@@ -117,7 +117,7 @@ def damage_log_tail(patient: Patient, hurt: damage.Damage, chance: random.Random
     broker.kill()
 
 
-@pytest.mark.parametrize("hurt", [*damage.TAIL, damage.zero_page, damage.cut_short], ids=lambda f: f.__name__)
+@pytest.mark.parametrize("hurt", [*damage.TAIL, damage.cut_short], ids=lambda f: f.__name__)
 def test_a_torn_tail_of_the_log_is_cut_off(
     admit: Admit, prepared: Prepared, hurt: damage.Damage, chance: random.Random
 ) -> None:
@@ -253,7 +253,7 @@ def rounds() -> Iterator[int]:
 class TestFiftyOfEach:
     def test_log_tails(self, admit: Admit, prepared: Prepared, chance: random.Random) -> None:
         for _ in rounds():
-            hurt = chance.choice((*damage.TAIL, damage.zero_page, damage.cut_short))
+            hurt = chance.choice((*damage.TAIL, damage.cut_short))
             damage_log_tail(admit(prepared.crashed), hurt, chance)
 
     def test_log_middles(self, admit: Admit, prepared: Prepared, chance: random.Random) -> None:

@@ -1,0 +1,18 @@
+"""Mutant: a clean stop does not write the tables once more."""
+
+from __future__ import annotations
+
+import sys
+
+from engine.broker.main import main
+from engine.broker.persistence import Persistence
+
+
+async def _save_nothing(self: Persistence) -> None:
+    pass
+
+
+Persistence.save_all = _save_nothing  # type: ignore[method-assign]
+
+if __name__ == "__main__":
+    sys.exit(main())

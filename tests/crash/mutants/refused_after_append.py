@@ -1,0 +1,25 @@
+"""Mutant: one send in fifty is appended and then answered with a refusal."""
+
+from __future__ import annotations
+
+import sys
+
+from engine.broker.main import main
+from engine.store.results import MessageDraft, PutResult, PutStatus
+from engine.store.writer import Writer
+
+_put = Writer.put
+_EVERY = 50
+
+
+def _put_and_refuse(self: Writer, draft: MessageDraft, now_ms: int) -> PutResult:
+    result = _put(self, draft, now_ms)
+    if self._stats.put_count % _EVERY == 0:
+        return PutResult(PutStatus.SERVICE_NOT_AVAILABLE, remark="refused after the append")
+    return result
+
+
+Writer.put = _put_and_refuse  # type: ignore[method-assign]
+
+if __name__ == "__main__":
+    sys.exit(main())

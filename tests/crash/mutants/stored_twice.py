@@ -1,0 +1,25 @@
+"""Mutant: one send in fifty is appended twice."""
+
+from __future__ import annotations
+
+import sys
+
+from engine.broker.main import main
+from engine.store.results import MessageDraft, PutResult
+from engine.store.writer import Writer
+
+_put = Writer.put
+_EVERY = 50
+
+
+def _put_twice(self: Writer, draft: MessageDraft, now_ms: int) -> PutResult:
+    result = _put(self, draft, now_ms)
+    if self._stats.put_count % _EVERY == 0:
+        _put(self, draft, now_ms)
+    return result
+
+
+Writer.put = _put_twice  # type: ignore[method-assign]
+
+if __name__ == "__main__":
+    sys.exit(main())
