@@ -188,7 +188,7 @@ async def test_operators_lists_and_permissions(call):
 @pytest.mark.parametrize(
     "text",
     [
-        "configStorePath=/tmp/pwned",
+        "configStorePath=/x/pwned",
         "kvConfigPath=/etc/cron.d/x",
         "rocketmqHome=-c $@|sh . echo x",
         "orderMessageEnable=true\nkvConfigPath=/x",
