@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import errno
 import mmap
+from struct import Struct
 
 from engine.errors import DiskFull, StoreError
 from engine.protocol._records_cy import SCAN_BLANK, Row, scan_records
@@ -21,6 +22,8 @@ from engine.store.mapped_file import MappedFile
 from engine.store.mapped_files import MappedFiles
 from engine.store.next_segment import NextSegment
 from engine.store.transient_pool import TransientPool
+
+_pack_size_into = Struct(">i").pack_into
 
 
 class CommitLog:
@@ -97,14 +100,15 @@ class CommitLog:
             self.pool.committed_offset = last.end_offset
         self.end_offset = last.end_offset
 
-    def write(self, record: bytearray) -> None:
-        """Append at the offset that `make_room` gave. The first four bytes, a size, go last."""
+    def write(self, records: bytearray, first_size: int) -> None:
+        """Append at the offset that `make_room` gave. The size of the first record goes last: see above."""
         target = self._target
         assert target is not None
         pos = self.end_offset - self._target_base
-        size = len(record)
-        target[pos + 4 : pos + size] = record[4:]
-        target[pos : pos + 4] = record[:4]
+        size = len(records)
+        _pack_size_into(records, 0, 0)
+        target[pos : pos + size] = records
+        _pack_size_into(target, pos, first_size)
         self.end_offset += size
 
     def write_raw(self, data: bytes) -> None:

@@ -27,7 +27,9 @@ from engine.store.index import Index
 from engine.store.queue_offsets import QueueKey
 from engine.store.results import Arrival, StoreStats
 
+_QUEUED = (TRANSACTION_NONE, TRANSACTION_COMMIT)
 _pack_unit = CQ_UNIT.pack
+_new_tuple = tuple.__new__
 _SIZE_AND_MAGIC = 8
 _MARKS = 4
 
@@ -108,37 +110,26 @@ class Dispatcher:
         on, and units of the queues in `only`."""
         runs: dict[QueueKey, _Run] = {}
         arrivals: list[Arrival] = []
-        for row in rows:
-            (
-                _,
-                size,
-                topic,
-                queue_id,
-                queue_offset,
-                offset,
-                sys_flag,
-                store_timestamp,
-                tags_code,
-                *_,
-                level,
-            ) = row
-            kind = sys_flag & TRANSACTION_MASK
-            if kind != TRANSACTION_NONE and kind != TRANSACTION_COMMIT:
+        # fmt: off
+        for (
+            _, size, topic, queue_id, queue_offset, offset, sys_flag, store_time, tags_code, _, _, _, level
+        ) in rows:
+            # fmt: on
+            if sys_flag & TRANSACTION_MASK not in _QUEUED:
                 continue
             key = (topic, queue_id)
             if only is not None and key not in only:
                 continue
             if level and topic == SCHEDULE_TOPIC:
-                tags_code = store_timestamp + self._delay_ms(level)
+                tags_code = store_time + self._delay_ms(level)
             run = runs.get(key)
-            if run is None:
-                run = runs[key] = _Run(queue_offset)
-            elif run.next != queue_offset:
-                self._write(key, run)
+            if run is None or run.next != queue_offset:
+                if run is not None:
+                    self._write(key, run)
                 run = runs[key] = _Run(queue_offset)
             run.units += _pack_unit(offset, size, tags_code)
             run.next = queue_offset = queue_offset + 1
-            arrivals.append(Arrival(topic, queue_id, queue_offset, tags_code))
+            arrivals.append(_new_tuple(Arrival, (topic, queue_id, queue_offset, tags_code)))
         for key, run in runs.items():
             self._write(key, run)
         if self._index is not None:
@@ -163,8 +154,7 @@ class Dispatcher:
 def _index_entries(rows: list[Row], index_from: int) -> list[tuple[int, int, int]]:
     """(key hash, commit log offset, store time) for the unique key and for each key of each record."""
     entries = []
-    for row in rows:
-        _, _, topic, _, _, offset, sys_flag, store_timestamp, _, uniq_key, keys, _, _ = row
+    for _, _, topic, _, _, offset, sys_flag, store_timestamp, _, uniq_key, keys, _, _ in rows:
         if offset < index_from or sys_flag & TRANSACTION_MASK == TRANSACTION_ROLLBACK:
             continue
         if uniq_key:

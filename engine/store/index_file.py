@@ -1,9 +1,10 @@
 """One file of the hash index (layout: `layouts.index_files`).
 
-Sparse at its full length (420 MB by default, a few MB of blocks), written with pwrite: entries first, then
-the slots that point to them, the header last. Slots are read through a read-only map, which sees the writes.
-What a killed process leaves behind is at worst slots that point at entries which the header does not count
-yet; readers bound every chain by the count, and recovery rebuilds the slots from the entries (`cut`).
+Sparse at its full length (420 MB by default). Entries are written with pwrite; header and slots (20 MB) are
+given their blocks with the first put and are written through a map, because a key costs one random slot. The
+order is entries, slots, header: what a killed process leaves behind is at worst slots that point at entries
+which the header does not count yet. Readers bound every chain by the count, and recovery rebuilds the slots
+from the entries (`cut`).
 
 Commit log offsets never decrease from entry to entry. One thread.
 """
@@ -32,6 +33,10 @@ from engine.protocol.layouts.index_files import (
 Entry = tuple[int, int, int]
 """Key hash, commit log offset, store time."""
 
+_pack_entry = INDEX_ENTRY.pack
+_pack_slot = INDEX_SLOT.pack_into
+_unpack_slot = INDEX_SLOT.unpack_from
+_SLOT_PIECE = 4096
 _FLAGS = os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
@@ -47,6 +52,7 @@ class IndexFile:
         """False for a file of another length: another configuration, or damage."""
         os.ftruncate(self._fd, size)
         self._map = mmap.mmap(self._fd, size, access=mmap.ACCESS_READ)
+        self._slots_map: mmap.mmap | None = None
         self.header = decode_index_header(self._map[:INDEX_HEADER_SIZE])
 
     @property
@@ -72,21 +78,30 @@ class IndexFile:
         number = first = header.index_count
         begin_timestamp = header.begin_timestamp if number > FIRST_ENTRY else entries[0][2]
         begin_offset = header.begin_commit_log_offset if number > FIRST_ENTRY else entries[0][1]
-        heads: dict[int, int] = {}
-        used = 0
+        if self._slots_map is None:
+            self._slots_map = self._map_slots()
+        slots_map, slots = self._slots_map, self._slots
+        used = seconds = 0
+        timed = -1
         packed = bytearray()
+        heads: dict[int, int] = {}
         for key_hash, offset, store_timestamp in entries:
-            slot_at = INDEX_HEADER_SIZE + key_hash % self._slots * INDEX_SLOT_SIZE
-            previous = heads.get(slot_at) or self._head(slot_at, first)
-            used += previous == 0
-            packed += INDEX_ENTRY.pack(
-                key_hash, offset, index_seconds(store_timestamp, begin_timestamp), previous
-            )
+            slot_at = INDEX_HEADER_SIZE + key_hash % slots * INDEX_SLOT_SIZE
+            previous = heads.get(slot_at)
+            if previous is None:
+                previous = _unpack_slot(slots_map, slot_at)[0]
+                if not 0 < previous < first:
+                    previous = 0
+                    used += 1
             heads[slot_at] = number
+            if store_timestamp != timed:
+                timed = store_timestamp
+                seconds = index_seconds(store_timestamp, begin_timestamp)
+            packed += _pack_entry(key_hash, offset, seconds, previous)
             number += 1
         os.pwrite(self._fd, packed, self._entries_at + first * INDEX_ENTRY_SIZE)
         for slot_at, head in heads.items():
-            os.pwrite(self._fd, INDEX_SLOT.pack(head), slot_at)
+            _pack_slot(slots_map, slot_at, head)
         _, last_offset, last_timestamp = entries[-1]
         self._write_header(
             IndexHeader(
@@ -94,6 +109,11 @@ class IndexFile:
             )
         )
         return len(entries)
+
+    def _map_slots(self) -> mmap.mmap:
+        """Blocks first: a write through a map onto a full disk would kill the process."""
+        os.posix_fallocate(self._fd, 0, self._entries_at)
+        return mmap.mmap(self._fd, self._entries_at)
 
     def _head(self, slot_at: int, count: int) -> int:
         """The slot's newest entry; 0 when empty or not an entry that the header counts."""
@@ -135,8 +155,16 @@ class IndexFile:
             slot_at = self._hash_of(number) % self._slots * INDEX_SLOT_SIZE
             used += INDEX_SLOT.unpack_from(slots, slot_at)[0] == 0
             INDEX_SLOT.pack_into(slots, slot_at, number)
-        os.pwrite(self._fd, slots, INDEX_HEADER_SIZE)
+        self._write_slots(slots)
         self._write_header(self._header_until(count, used))
+
+    def _write_slots(self, slots: bytearray) -> None:
+        """Only what differs: pages that were never used stay without blocks."""
+        for at in range(0, len(slots), _SLOT_PIECE):
+            piece = bytes(slots[at : at + _SLOT_PIECE])
+            start = INDEX_HEADER_SIZE + at
+            if self._map[start : start + len(piece)] != piece:
+                os.pwrite(self._fd, piece, start)
 
     def _header_until(self, count: int, used: int) -> IndexHeader:
         if count == FIRST_ENTRY:
@@ -159,6 +187,8 @@ class IndexFile:
 
     def close(self) -> None:
         self._map.close()
+        if self._slots_map is not None:
+            self._slots_map.close()
         os.close(self._fd)
 
     def delete(self) -> None:

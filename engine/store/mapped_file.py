@@ -87,6 +87,8 @@ class MappedFile:
         segment of 1 GiB costs nothing, and no block is ever freed.
         """
         self.open()
+        # Without read-ahead: pages that it brings in would look like data and be read in turn, to the end.
+        os.posix_fadvise(self.fd, 0, 0, os.POSIX_FADV_RANDOM)
         while pos < self.size:
             try:
                 pos = max(pos, os.lseek(self.fd, pos, os.SEEK_DATA))
@@ -95,7 +97,7 @@ class MappedFile:
                 return
             while pos < hole:
                 piece = os.pread(self.fd, min(len(_TOUCH_SLICE), hole - pos), pos)
-                if piece.count(0) != len(piece):
+                if piece != _TOUCH_SLICE[: len(piece)]:
                     os.pwrite(self.fd, _TOUCH_SLICE[: len(piece)], pos)
                 pos += len(piece)
 

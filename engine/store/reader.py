@@ -24,25 +24,17 @@ Matches = Callable[[int], bool]
 
 _MIN_SCAN_UNITS = 16_000 // CQ_UNIT_SIZE
 _MAX_BODY_BYTES = 128 << 20
-
-
-class _Range:
-    __slots__ = ("end", "queue_offsets", "start")
-
-    def __init__(self, start: int, end: int, queue_offset: int) -> None:
-        self.start = start
-        self.end = end
-        self.queue_offsets = [queue_offset]
+_NOWHERE = -1
 
 
 class _Batch:
-    """What one pull has gathered so far."""
+    """What one pull has gathered: spans of the log, each from an even to an odd index of `spans`."""
 
-    __slots__ = ("count", "next_offset", "ranges", "removed", "size")
+    __slots__ = ("count", "next_offset", "removed", "size", "spans")
 
-    def __init__(self, queue_offset: int) -> None:
-        self.next_offset = queue_offset
-        self.ranges: list[_Range] = []
+    def __init__(self) -> None:
+        self.next_offset = 0
+        self.spans: list[int] = []
         self.count = 0
         self.size = 0
         self.removed = False
@@ -74,7 +66,7 @@ class Reader:
             return self._outside(queue_offset, min_offset, queue.end)
         batch = self._gather(queue, queue_offset, max(max_messages, 1), max_bytes or _MAX_BODY_BYTES, matches)
         if batch.count:
-            return self._found(queue, batch, min_offset)
+            return self._found(queue, queue_offset, batch, min_offset)
         self._stats.get_missed_count += 1
         if batch.next_offset == queue_offset:
             return GetResult(
@@ -104,14 +96,19 @@ class Reader:
         limits = self._limits
         log_min = self._log.files.min_offset
         hot_from = self._log.end_offset - limits.hot_window_bytes
-        scan_units = max_messages if matches is None else max(_MIN_SCAN_UNITS, max_messages)
         hot_bytes = min(max_bytes, limits.max_transfer_bytes_in_memory)
         hot_count = min(max_messages, limits.max_transfer_count_in_memory)
+        if matches is None:
+            batch = _plain_batch(queue, queue_offset, hot_count, hot_bytes, max(log_min, hot_from))
+            if batch is not None:
+                return batch
+        scan_units = max_messages if matches is None else max(_MIN_SCAN_UNITS, max_messages)
         cold_bytes = min(max_bytes, limits.max_transfer_bytes_on_disk)
         cold_count = min(max_messages, limits.max_transfer_count_on_disk)
-        batch = _Batch(queue_offset)
+        batch = _Batch()
+        spans = batch.spans
         count = total = 0
-        last: _Range | None = None
+        span_end = -1
         for offset, size, tags_code in CQ_UNIT.iter_unpack(queue.read(queue_offset, scan_units)):
             if size <= 0:
                 break
@@ -124,12 +121,11 @@ class Reader:
                             break
                     elif total + size > cold_bytes or count >= cold_count:
                         break
-                if last is not None and offset == last.end:
-                    last.end += size
-                    last.queue_offsets.append(queue_offset)
+                if offset == span_end:
+                    span_end = spans[-1] = offset + size
                 else:
-                    last = _Range(offset, offset + size, queue_offset)
-                    batch.ranges.append(last)
+                    span_end = offset + size
+                    spans += (offset, span_end)
                 count += 1
                 total += size
             queue_offset += 1
@@ -138,17 +134,17 @@ class Reader:
         batch.size = total
         return batch
 
-    def _found(self, queue: ConsumeQueue, batch: _Batch, min_offset: int) -> GetResult:
+    def _found(self, queue: ConsumeQueue, queue_offset: int, batch: _Batch, min_offset: int) -> GetResult:
         stats = self._stats
         stats.get_found_count += 1
         stats.get_message_count += batch.count
         stats.get_bytes += batch.size
-        first = batch.ranges[0].start
+        first = batch.spans[0]
         body, cold = b"", None
         if self.is_hot(first):
-            body = self._copy(batch.ranges)
+            body = self._copy(batch.spans)
         else:
-            cold = self._cold(queue, batch.ranges)
+            cold = self._cold(queue, queue_offset, batch)
         return GetResult(
             GetStatus.FOUND,
             batch.next_offset,
@@ -171,34 +167,69 @@ class Reader:
             and file.map is not None
         )
 
-    def _copy(self, ranges: list[_Range]) -> bytes:
-        read = self._log.read
-        if len(ranges) == 1:
-            return read(ranges[0].start, ranges[0].end - ranges[0].start)
-        return b"".join([read(item.start, item.end - item.start) for item in ranges])
-
-    def _cold(self, queue: ConsumeQueue, ranges: list[_Range]) -> ColdRanges:
-        found = []
-        for item in ranges:
-            file = self._log.files.at(item.start)
-            if file is None:
-                raise CorruptRecord(
-                    f"{queue.topic}@{queue.queue_id} points to commit log offset {item.start}: not there",
-                    topic=queue.topic,
-                    queue_id=queue.queue_id,
-                    queue_offset=item.queue_offsets[0],
-                    commit_log_offset=item.start,
-                )
-            found.append(
-                ColdRange(
-                    str(file.path),
-                    file.base_offset,
-                    item.start,
-                    item.end - item.start,
-                    tuple(item.queue_offsets),
-                )
+    def _copy(self, spans: list[int]) -> bytes:
+        starts, ends = spans[::2], spans[1::2]
+        file = self._log.files.at(starts[0])
+        if file is None or file.map is None or ends[-1] > file.end_offset:
+            return b"".join(
+                [self._log.read(start, end - start) for start, end in zip(starts, ends, strict=True)]
             )
-        return ColdRanges(queue.topic, queue.queue_id, tuple(found))
+        base, mapped = file.base_offset, file.map
+        if len(starts) == 1:
+            return mapped[starts[0] - base : ends[0] - base]
+        return b"".join([mapped[start - base : end - base] for start, end in zip(starts, ends, strict=True)])
+
+    def _cold(self, queue: ConsumeQueue, queue_offset: int, batch: _Batch) -> ColdRanges:
+        """The same spans again, now with the queue offsets that their records must carry."""
+        ranges = []
+        spans = iter(zip(batch.spans[::2], batch.spans[1::2], strict=True))
+        start, end = next(spans)
+        queue_offsets: list[int] = []
+        place = start
+        units = queue.read(queue_offset, batch.next_offset - queue_offset)
+        for offset, size, _ in CQ_UNIT.iter_unpack(units):
+            if offset == place and place < end:
+                queue_offsets.append(queue_offset)
+                place += size
+                if place == end:
+                    ranges.append(self._cold_range(queue, start, end, queue_offsets))
+                    start, end = next(spans, (_NOWHERE, _NOWHERE))
+                    place, queue_offsets = start, []
+            queue_offset += 1
+        return ColdRanges(queue.topic, queue.queue_id, tuple(ranges))
+
+    def _cold_range(self, queue: ConsumeQueue, start: int, end: int, queue_offsets: list[int]) -> ColdRange:
+        file = self._log.files.at(start)
+        if file is None:
+            raise CorruptRecord(
+                f"{queue.topic}@{queue.queue_id} points to commit log offset {start}, which is not there",
+                topic=queue.topic,
+                queue_id=queue.queue_id,
+                queue_offset=queue_offsets[0],
+                commit_log_offset=start,
+            )
+        return ColdRange(str(file.path), file.base_offset, start, end - start, tuple(queue_offsets))
+
+
+def _plain_batch(
+    queue: ConsumeQueue, queue_offset: int, max_count: int, max_bytes: int, hot_from: int
+) -> _Batch | None:
+    """The everyday pull, without a look at each unit: no filter, all in the hot window, all within the limits."""
+    units = list(CQ_UNIT.iter_unpack(queue.read(queue_offset, max_count)))
+    sizes = [size for _, size, _ in units]
+    # Offsets only grow, so the first decides; a blank is larger than any limit.
+    if not units or units[0][0] < hot_from or min(sizes) <= 0 or sum(sizes) > max_bytes:
+        return None
+    batch = _Batch()
+    batch.count = len(units)
+    batch.next_offset = queue_offset + batch.count
+    batch.size = sum(sizes)
+    start, end = units[0][0], units[-1][0] + sizes[-1]
+    if end - start == batch.size:
+        batch.spans = [start, end]
+    else:
+        batch.spans = [edge for offset, size, _ in units for edge in (offset, offset + size)]
+    return batch
 
 
 def read_cold(cold: ColdRanges) -> bytes:
