@@ -44,7 +44,7 @@ def fixed(queues: Queues) -> Allocate:
 
 
 def machine_room(rooms: Collection[str]) -> Allocate:
-    """MACHINE_ROOM: only queues of brokers named `room@…` of these rooms; the first clients take what is over."""
+    """MACHINE_ROOM: only queues of brokers named `room@…` in these rooms; the first clients take the rest."""
 
     def allocate(client_id: str, queues: Queues, client_ids: Sequence[str]) -> list[MessageQueue]:
         if client_id not in client_ids:

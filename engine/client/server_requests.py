@@ -52,7 +52,7 @@ class GroupMember(Protocol):
 
     def on_route_changed(self, topic: str) -> None: ...
 
-    def reset_offsets(self, topic: str, offsets: Mapping[MessageQueue, int]) -> None: ...
+    async def reset_offsets(self, topic: str, offsets: Mapping[MessageQueue, int]) -> None: ...
 
     def offsets_of(self, topic: str) -> dict[MessageQueue, int]: ...
 
@@ -97,7 +97,7 @@ class ServerRequests:
         if request.code == RequestCode.RESET_CONSUMER_CLIENT_OFFSET:
             reset = ResetOffsetRequest.decode(request.fields)
             offsets = ResetOffsetBody.decode(request.body).offset_table
-            self._member(reset.group).reset_offsets(reset.topic, offsets)
+            await self._member(reset.group).reset_offsets(reset.topic, offsets)
             return Reply()
         if request.code == RequestCode.GET_CONSUMER_STATUS_FROM_CLIENT:
             status = GetConsumerStatusRequest.decode(request.fields)

@@ -1,0 +1,132 @@
+"""One pull: the request for the next messages of a queue, and what its answer means.
+
+The subscription travels with every pull, so an answer never depends on whether a heartbeat has arrived. The
+broker may suggest reading from a slave next time; when that one cannot be reached, the master is asked again.
+Loop thread only.
+"""
+
+from __future__ import annotations
+
+import logging
+from enum import Enum
+from typing import NamedTuple
+
+from engine.client.answers import peer_error
+from engine.client.instance import ClientInstance
+from engine.client.messages import ReceivedMessage
+from engine.client.options import PullOptions
+from engine.client.subscriptions import accepts
+from engine.errors import NotFound, PeerTimeout, PeerUnreachable
+from engine.protocol.bodies.basics import MessageQueue
+from engine.protocol.bodies.heartbeats import SubscriptionData
+from engine.protocol.bodies.routes import MASTER_ID
+from engine.protocol.codes import RequestCode, ResponseCode
+from engine.protocol.commands import Command
+from engine.protocol.headers.pull import (
+    PULL_COMMIT_OFFSET,
+    PULL_SUBSCRIPTION,
+    PULL_SUSPEND,
+    PullMessageRequest,
+    PullMessageResponse,
+)
+from engine.protocol.records import decode_records
+
+log = logging.getLogger(__name__)
+
+
+class PullStatus(Enum):
+    FOUND = "FOUND"
+    NO_NEW_MSG = "NO_NEW_MSG"
+    NO_MATCHED_MSG = "NO_MATCHED_MSG"
+    OFFSET_ILLEGAL = "OFFSET_ILLEGAL"
+    """The offset asked for is outside the queue, or was reset; go on at `next_offset`."""
+
+
+_STATUS_OF_CODE = {
+    int(ResponseCode.SUCCESS): PullStatus.FOUND,
+    int(ResponseCode.PULL_NOT_FOUND): PullStatus.NO_NEW_MSG,
+    int(ResponseCode.PULL_RETRY_IMMEDIATELY): PullStatus.NO_MATCHED_MSG,
+    int(ResponseCode.PULL_OFFSET_MOVED): PullStatus.OFFSET_ILLEGAL,
+}
+
+
+class PullResult(NamedTuple):
+    status: PullStatus
+    next_offset: int
+    min_offset: int
+    max_offset: int
+    messages: list[ReceivedMessage]
+
+
+class Pulls:
+    """`pull` asks; it waits as long as the broker holds the request."""
+
+    def __init__(self, instance: ClientInstance, group: str, options: PullOptions) -> None:
+        self._instance = instance
+        self._group = group
+        self._options = options
+        self._read_from: dict[MessageQueue, int] = {}
+
+    async def pull(
+        self,
+        queue: MessageQueue,
+        offset: int,
+        subscription: SubscriptionData,
+        *,
+        commit_offset: int | None = None,
+        suspend_ms: int | None = None,
+        max_messages: int | None = None,
+    ) -> PullResult:
+        """`suspend_ms=0` does not wait for messages; a `commit_offset` is committed by the way."""
+        suspend_ms = self._options.suspend_ms if suspend_ms is None else suspend_ms
+        flags = PULL_SUBSCRIPTION | (PULL_SUSPEND if suspend_ms else 0)
+        address = await self._address(queue)
+        # Only a master keeps offsets.
+        if commit_offset and queue not in self._read_from:
+            flags |= PULL_COMMIT_OFFSET
+        header = PullMessageRequest(
+            self._group,
+            queue.topic,
+            queue.queue_id,
+            offset,
+            max_messages or self._options.batch_size,
+            flags,
+            commit_offset or 0,
+            suspend_ms,
+            subscription.sub_version,
+            subscription.sub_string,
+            subscription.expression_type,
+        )
+        command = Command(RequestCode.PULL_MESSAGE, fields=header.encode())
+        try:
+            answer = await self._instance.requester.request(address, command, self._options.timeout_ms)
+        except (PeerUnreachable, PeerTimeout):
+            self._read_from.pop(queue, None)
+            raise
+        return self._result(queue, subscription, answer)
+
+    async def _address(self, queue: MessageQueue) -> str:
+        broker_id = self._read_from.get(queue, MASTER_ID)
+        try:
+            return self._instance.broker_address(queue.broker_name, broker_id)
+        except NotFound:
+            await self._instance.routes.refresh(queue.topic)
+            return self._instance.broker_address(queue.broker_name, broker_id)
+
+    def _result(self, queue: MessageQueue, subscription: SubscriptionData, answer: Command) -> PullResult:
+        status = _STATUS_OF_CODE.get(answer.code)
+        if status is None:
+            raise peer_error(answer)
+        header = PullMessageResponse.decode(answer.fields)
+        if header.suggest_which_broker_id == MASTER_ID:
+            self._read_from.pop(queue, None)
+        else:
+            self._read_from[queue] = header.suggest_which_broker_id
+        messages: list[ReceivedMessage] = []
+        if status is PullStatus.FOUND:
+            for record in decode_records(answer.body):
+                if header.offset_delta:
+                    record.queue_offset += header.offset_delta
+                if accepts(subscription, record.tags):
+                    messages.append(ReceivedMessage(record, queue))
+        return PullResult(status, header.next_begin_offset, header.min_offset, header.max_offset, messages)

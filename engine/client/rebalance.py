@@ -1,0 +1,82 @@
+"""Which queues this consumer should hold: everybody decides alone, from the same lists, by the same rule.
+
+`decide` is pure. `Assignments` asks for what it needs: the topic's queues (route) and the group's members
+(any broker of the topic). What cannot be learnt this time is left as it is: a consumer does not let go of its
+queues because a name server or a broker is away. Loop thread only.
+"""
+
+from __future__ import annotations
+
+import logging
+import random
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from engine.client.allocation import Allocate
+from engine.client.instance import ClientInstance
+from engine.client.routes import subscribe_queues
+from engine.errors import EngineError
+from engine.protocol.bodies.basics import MessageQueue
+from engine.protocol.bodies.groups import GetConsumerListByGroupResponseBody
+from engine.protocol.bodies.heartbeats import MessageModel
+from engine.protocol.bodies.routes import TopicRouteData
+from engine.protocol.codes import RequestCode
+from engine.protocol.headers.clients import GetConsumerListByGroupRequest
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """What to let go of (first) and what to take."""
+
+    drop: list[MessageQueue]
+    add: list[MessageQueue]
+
+
+def decide(
+    held: Collection[MessageQueue],
+    assigned: Mapping[str, Sequence[MessageQueue] | None],
+) -> Changes:
+    """`assigned` has an entry per subscribed topic; None means that it could not be found out."""
+    wanted = {queue for queues in assigned.values() if queues is not None for queue in queues}
+    drop = [
+        queue
+        for queue in held
+        if queue not in wanted and (queue.topic not in assigned or assigned[queue.topic] is not None)
+    ]
+    return Changes(drop=sorted(drop), add=sorted(wanted.difference(held)))
+
+
+class Assignments:
+    """`current(topics)`: the queues that are ours now, by topic."""
+
+    def __init__(self, instance: ClientInstance, group: str, model: MessageModel, allocate: Allocate) -> None:
+        self._instance = instance
+        self._group = group
+        self._model = model
+        self._allocate = allocate
+
+    async def current(self, topics: Iterable[str]) -> dict[str, list[MessageQueue] | None]:
+        return {topic: await self._of(topic) for topic in sorted(topics)}
+
+    async def _of(self, topic: str) -> list[MessageQueue] | None:
+        try:
+            route = await self._instance.routes.get(topic)
+            if route is None:
+                return None
+            queues = subscribe_queues(topic, route)
+            if self._model is MessageModel.BROADCASTING:
+                return queues
+            members = await self._members(route)
+        except EngineError as error:
+            log.info("queues of %s for group %s stay as they are: %s", topic, self._group, error.text)
+            return None
+        return self._allocate(self._instance.client_id, queues, sorted(members))
+
+    async def _members(self, route: TopicRouteData) -> tuple[str, ...]:
+        """Every broker of the topic knows all members, since heartbeats go to all."""
+        address = self._instance.broker_address(random.choice(route.broker_datas).broker_name)
+        header = GetConsumerListByGroupRequest(self._group)
+        answer = await self._instance.call(address, RequestCode.GET_CONSUMER_LIST_BY_GROUP, header)
+        return GetConsumerListByGroupResponseBody.decode(answer.body).consumer_id_list

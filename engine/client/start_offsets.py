@@ -1,0 +1,46 @@
+"""Where a group begins on a queue: at its stored offset, else where `ConsumeFromWhere` says.
+
+The rules are RocketMQ's (protocol.md §7.6): a broker answers 0 for a young queue, retry queues begin at 0.
+"""
+
+from __future__ import annotations
+
+from engine.client.offset_stores import OffsetStore
+from engine.client.queue_offsets import QueueOffsets
+from engine.protocol.bodies.basics import MessageQueue
+from engine.protocol.bodies.heartbeats import ConsumeFromWhere
+from engine.protocol.names import is_retry_topic
+
+HALF_AN_HOUR_MS = 30 * 60 * 1000
+
+_FROM_FIRST = {ConsumeFromWhere.CONSUME_FROM_FIRST_OFFSET, ConsumeFromWhere.CONSUME_FROM_MIN_OFFSET}
+
+
+class StartOffsets:
+    """`of(queue)`: the offset to begin at. An error means "not this time": nothing is ever guessed."""
+
+    def __init__(
+        self,
+        store: OffsetStore,
+        queue_offsets: QueueOffsets,
+        from_where: ConsumeFromWhere,
+        timestamp_ms: int,
+    ) -> None:
+        self._store = store
+        self._queue_offsets = queue_offsets
+        self._from_where = from_where
+        self._timestamp_ms = timestamp_ms
+
+    async def of(self, queue: MessageQueue) -> int:
+        stored = await self._store.load(queue)
+        if stored is not None:
+            return stored
+        is_retry = is_retry_topic(queue.topic)
+        if self._from_where in _FROM_FIRST:
+            return 0
+        if self._from_where is ConsumeFromWhere.CONSUME_FROM_TIMESTAMP:
+            if is_retry:
+                return await self._queue_offsets.max_offset(queue)
+            return await self._queue_offsets.offset_at(queue, self._timestamp_ms)
+        # What a retry queue holds was sent back by this very group: nothing of it may be passed over.
+        return 0 if is_retry else await self._queue_offsets.max_offset(queue)
