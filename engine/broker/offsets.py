@@ -115,9 +115,13 @@ class ConsumerOffsets:
         table = {f"{topic}@{group}": dict(queues) for (topic, group), queues in self._committed.items()}
         return {"dataVersion": self.version.to_json(), "offsetTable": table}
 
-    def load(self, table: Mapping[str, Mapping[int, int]], version: DataVersion) -> None:
+    def mark_dirty(self) -> None:
+        """The last snapshot did not reach the disk."""
+        self.is_dirty = True
+
+    def load(self, table: Mapping[str, Mapping[int, int]], version: DataVersion | None) -> None:
         for key, queues in table.items():
             topic, separator, group = key.partition("@")
             if separator and is_valid_topic(topic) and is_valid_group(group):
                 self._committed[topic, group] = dict(queues)
-        self.version = version
+        self.version = version or DataVersion()

@@ -48,6 +48,7 @@ class TopicTable:
         self._configs = {name: config for name, config in (configs or {}).items() if is_valid_topic(name)}
         self.version = version or DataVersion()
         self.unsaved: set[str] = set()
+        self._changed: set[str] = set()
         self.get = self._configs.get
 
     def __len__(self) -> int:
@@ -68,6 +69,7 @@ class TopicTable:
         if self._configs.get(config.topic_name) == config:
             return False
         self._configs[config.topic_name] = config
+        self._changed.add(config.topic_name)
         self.version = self.version.next_version(now_ms)
         return True
 
@@ -75,8 +77,17 @@ class TopicTable:
         if self._configs.pop(name, None) is None:
             return False
         self.unsaved.discard(name)
+        self._changed.discard(name)
         self.version = self.version.next_version(now_ms)
         return True
+
+    def has_changed(self) -> bool:
+        return bool(self._changed)
+
+    def take_changed(self) -> dict[str, TopicConfig]:
+        """What name servers have not been told yet; asking takes it off the list."""
+        changed, self._changed = self._changed, set()
+        return {name: self._configs[name] for name in changed}
 
     def create_unsaved(self, config: TopicConfig, now_ms: int) -> TopicConfig:
         """A topic that exists from now on, but must be on disk before anything is stored in it."""

@@ -1,0 +1,5 @@
+import sys
+
+from engine.broker.main import main
+
+sys.exit(main())

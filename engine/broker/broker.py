@@ -1,0 +1,319 @@
+"""Builds a broker, wires its parts, starts and stops them. No logic of its own.
+
+Order of a start: bind (a port in use is found out before anything else), open the store, load the tables,
+listen, register. Order of a stop: accept nothing more, answer what is in flight, flush, save, unregister,
+close the store. Everything runs on one loop; threads sync, write small files and prepare segments.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import random
+import socket
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Protocol
+
+from engine.broker.addresses import VIP_DISTANCE, Addresses, bind, choose_addresses, joined
+from engine.broker.consumers import ConsumerTable
+from engine.broker.disk_room import DiskRoom
+from engine.broker.dispatching import Dispatching
+from engine.broker.flusher import Flusher
+from engine.broker.groups import add_system_groups
+from engine.broker.handlers.clients import ClientHandlers
+from engine.broker.handlers.later import LaterHandlers
+from engine.broker.handlers.locks import LockHandlers
+from engine.broker.handlers.offsets import OffsetHandlers
+from engine.broker.handlers.pull import PullHandlers
+from engine.broker.handlers.query import QueryHandlers
+from engine.broker.handlers.send import SendHandlers, SendPlace
+from engine.broker.housekeeping import Housekeeping, HousekeepingTimes
+from engine.broker.membership import Membership
+from engine.broker.options import BrokerOptions
+from engine.broker.persistence import OFFSETS_FILE, TOPICS_FILE, Done, Persistence
+from engine.broker.producers import ProducerTable
+from engine.broker.queue_locks import QueueLocks
+from engine.broker.registration import BrokerIdentity, Registration
+from engine.broker.state_files import Tables, load_tables, state_files
+from engine.broker.store_options import store_options
+from engine.broker.stored_properties import StoredProperties
+from engine.broker.topics import add_system_topics, system_topics, withdraw_default_topic
+from engine.broker.traffic import Traffic
+from engine.broker.waits import BrokerWaits
+from engine.net.connection import Connection
+from engine.net.flow import ConnectionLimits, LoopLag
+from engine.net.outcomes import Handler
+from engine.net.requester import Requester
+from engine.net.server import Server
+from engine.net.serving import Serving
+from engine.protocol.codes import RequestCode
+from engine.protocol.hosts import pack_host
+from engine.protocol.message_ids import UniqueKeys
+from engine.store.message_store import MessageStore
+
+log = logging.getLogger(__name__)
+
+_NOT_ON_VIP = (RequestCode.PULL_MESSAGE, RequestCode.LITE_PULL_MESSAGE)
+_DRAIN_S = 2.0
+
+
+class RouteSource(Protocol):
+    def routes(self) -> dict[int, Handler]: ...
+
+
+def now_ms() -> int:
+    return time.time_ns() // 1_000_000
+
+
+class Broker:
+    """`await start()`, `await stop()`; `address` is where it listens, under the advertised host."""
+
+    def __init__(self, options: BrokerOptions) -> None:
+        self.options = options
+        self.live = options.live
+        self._loop = asyncio.get_running_loop()
+        self._sockets: list[socket.socket] = []
+        self.address: tuple[str, int] = ("", 0)
+
+    async def start(self) -> str:
+        options = self.options
+        addresses = choose_addresses(options.bind_address, options.broker_ip1)
+        self._bind(addresses)
+        self._threads = ThreadPoolExecutor(2, "broker-files")
+        self._sync_thread = ThreadPoolExecutor(1, "broker-sync")
+        self.store = MessageStore.open(
+            store_options(options, pack_host(self.address)), now_ms(), on_progress=_log_progress
+        )
+        self._build_tables()
+        self._build_tasks()
+        self._build_net()
+        self._listen()
+        self.flusher.start()
+        self.housekeeping.start()
+        self.lag.start()
+        self.dispatching.schedule()
+        await self.persistence.save_all()
+        await self.registration.start()
+        return f"broker {options.broker_name} ready on {joined(*self.address)}"
+
+    def _bind(self, addresses: Addresses) -> None:
+        port = self.options.listen_port
+        main = bind(addresses.bind_host, port)
+        self._sockets = [main]
+        self.address = addresses.advertised_host, main.getsockname()[1]
+        if port > VIP_DISTANCE:
+            self._sockets.append(bind(addresses.bind_host, port - VIP_DISTANCE))
+
+    # -- building -------------------------------------------------------------------------------------------
+
+    def _build_tables(self) -> None:
+        options = self.options
+        self.config_directory = Path(self.store.options.root) / "config"
+        self.tables: Tables = load_tables(self.config_directory)
+        self.topics, self.groups, self.offsets = self.tables.topics, self.tables.groups, self.tables.offsets
+        now = now_ms()
+        wanted = system_topics(
+            options.broker_cluster_name,
+            options.broker_name,
+            self.live.default_topic_queue_nums,
+            self.live.auto_create_topic_enable,
+            options.msg_trace_topic_name if options.trace_topic_enable else None,
+        )
+        add_system_topics(self.topics, wanted, now)
+        if not self.live.auto_create_topic_enable:
+            withdraw_default_topic(self.topics, now)
+        add_system_groups(self.groups, now)
+        self.consumers: ConsumerTable[Connection] = ConsumerTable()
+        self.producers: ProducerTable[Connection] = ProducerTable()
+        self.locks = QueueLocks()
+        self.traffic = Traffic()
+        self.disk = DiskRoom()
+        self.membership = Membership(self.consumers, self.producers, self.groups, self.live)
+
+    def _build_tasks(self) -> None:
+        options, loop = self.options, self._loop
+        self.persistence = Persistence(
+            state_files(self.config_directory, self.tables, now_ms), loop, self._threads
+        )
+        self.waits = BrokerWaits(loop, want_flush=self._want_flush, when_saved=self._when_saved)
+        self.dispatching = Dispatching(loop, self.store, self.waits.arrived)
+        self.flusher = Flusher(
+            loop,
+            self.store,
+            self.live,
+            self._sync_thread,
+            is_sync=options.is_sync_flush,
+            commit_interval_ms=(
+                options.commit_interval_commit_log if self.store.options.transient_store_pool_enable else None
+            ),
+            now_ms=now_ms,
+            on_flushed=self._flushed,
+            on_fenced=self.waits.fenced,
+        )
+        self.housekeeping = Housekeeping(
+            self.store,
+            self.membership,
+            self.locks,
+            self.offsets,
+            self.disk,
+            self.live,
+            self._threads,
+            HousekeepingTimes(clean_s=options.clean_resource_interval / 1000),
+            now_ms=now_ms,
+            save_offsets=lambda: self.persistence.save(OFFSETS_FILE),
+        )
+        self.lag = LoopLag(loop)
+
+    def _build_net(self) -> None:
+        options = self.options
+        routes = self._routes()
+        limits = ConnectionLimits(max_connections_per_ip=options.signalbox_max_connections_per_ip)
+        self.serving = Serving(routes, self.waits, self._loop)
+        vip_routes = {code: handler for code, handler in routes.items() if code not in _NOT_ON_VIP}
+        self.vip_serving = Serving(vip_routes, self.waits, self._loop)
+        self.server = Server(self._loop, self.serving, limits)
+        # Name servers have nothing to ask of us: whatever they send is answered "not supported".
+        nothing = Serving({}, self.waits, self._loop)
+        self.requester = Requester(nothing, on_closed=self._name_server_lost)
+        host, port = self.address
+        ha_port = options.ha_listen_port or port + 1
+        identity = BrokerIdentity(
+            options.broker_cluster_name,
+            options.broker_name,
+            options.broker_id,
+            joined(host, port),
+            joined(options.broker_ip2 or host, ha_port),
+        )
+        name_servers = [address for address in options.namesrv_addr.split(";") if address]
+        self.registration = Registration(identity, name_servers, self.topics, self.live, self.requester)
+
+    def _routes(self) -> dict[int, Handler]:
+        """Every handler object of this broker; whoever adds one adds it here."""
+        options, live, save = self.options, self.live, self._save
+        place = SendPlace(
+            pack_host(self.address),
+            options.region_id,
+            options.is_sync_flush,
+            options.broker_role == "SYNC_MASTER",
+        )
+        unique_keys = UniqueKeys(self.address[0], os.getpid(), random.getrandbits(32))
+        properties = StoredProperties(options.broker_cluster_name, options.region_id, unique_keys.next)
+        handlers: list[RouteSource] = [
+            SendHandlers(
+                place,
+                self.topics,
+                self.store,
+                live,
+                properties,
+                self.traffic,
+                self.disk,
+                now_ms=now_ms,
+                waited_ms=self.lag.delay_ms,
+                draw=random.randrange,
+                appended=self._appended,
+            ),
+            PullHandlers(
+                self.topics,
+                self.groups,
+                self.consumers,
+                self.offsets,
+                self.store,
+                live,
+                self.traffic,
+                hot_window_bytes=self.store.options.reads.hot_window_bytes,
+                now_ms=now_ms,
+                save=save,
+            ),
+            OffsetHandlers(
+                self.topics, self.groups, self.offsets, self.store, live, now_ms=now_ms, save=save
+            ),
+            ClientHandlers(
+                self.consumers,
+                self.producers,
+                self.groups,
+                self.topics,
+                self.membership,
+                live,
+                now_ms=now_ms,
+                save=save,
+            ),
+            LockHandlers(self.locks, now_ms=now_ms),
+            QueryHandlers(self.store, live),
+            LaterHandlers(),
+        ]
+        routes: dict[int, Handler] = {}
+        for handler in handlers:
+            routes.update(handler.routes())
+        return routes
+
+    def _listen(self) -> None:
+        for number, sock in enumerate(self._sockets):
+            sock.listen(1024)
+            self.server.add_listener(sock, self.vip_serving if number else self.serving)
+
+    # -- what parts tell each other -------------------------------------------------------------------------
+
+    def _appended(self) -> None:
+        if self.options.is_sync_flush:
+            self.flusher.want()
+        else:
+            self.dispatching.schedule()
+
+    def _want_flush(self) -> None:
+        self.flusher.want()
+
+    def _flushed(self, commit_log_offset: int) -> None:
+        self.waits.flushed(commit_log_offset)
+        self.dispatching.schedule()
+
+    def _save(self, file: str) -> None:
+        """In the background; new topics are also told to the name servers."""
+        self._when_saved(file, _ignore)
+
+    def _when_saved(self, file: str, done: Done) -> None:
+        def saved(error: OSError | None) -> None:
+            if error is None and file == TOPICS_FILE:
+                self.registration.when_announced(lambda: done(None))
+            else:
+                done(error)
+
+        self.persistence.when_saved(file, saved)
+
+    def _name_server_lost(self, address: str, connection: Connection) -> None:
+        self.registration.lost(address)
+
+    # -- stopping -------------------------------------------------------------------------------------------
+
+    async def stop(self) -> None:
+        self.server.stop_accepting()
+        self.serving.is_draining = self.vip_serving.is_draining = True
+        self.waits.release_holds()
+        await self.registration.stop()
+        await self._drain()
+        self.lag.stop()
+        await self.housekeeping.stop()
+        await self.flusher.stop()
+        await self.server.close()
+        await self.requester.close()
+        self.waits.close()
+        self.dispatching.finish()
+        await self.persistence.save_all()
+        self.store.close(now_ms())
+        self._threads.shutdown()
+        self._sync_thread.shutdown()
+
+    async def _drain(self) -> None:
+        deadline = self._loop.time() + _DRAIN_S
+        while self.serving.in_flight + self.vip_serving.in_flight and self._loop.time() < deadline:
+            await asyncio.sleep(0.005)
+
+
+def _log_progress(done: int, total: int) -> None:
+    log.info("recovering the store: %d of %d bytes", done, total)
+
+
+def _ignore(error: OSError | None) -> None:
+    """The failure is in the log already."""

@@ -1,0 +1,60 @@
+"""Builds queues and index behind the appends: bounded slices on the loop, never in a second Python thread.
+
+A slice runs soon after an append (or after a flush, when only flushed records may be read) and wakes the long
+polls that its messages concern. Between slices the loop serves others.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+from engine.store.message_store import MessageStore
+from engine.store.results import Arrival
+
+RECORDS_PER_SLICE = 1024
+RETRY_S = 1.0
+
+
+class Dispatching:
+    def __init__(
+        self,
+        loop: asyncio.AbstractEventLoop,
+        store: MessageStore,
+        arrived: Callable[[list[Arrival]], None],
+    ) -> None:
+        self._loop = loop
+        self._store = store
+        self._arrived = arrived
+        self._is_scheduled = False
+        self._is_stopped = False
+
+    def schedule(self) -> None:
+        """Cheap and idempotent: call it after every append and every flush."""
+        if not self._is_scheduled and not self._is_stopped:
+            self._is_scheduled = True
+            self._loop.call_soon(self._slice)
+
+    def _slice(self) -> None:
+        self._is_scheduled = False
+        if self._is_stopped:
+            return
+        store = self._store
+        before = store.dispatched_offset
+        arrivals = store.dispatch(RECORDS_PER_SLICE)
+        if arrivals:
+            self._arrived(arrivals)
+        if not store.has_undispatched():
+            return
+        if store.dispatched_offset > before:
+            self.schedule()
+        else:
+            # The disk is full: the log has the messages, and the queues follow once there is room.
+            self._is_scheduled = True
+            self._loop.call_later(RETRY_S, self._slice)
+
+    def finish(self) -> None:
+        """Everything that may be read is in the queues; nothing runs afterwards."""
+        self._is_stopped = True
+        while self._store.has_undispatched() and self._store.dispatch(RECORDS_PER_SLICE):
+            pass

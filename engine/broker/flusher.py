@@ -1,0 +1,126 @@
+"""Decides when the log is synced, and does the waiting in a thread of its own.
+
+SYNC_FLUSH is group commit: whoever waits shares the next sync; while one runs, the following appends gather
+for the next. ASYNC_FLUSH syncs every flushIntervalCommitLog. Queues, index and checkpoint follow the log.
+A failed sync fences the store for good (`finish_flush`), and everybody who waits is told "not known".
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+from concurrent.futures import Executor
+from typing import Protocol
+
+from engine.broker.options import LiveOptions
+from engine.store.message_store import MessageStore
+
+log = logging.getLogger(__name__)
+
+
+class _Plan(Protocol):
+    def run(self) -> None: ...
+
+
+class Flusher:
+    def __init__(
+        self,
+        loop: asyncio.AbstractEventLoop,
+        store: MessageStore,
+        live: LiveOptions,
+        threads: Executor,
+        *,
+        is_sync: bool,
+        commit_interval_ms: int | None,
+        now_ms: Callable[[], int],
+        on_flushed: Callable[[int], None],
+        on_fenced: Callable[[], None],
+    ) -> None:
+        self._loop = loop
+        self._store = store
+        self._live = live
+        self._threads = threads
+        self._is_sync = is_sync
+        self._commit_interval_ms = commit_interval_ms
+        self._now_ms = now_ms
+        self._on_flushed = on_flushed
+        self._on_fenced = on_fenced
+        self._wanted = asyncio.Event()
+        self._log_turn = asyncio.Lock()
+        self._queue_turn = asyncio.Lock()
+        self._tasks: list[asyncio.Task[None]] = []
+
+    def start(self) -> None:
+        steps = [self._flush_log_forever(), self._flush_queues_forever()]
+        if self._commit_interval_ms is not None:
+            steps.append(self._commit_forever(self._commit_interval_ms))
+        self._tasks = [self._loop.create_task(step) for step in steps]
+
+    async def stop(self) -> None:
+        """A sync that runs is waited for, so that its outcome is known."""
+        async with self._log_turn, self._queue_turn:
+            await self._cancel()
+
+    async def _cancel(self) -> None:
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    def want(self) -> None:
+        self._wanted.set()
+
+    async def _flush_log_forever(self) -> None:
+        while True:
+            if self._is_sync:
+                await self._wanted.wait()
+                self._wanted.clear()
+            else:
+                await asyncio.sleep(self._live.flush_interval_commit_log / 1000)
+            await self.flush_log(force=self._is_sync)
+
+    async def flush_log(self, *, force: bool) -> None:
+        async with self._log_turn:
+            plan = self._store.plan_flush(self._now_ms(), force=force)
+            if plan is None:
+                return
+            error = await self._run(plan)
+            self._store.finish_flush(plan, error)
+        self._report(error)
+        if error is None:
+            self._on_flushed(self._store.flushed_offset)
+
+    async def _flush_queues_forever(self) -> None:
+        while True:
+            await asyncio.sleep(self._live.flush_interval_consume_queue / 1000)
+            await self.flush_queues()
+
+    async def flush_queues(self) -> None:
+        async with self._queue_turn:
+            plan = self._store.plan_flush_queues(self._now_ms())
+            if plan is None:
+                return
+            error = await self._run(plan)
+            self._store.finish_flush(plan, error)
+        self._report(error)
+
+    async def _commit_forever(self, interval_ms: int) -> None:
+        """With the transient pool: bytes that lie in memory alone reach their file, and may be read then."""
+        while True:
+            await asyncio.sleep(interval_ms / 1000)
+            self._store.commit_transient(self._now_ms())
+            self._on_flushed(self._store.flushed_offset)
+
+    async def _run(self, plan: _Plan) -> OSError | None:
+        try:
+            await self._loop.run_in_executor(self._threads, plan.run)
+        except OSError as error:
+            return error
+        return None
+
+    def _report(self, error: OSError | None) -> None:
+        if error is not None:
+            log.error("a sync failed: %s", error)
+        if self._store.is_fenced:
+            log.critical("the store is fenced: nothing is acknowledged until the broker is restarted")
+            self._on_fenced()

@@ -1,0 +1,142 @@
+"""Clients that come, stay and go: 34 heartbeat, 35 unregister, 38 list a group, 46 check a subscription."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from engine.broker.consumers import ClientInfo, ConsumerTable
+from engine.broker.filters import is_tag_type, normal_subscription, subscription_filter
+from engine.broker.groups import SubscriptionGroupTable
+from engine.broker.membership import Membership
+from engine.broker.options import LiveOptions
+from engine.broker.persistence import GROUPS_FILE, TOPICS_FILE
+from engine.broker.producers import ProducerTable
+from engine.broker.topics import TopicTable, retry_topic_config
+from engine.errors import BadRequest, NotFound
+from engine.net.connection import Connection
+from engine.net.outcomes import Handler, Outcome, Reply
+from engine.protocol.bodies.groups import GetConsumerListByGroupResponseBody
+from engine.protocol.bodies.heartbeats import CheckClientRequestBody, ConsumerData, HeartbeatData
+from engine.protocol.codes import RequestCode, ResponseCode
+from engine.protocol.commands import Command
+from engine.protocol.headers.clients import (
+    GetConsumerListByGroupRequest,
+    HeartbeatResponse,
+    UnregisterClientRequest,
+)
+from engine.protocol.names import check_group, check_topic, retry_topic
+
+MAX_GROUPS_PER_HEARTBEAT = 1_000
+MAX_SUBSCRIPTIONS_PER_GROUP = 10_000
+MAX_CLIENT_ID_LENGTH = 1_024
+
+
+class ClientHandlers:
+    def __init__(
+        self,
+        consumers: ConsumerTable[Connection],
+        producers: ProducerTable[Connection],
+        groups: SubscriptionGroupTable,
+        topics: TopicTable,
+        membership: Membership,
+        live: LiveOptions,
+        *,
+        now_ms: Callable[[], int],
+        save: Callable[[str], None],
+    ) -> None:
+        self._consumers = consumers
+        self._producers = producers
+        self._groups = groups
+        self._topics = topics
+        self._membership = membership
+        self._live = live
+        self._now_ms = now_ms
+        self._save = save
+
+    def routes(self) -> dict[int, Handler]:
+        return {
+            RequestCode.HEART_BEAT: self.heartbeat,
+            RequestCode.UNREGISTER_CLIENT: self.unregister,
+            RequestCode.GET_CONSUMER_LIST_BY_GROUP: self.list_consumers,
+            RequestCode.CHECK_CLIENT_CONFIG: self.check_client,
+        }
+
+    def heartbeat(self, request: Command, client: Connection) -> Outcome:
+        data = HeartbeatData.decode(request.body)
+        _check_heartbeat(data)
+        now_ms = self._now_ms()
+        info = ClientInfo(data.client_id, request.language, request.version, now_ms)
+        self._membership.watch(client)
+        changed = False
+        for consumer in data.consumer_data_set:
+            changed |= self._hear_consumer(consumer, data.without_sub, client, info)
+        for producer in data.producer_data_set:
+            self._producers.register(producer.group_name, client, info)
+        return Reply(fields=HeartbeatResponse(True, changed).encode())
+
+    def _hear_consumer(
+        self, consumer: ConsumerData, without_sub: bool, client: Connection, info: ClientInfo
+    ) -> bool:
+        group = consumer.group_name
+        config, is_new = self._groups.find_or_create(
+            group, self._live.auto_create_subscription_group, info.last_update_ms
+        )
+        if config is None:
+            return False
+        if is_new:
+            self._save(GROUPS_FILE)
+        if without_sub:
+            return self._consumers.touch(group, client, info)
+        retry = retry_topic(group)
+        if retry not in self._topics:
+            created = retry_topic_config(retry, config.retry_queue_nums, consumer.unit_mode)
+            self._topics.create_unsaved(created, info.last_update_ms)
+            self._save(TOPICS_FILE)
+        subscriptions = [normal_subscription(data) for data in consumer.subscription_data_set]
+        if self._consumers.register(consumer, subscriptions, client, info):
+            self._membership.notify(group)
+            return True
+        return False
+
+    def unregister(self, request: Command, client: Connection) -> Outcome:
+        header = UnregisterClientRequest.decode(request.fields)
+        if header.producer_group:
+            self._producers.unregister(header.producer_group, header.client_id)
+        if header.consumer_group and self._consumers.unregister(header.consumer_group, header.client_id):
+            self._membership.notify(header.consumer_group)
+        return Reply()
+
+    def list_consumers(self, request: Command, client: Connection) -> Outcome:
+        name = GetConsumerListByGroupRequest.decode(request.fields).consumer_group
+        group = self._consumers.group(name)
+        if group is None:
+            raise NotFound(f"no consumer for this group, {name:.200}", code=ResponseCode.SYSTEM_ERROR)
+        return Reply(body=GetConsumerListByGroupResponseBody(tuple(group.client_ids())).encode())
+
+    def check_client(self, request: Command, client: Connection) -> Outcome:
+        if not request.body:
+            return Reply()
+        data = CheckClientRequestBody.decode(request.body).subscription_data
+        if data is not None and not is_tag_type(data.expression_type):
+            subscription_filter(data.sub_string, data.expression_type)
+        return Reply()
+
+
+def _check_heartbeat(data: HeartbeatData) -> None:
+    """All names and sizes, before anything is registered."""
+    if not data.client_id or len(data.client_id) > MAX_CLIENT_ID_LENGTH:
+        raise _bad("clientID is missing or too long")
+    if len(data.consumer_data_set) + len(data.producer_data_set) > MAX_GROUPS_PER_HEARTBEAT:
+        raise _bad(f"more than {MAX_GROUPS_PER_HEARTBEAT} groups in one heartbeat")
+    for producer in data.producer_data_set:
+        check_group(producer.group_name)
+    for consumer in data.consumer_data_set:
+        check_group(consumer.group_name)
+        if len(consumer.subscription_data_set) > MAX_SUBSCRIPTIONS_PER_GROUP:
+            raise _bad(f"more than {MAX_SUBSCRIPTIONS_PER_GROUP} subscriptions of one group")
+        for subscription in consumer.subscription_data_set:
+            check_topic(subscription.topic)
+
+
+def _bad(text: str) -> BadRequest:
+    return BadRequest(text, code=ResponseCode.INVALID_PARAMETER)

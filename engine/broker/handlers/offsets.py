@@ -1,0 +1,125 @@
+"""Offsets of groups and queues: 14 query, 15 commit, 29 by time, 30 max, 31 min, 32 earliest store time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from engine.broker.groups import SubscriptionGroupTable
+from engine.broker.offsets import ConsumerOffsets
+from engine.broker.options import LiveOptions
+from engine.broker.permissions import no_such_group, no_such_topic
+from engine.broker.persistence import GROUPS_FILE
+from engine.broker.topics import MAX_QUEUES_PER_TOPIC, TopicTable
+from engine.errors import NotFound, Refused
+from engine.net.connection import Connection
+from engine.net.outcomes import Handler, Outcome, Reply
+from engine.protocol.codes import RequestCode, ResponseCode
+from engine.protocol.commands import Command
+from engine.protocol.headers.offsets import (
+    GetEarliestMsgStoretimeRequest,
+    GetMaxOffsetRequest,
+    GetMinOffsetRequest,
+    QueryConsumerOffsetRequest,
+    SearchOffsetRequest,
+    UpdateConsumerOffsetRequest,
+)
+from engine.store.message_store import MessageStore
+
+
+class OffsetHandlers:
+    def __init__(
+        self,
+        topics: TopicTable,
+        groups: SubscriptionGroupTable,
+        offsets: ConsumerOffsets,
+        store: MessageStore,
+        live: LiveOptions,
+        *,
+        now_ms: Callable[[], int],
+        save: Callable[[str], None],
+    ) -> None:
+        self._topics = topics
+        self._groups = groups
+        self._offsets = offsets
+        self._store = store
+        self._live = live
+        self._now_ms = now_ms
+        self._save = save
+
+    def routes(self) -> dict[int, Handler]:
+        return {
+            RequestCode.QUERY_CONSUMER_OFFSET: self.query,
+            RequestCode.UPDATE_CONSUMER_OFFSET: self.update,
+            RequestCode.SEARCH_OFFSET_BY_TIMESTAMP: self.search,
+            RequestCode.GET_MAX_OFFSET: self.max_offset,
+            RequestCode.GET_MIN_OFFSET: self.min_offset,
+            RequestCode.GET_EARLIEST_MSG_STORETIME: self.earliest,
+        }
+
+    def query(self, request: Command, client: Connection) -> Outcome:
+        """A group that never committed starts at 0 on a young topic; else nothing is known."""
+        header = QueryConsumerOffsetRequest.decode(request.fields)
+        topic, queue_id = header.topic, header.queue_id
+        queue_offset = self._offsets.committed(topic, header.consumer_group, queue_id)
+        if queue_offset is not None:
+            return _offset(queue_offset)
+        if header.set_zero_if_not_found is not False and self._is_young(topic, queue_id):
+            return _offset(0)
+        raise NotFound(
+            f"Not found, {header.consumer_group:.200} has no offset of {topic:.200} queue {queue_id}",
+            code=ResponseCode.QUERY_NOT_FOUND,
+        )
+
+    def _is_young(self, topic: str, queue_id: int) -> bool:
+        """Whether the queue's very first message is still at hand."""
+        if topic not in self._topics or self._store.min_offset(topic, queue_id) > 0:
+            return False
+        return self._store.is_hot(topic, queue_id, 0)
+
+    def update(self, request: Command, client: Connection) -> Outcome:
+        header = UpdateConsumerOffsetRequest.decode(request.fields)
+        if header.topic not in self._topics:
+            raise no_such_topic(header.topic)
+        group, is_new = self._groups.find_or_create(
+            header.consumer_group, self._live.auto_create_subscription_group, self._now_ms()
+        )
+        if group is None:
+            raise no_such_group(header.consumer_group)
+        if is_new:
+            self._save(GROUPS_FILE)
+        if not 0 <= header.queue_id < MAX_QUEUES_PER_TOPIC:
+            raise Refused(f"queue id {header.queue_id} is illegal", code=ResponseCode.INVALID_PARAMETER)
+        # While a reset waits for the consumer's next pull, what it commits is the past.
+        if not self._offsets.has_reset(header.topic, header.consumer_group, header.queue_id):
+            self._offsets.commit(header.topic, header.consumer_group, header.queue_id, header.commit_offset)
+        return Reply()
+
+    def search(self, request: Command, client: Connection) -> Outcome:
+        header = SearchOffsetRequest.decode(request.fields)
+        if header.topic not in self._topics:
+            return _offset(0)
+        return _offset(
+            self._store.offset_by_time(
+                header.topic, header.queue_id, header.timestamp, upper=header.wants_upper
+            )
+        )
+
+    def max_offset(self, request: Command, client: Connection) -> Outcome:
+        header = GetMaxOffsetRequest.decode(request.fields)
+        known = header.topic in self._topics
+        return _offset(self._store.max_offset(header.topic, header.queue_id) if known else 0)
+
+    def min_offset(self, request: Command, client: Connection) -> Outcome:
+        header = GetMinOffsetRequest.decode(request.fields)
+        known = header.topic in self._topics
+        return _offset(self._store.min_offset(header.topic, header.queue_id) if known else 0)
+
+    def earliest(self, request: Command, client: Connection) -> Outcome:
+        header = GetEarliestMsgStoretimeRequest.decode(request.fields)
+        known = header.topic in self._topics
+        time_ms = self._store.earliest_store_time(header.topic, header.queue_id) if known else -1
+        return Reply(fields={"timestamp": str(time_ms)})
+
+
+def _offset(queue_offset: int) -> Reply:
+    return Reply(fields={"offset": str(queue_offset)})

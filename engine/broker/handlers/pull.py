@@ -1,0 +1,242 @@
+"""Pulls: PULL_MESSAGE (11) and LITE_PULL_MESSAGE (361), with long polling.
+
+The order of checks and the table from read status to response code are RocketMQ's. Every answer carries the
+four offset fields: the C++ client throws without them. A pull that finds nothing is parked under its queue
+and run again, without parking, when a wanted message arrives or its time is up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+from engine.broker.consumers import ConsumerTable
+from engine.broker.filters import Matches, is_tag_type, subscription_filter
+from engine.broker.groups import SubscriptionGroupTable
+from engine.broker.offsets import ConsumerOffsets
+from engine.broker.options import LiveOptions
+from engine.broker.permissions import (
+    check_broker_readable,
+    check_group_enabled,
+    check_queue_readable,
+    check_topic_readable,
+    forbidden,
+    no_such_group,
+    no_such_topic,
+)
+from engine.broker.persistence import GROUPS_FILE
+from engine.broker.topics import TopicTable
+from engine.broker.traffic import Traffic
+from engine.errors import NotPermitted, Refused
+from engine.net.connection import Connection
+from engine.net.outcomes import ColdRead, Handler, Hold, Outcome, Reply
+from engine.protocol.bodies.groups import SubscriptionGroupConfig
+from engine.protocol.bodies.heartbeats import MessageModel
+from engine.protocol.codes import RequestCode, ResponseCode
+from engine.protocol.commands import Command
+from engine.protocol.headers.pull import ForbiddenType, PullMessageRequest
+from engine.store.message_store import MessageStore
+from engine.store.results import Arrival, GetResult, GetStatus
+
+_MAX_SUSPEND_MS = 60_000
+_NOT_FOUND = {GetStatus.OFFSET_OVERFLOW_ONE, GetStatus.OFFSET_FOUND_NULL}
+_EMPTY = {GetStatus.NO_MATCHED_LOGIC_QUEUE, GetStatus.NO_MESSAGE_IN_QUEUE}
+_RETRY = {GetStatus.NO_MATCHED_MESSAGE, GetStatus.MESSAGE_WAS_REMOVING}
+
+
+def response_code(status: GetStatus, queue_offset: int) -> ResponseCode:
+    """What a client is told about a read; an empty queue is only news to who asked beyond its start."""
+    if status is GetStatus.FOUND:
+        return ResponseCode.SUCCESS
+    if status in _RETRY:
+        return ResponseCode.PULL_RETRY_IMMEDIATELY
+    if status in _NOT_FOUND or (status in _EMPTY and queue_offset == 0):
+        return ResponseCode.PULL_NOT_FOUND
+    return ResponseCode.PULL_OFFSET_MOVED
+
+
+class PullHandlers:
+    def __init__(
+        self,
+        topics: TopicTable,
+        groups: SubscriptionGroupTable,
+        consumers: ConsumerTable[Connection],
+        offsets: ConsumerOffsets,
+        store: MessageStore,
+        live: LiveOptions,
+        traffic: Traffic,
+        *,
+        hot_window_bytes: int,
+        now_ms: Callable[[], int],
+        save: Callable[[str], None],
+    ) -> None:
+        self._topics = topics
+        self._groups = groups
+        self._consumers = consumers
+        self._offsets = offsets
+        self._store = store
+        self._live = live
+        self._traffic = traffic
+        self._hot_window_bytes = hot_window_bytes
+        self._now_ms = now_ms
+        self._save = save
+
+    def routes(self) -> dict[int, Handler]:
+        return {RequestCode.PULL_MESSAGE: self.pull, RequestCode.LITE_PULL_MESSAGE: self.lite_pull}
+
+    def lite_pull(self, request: Command, client: Connection) -> Outcome:
+        if not self._live.lite_pull_message_enable:
+            raise NotPermitted("lite pull is disabled on this broker (litePullMessageEnable=false)")
+        return self.pull(request, client)
+
+    def pull(self, request: Command, client: Connection) -> Outcome:
+        header = PullMessageRequest.decode(request.fields)
+        try:
+            group = self._admit(header)
+            matches = self._matches(header, group)
+        except NotPermitted as error:
+            fields = _fields(0, 0, 0, 0)
+            fields["forbiddenType"] = str(error.data.get("forbidden_type", 0))
+            return Reply(error.code, error.text, fields)
+        reset = self._offsets.take_reset(header.topic, header.consumer_group, header.queue_id)
+        if reset is not None:
+            return self._moved(header, reset)
+        outcome = self._read(header, group, matches, may_hold=header.may_suspend)
+        if header.commits_offset:
+            self._offsets.commit(header.topic, header.consumer_group, header.queue_id, header.commit_offset)
+        return outcome
+
+    # -- may this group pull this queue? --------------------------------------------------------------------
+
+    def _admit(self, header: PullMessageRequest) -> SubscriptionGroupConfig:
+        check_broker_readable(self._live.broker_permission)
+        group, is_new = self._groups.find_or_create(
+            header.consumer_group, self._live.auto_create_subscription_group, self._now_ms()
+        )
+        if group is None:
+            raise no_such_group(header.consumer_group)
+        if is_new:
+            self._save(GROUPS_FILE)
+        check_group_enabled(group)
+        topic = self._topics.get(header.topic)
+        if topic is None:
+            raise no_such_topic(header.topic)
+        check_topic_readable(topic)
+        check_queue_readable(topic, header.queue_id)
+        return group
+
+    def _matches(self, header: PullMessageRequest, group: SubscriptionGroupConfig) -> Matches | None:
+        """The filter of this pull: its own subscription, or the one that the group's heartbeats announced."""
+        if header.has_subscription:
+            return subscription_filter(header.subscription, header.expression_type).matches
+        name, topic = header.consumer_group, header.topic
+        online = self._consumers.group(name)
+        if online is None:
+            raise _no_subscription(f"the consumer's group info not exist, {name} has no online member")
+        if online.message_model is MessageModel.BROADCASTING and not group.consume_broadcast_enable:
+            raise forbidden(f"the consumer group {name} may not broadcast", ForbiddenType.BROADCASTING)
+        if self._groups.is_read_forbidden(name, topic):
+            raise forbidden(f"the consumer group {name} may not read {topic}", ForbiddenType.SUBSCRIPTION)
+        subscription = online.subscriptions.get(topic)
+        if subscription is None:
+            raise _no_subscription(f"the consumer's subscription not exist, {name} does not read {topic}")
+        if subscription.sub_version < header.sub_version:
+            raise Refused("the consumer's subscription not latest", code=ResponseCode.SUBSCRIPTION_NOT_LATEST)
+        if is_tag_type(subscription.expression_type) and not subscription.code_set:
+            return None
+        return subscription_filter(subscription.sub_string, subscription.expression_type).matches
+
+    # -- reading --------------------------------------------------------------------------------------------
+
+    def _read(
+        self,
+        header: PullMessageRequest,
+        group: SubscriptionGroupConfig,
+        matches: Matches | None,
+        may_hold: bool,
+    ) -> Outcome:
+        result = self._store.get(
+            header.topic,
+            header.queue_id,
+            header.queue_offset,
+            max(1, header.max_msg_nums),
+            header.max_msg_bytes,
+            matches,
+        )
+        if result.status is GetStatus.FOUND:
+            if result.cold is not None:
+                return self._read_cold(header, group, result)
+            return self._found(header, group, result, result.body)
+        self._traffic.pulls_missed += 1
+        code = response_code(result.status, header.queue_offset)
+        if code is ResponseCode.PULL_NOT_FOUND and may_hold:
+            return self._hold(header, group, matches)
+        return Reply(code, result.status.value, self._offset_fields(group, result))
+
+    def _hold(
+        self, header: PullMessageRequest, group: SubscriptionGroupConfig, matches: Matches | None
+    ) -> Hold:
+        queue_offset = header.queue_offset
+
+        def accepts(arrival: object) -> bool:
+            assert isinstance(arrival, Arrival)
+            return arrival.next_queue_offset > queue_offset and (
+                matches is None or matches(arrival.tags_code)
+            )
+
+        timeout_ms = header.suspend_timeout_millis
+        if not self._live.long_polling_enable:
+            timeout_ms = self._live.short_polling_time_mills
+        return Hold(
+            ((header.topic, header.queue_id),),
+            max(0, min(timeout_ms, _MAX_SUSPEND_MS)),
+            accepts,
+            lambda: self._read(header, group, matches, may_hold=False),
+        )
+
+    def _read_cold(
+        self, header: PullMessageRequest, group: SubscriptionGroupConfig, result: GetResult
+    ) -> ColdRead:
+        assert result.cold is not None
+
+        def finish(body: bytes) -> Outcome:
+            if body:
+                return self._found(header, group, result, body)
+            gone = GetStatus.MESSAGE_WAS_REMOVING
+            return Reply(response_code(gone, 0), gone.value, self._offset_fields(group, result))
+
+        return ColdRead(partial(self._store.read_cold, result.cold), finish)
+
+    def _found(
+        self, header: PullMessageRequest, group: SubscriptionGroupConfig, result: GetResult, body: bytes
+    ) -> Reply:
+        name = header.consumer_group
+        self._traffic.got(header.topic, name, result.count, len(body))
+        self._offsets.note_pulled(header.topic, name, header.queue_id, result.next_begin_offset)
+        return Reply(ResponseCode.SUCCESS, "FOUND", self._offset_fields(group, result), body)
+
+    def _moved(self, header: PullMessageRequest, reset: int) -> Reply:
+        topic, queue_id = header.topic, header.queue_id
+        low, high = self._store.min_offset(topic, queue_id), self._store.max_offset(topic, queue_id)
+        return Reply(ResponseCode.PULL_OFFSET_MOVED, "OFFSET_RESET", _fields(0, reset, low, high))
+
+    def _offset_fields(self, group: SubscriptionGroupConfig, result: GetResult) -> dict[str, str]:
+        broker_id = 0
+        if self._live.slave_read_enable:
+            behind = self._store.commit_log_max_offset - result.first_commit_log_offset
+            is_slow = result.first_commit_log_offset >= 0 and behind > self._hot_window_bytes
+            broker_id = group.which_broker_when_consume_slowly if is_slow else group.broker_id
+        return _fields(broker_id, result.next_begin_offset, result.min_offset, result.max_offset)
+
+
+def _fields(broker_id: int, next_offset: int, low: int, high: int) -> dict[str, str]:
+    return {
+        "maxOffset": str(high),
+        "minOffset": str(low),
+        "nextBeginOffset": str(next_offset),
+        "suggestWhichBrokerId": str(broker_id),
+    }
+
+
+def _no_subscription(text: str) -> Refused:
+    return Refused(text, code=ResponseCode.SUBSCRIPTION_NOT_EXIST)

@@ -1,0 +1,236 @@
+"""Sends: SEND_MESSAGE (10), SEND_MESSAGE_V2 (310), SEND_BATCH_MESSAGE (320); each may carry the batch flag.
+
+Every refusal is decided before the append (`send_checks`); behind it the only answers are 0, 10, 11 and 12. A
+topic that makes itself is on disk before anything is stored in it: the request then runs on from there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+from engine.broker.disk_room import DiskRoom
+from engine.broker.options import LiveOptions
+from engine.broker.permissions import check_broker_takes, no_such_topic
+from engine.broker.persistence import TOPICS_FILE
+from engine.broker.send_checks import (
+    busy,
+    check_accepting,
+    check_batch_topic,
+    check_body,
+    check_kind,
+    check_properties,
+    check_topic_is_open,
+    choose_queue,
+    disk_full,
+)
+from engine.broker.stored_properties import StoredProperties
+from engine.broker.topics import TopicTable, plan_auto_creation, retry_topic_config
+from engine.broker.traffic import Traffic
+from engine.errors import Refused
+from engine.net.connection import Connection
+from engine.net.outcomes import Handler, Outcome, Persist, Reply, WaitFlush
+from engine.protocol.batches import BatchItem, decode_batch
+from engine.protocol.bodies.topics import PERM_READ_WRITE, TOPIC_FLAG_UNIT, TopicConfig, TopicFilterType
+from engine.protocol.codes import RequestCode, ResponseCode
+from engine.protocol.commands import Buffer, Command
+from engine.protocol.headers.send import SendMessageRequest, decode_send
+from engine.protocol.hosts import pack_host
+from engine.protocol.names import check_topic, is_retry_topic
+from engine.protocol.properties import Property, find_property
+from engine.protocol.sys_flags import MULTI_TAGS
+from engine.store.results import MessageDraft, PutResult, PutStatus
+
+_REFUSALS = {
+    PutStatus.MESSAGE_ILLEGAL: ResponseCode.MESSAGE_ILLEGAL,
+    PutStatus.PROPERTIES_SIZE_EXCEEDED: ResponseCode.MESSAGE_ILLEGAL,
+}
+
+
+class Appends(Protocol):
+    """What a send asks of the store."""
+
+    def put(self, draft: MessageDraft, now_ms: int) -> PutResult: ...
+
+    def put_batch(self, draft: MessageDraft, items: list[BatchItem], now_ms: int) -> PutResult: ...
+
+
+@dataclass(frozen=True, slots=True)
+class SendPlace:
+    """Who answers: facts of this broker that every send answer or record carries."""
+
+    store_host: bytes
+    region: str
+    is_sync_flush: bool
+    is_sync_master: bool
+
+
+class SendHandlers:
+    def __init__(
+        self,
+        place: SendPlace,
+        topics: TopicTable,
+        store: Appends,
+        live: LiveOptions,
+        properties: StoredProperties,
+        traffic: Traffic,
+        disk: DiskRoom,
+        *,
+        now_ms: Callable[[], int],
+        waited_ms: Callable[[float], float],
+        draw: Callable[[int], int],
+        appended: Callable[[], None],
+    ) -> None:
+        self._place = place
+        self._topics = topics
+        self._store = store
+        self._live = live
+        self._properties = properties
+        self._traffic = traffic
+        self._disk = disk
+        self._now_ms = now_ms
+        self._waited_ms = waited_ms
+        self._draw = draw
+        self._appended = appended
+        self._id_prefix = place.store_host.hex().upper()
+
+    def routes(self) -> dict[int, Handler]:
+        codes = (RequestCode.SEND_MESSAGE, RequestCode.SEND_MESSAGE_V2, RequestCode.SEND_BATCH_MESSAGE)
+        return dict.fromkeys(codes, self.send)
+
+    def send(self, request: Command, client: Connection) -> Outcome:
+        live = self._live
+        if live.broker_fast_failure_enable:
+            waited_ms = self._waited_ms(client.read_at)
+            if waited_ms > live.wait_time_mills_in_send_queue:
+                raise busy(waited_ms)
+        if not self._disk.is_writable:
+            raise disk_full(self._disk.usage_ratio)
+        now_ms = self._now_ms()
+        check_accepting(now_ms, live.start_accept_send_request_time_stamp)
+        header = decode_send(request.code, request.fields)
+        topic = header.topic
+        config = self._topics.get(topic)
+        if live.broker_permission != PERM_READ_WRITE:
+            check_broker_takes(live.broker_permission, config)
+        if config is None or topic in self._topics.unsaved:
+            return self._send_first(header, request.body, client, now_ms)
+        return self._append(header, request.body, client, config, now_ms)
+
+    def _send_first(
+        self, header: SendMessageRequest, body: Buffer, client: Connection, now_ms: int
+    ) -> Outcome:
+        """The topic is not on disk yet (perhaps another send is just seeing to it)."""
+        check_topic(header.topic)
+        check_topic_is_open(header.topic)
+        config = self._topics.get(header.topic) or self._plan_topic(header)
+        check_kind(header.sys_flag, header.properties or "")
+        if header.topic not in self._topics:
+            self._topics.create_unsaved(config, now_ms)
+        return Persist(TOPICS_FILE, resume=lambda: self._append(header, body, client, config, self._now_ms()))
+
+    def _plan_topic(self, header: SendMessageRequest) -> TopicConfig:
+        if is_retry_topic(header.topic):
+            return retry_topic_config(header.topic, is_unit=header.unit_mode)
+        config = plan_auto_creation(
+            header.topic,
+            self._topics.get(header.default_topic),
+            header.default_topic_queue_nums,
+            self._live.auto_create_topic_enable,
+            TOPIC_FLAG_UNIT if header.unit_mode else 0,
+        )
+        if config is None:
+            raise no_such_topic(header.topic)
+        return config
+
+    def _append(
+        self, header: SendMessageRequest, body: Buffer, client: Connection, config: TopicConfig, now_ms: int
+    ) -> Outcome:
+        topic = header.topic
+        check_topic_is_open(topic)
+        queue_id = choose_queue(config, header.queue_id, self._draw)
+        given = header.properties or ""
+        check_kind(header.sys_flag, given)
+        check_body(len(body), self._live.max_message_size)
+        sys_flag = header.sys_flag
+        if config.topic_filter_type is TopicFilterType.MULTI_TAG:
+            sys_flag |= MULTI_TAGS
+        stored, unique_key = self._properties.extend(given, self._live.trace_on, now_ms)
+        encoded = stored.encode()
+        check_properties(len(encoded))
+        draft = MessageDraft(
+            topic,
+            queue_id,
+            header.flag,
+            sys_flag,
+            header.born_timestamp,
+            pack_host(client.remote),
+            header.reconsume_times or 0,
+            0,
+            body,
+            encoded,
+        )
+        if header.batch:
+            return self._append_batch(draft, given, queue_id, now_ms)
+        result = self._store.put(draft, now_ms)
+        if result.status is not PutStatus.PUT_OK:
+            raise self._refused(result)
+        message_id = f"{self._id_prefix}{result.commit_log_offset:016X}"
+        return self._stored(result, 1, draft, message_id, unique_key, given)
+
+    def _append_batch(self, draft: MessageDraft, given: str, queue_id: int, now_ms: int) -> Outcome:
+        """All or nothing; each record keeps exactly the properties that its item came with."""
+        check_batch_topic(draft.topic)
+        items = decode_batch(draft.body)
+        for item in items:
+            check_kind(0, item.properties_text)
+        result = self._store.put_batch(draft, items, now_ms)
+        if result.status is not PutStatus.PUT_OK:
+            raise self._refused(result)
+        message_ids = ",".join([f"{self._id_prefix}{offset:016X}" for offset in result.offsets])
+        unique_key = find_property(given, Property.UNIQ_KEY)
+        return self._stored(result, len(items), draft, message_ids, unique_key, given)
+
+    def _stored(
+        self,
+        result: PutResult,
+        count: int,
+        draft: MessageDraft,
+        message_ids: str,
+        unique_key: str | None,
+        given: str,
+    ) -> Outcome:
+        """The answer to what is in the log now: nothing below may fail."""
+        self._appended()
+        self._traffic.put(draft.topic, count, result.size)
+        fields = {
+            "MSG_REGION": self._place.region,
+            "TRACE_ON": "true" if self._live.trace_on else "false",
+            "msgId": message_ids,
+            "queueId": str(draft.queue_id),
+            "queueOffset": str(result.queue_offset),
+        }
+        if unique_key is not None:
+            fields["transactionId"] = unique_key
+        if not self._place.is_sync_flush and not self._place.is_sync_master:
+            return Reply(0, None, fields)
+        return self._durable_answer(result, fields, given)
+
+    def _durable_answer(self, result: PutResult, fields: dict[str, str], given: str) -> Outcome:
+        wait = find_property(given, Property.WAIT)
+        if wait is not None and wait.lower() != "true":
+            return Reply(0, None, fields)
+        # A synchronous master without any slave says so; the message is stored here all the same.
+        code = ResponseCode.SLAVE_NOT_AVAILABLE if self._place.is_sync_master else ResponseCode.SUCCESS
+        reply = Reply(code, None, fields)
+        if not self._place.is_sync_flush:
+            return reply
+        late = Reply(ResponseCode.FLUSH_DISK_TIMEOUT, "stored, but not known to be on disk", fields)
+        end = result.commit_log_offset + result.size
+        return WaitFlush(end, self._live.sync_flush_timeout, reply, late)
+
+    def _refused(self, result: PutResult) -> Refused:
+        self._traffic.put_failed += 1
+        code = _REFUSALS.get(result.status, ResponseCode.SERVICE_NOT_AVAILABLE)
+        return Refused(result.remark or f"the message was not stored: {result.status.value}", code=code)

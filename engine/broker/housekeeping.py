@@ -1,0 +1,140 @@
+"""What a broker does by the clock: expire clients and locks, clean segments, watch the disk, save offsets.
+
+Also keeps the next segment ready. Asyncio tasks that call pure steps; what blocks goes to a thread.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+from collections.abc import Callable, Coroutine
+from concurrent.futures import Executor
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from engine.broker.disk_room import DiskRoom
+from engine.broker.membership import Membership
+from engine.broker.offsets import ConsumerOffsets
+from engine.broker.options import LiveOptions
+from engine.broker.queue_locks import QueueLocks
+from engine.store.message_store import MessageStore
+
+log = logging.getLogger(__name__)
+
+SCAN_S = 10.0
+_PREPARE_S = 0.2
+_MANUAL_ROUNDS = 20
+"""How often a deletion that an administrator asked for is tried, as in RocketMQ."""
+
+
+@dataclass(frozen=True, slots=True)
+class HousekeepingTimes:
+    scan_s: float = SCAN_S
+    clean_s: float = 10.0
+
+
+class Housekeeping:
+    def __init__(
+        self,
+        store: MessageStore,
+        membership: Membership,
+        locks: QueueLocks,
+        offsets: ConsumerOffsets,
+        disk: DiskRoom,
+        live: LiveOptions,
+        threads: Executor,
+        times: HousekeepingTimes,
+        *,
+        now_ms: Callable[[], int],
+        save_offsets: Callable[[], None],
+    ) -> None:
+        self._store = store
+        self._membership = membership
+        self._locks = locks
+        self._offsets = offsets
+        self._disk = disk
+        self._live = live
+        self._threads = threads
+        self._times = times
+        self._now_ms = now_ms
+        self._save_offsets = save_offsets
+        self._manual_rounds = 0
+        self._tasks: list[asyncio.Task[None]] = []
+
+    def start(self) -> None:
+        loop = asyncio.get_running_loop()
+        loops: list[Coroutine[Any, Any, None]] = [
+            self._scan_clients(),
+            self._clean_forever(),
+            self._prepare_segments(),
+            self._save_forever(),
+        ]
+        self._tasks = [loop.create_task(step) for step in loops]
+
+    async def stop(self) -> None:
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    def delete_expired_soon(self) -> None:
+        """An administrator asks: expired segments go whatever the hour."""
+        self._manual_rounds = _MANUAL_ROUNDS
+
+    async def _scan_clients(self) -> None:
+        while True:
+            await asyncio.sleep(self._times.scan_s)
+            now_ms = self._now_ms()
+            self._membership.close_expired(now_ms)
+            self._locks.expire(now_ms)
+
+    async def _clean_forever(self) -> None:
+        while True:
+            await self.clean()
+            await asyncio.sleep(self._times.clean_s)
+
+    async def clean(self) -> None:
+        loop = asyncio.get_running_loop()
+        path = str(self._store.options.commit_log_path)
+        self._disk.usage_ratio = await loop.run_in_executor(self._threads, disk_usage_ratio, path)
+        now_ms = self._now_ms()
+        hour = datetime.fromtimestamp(now_ms / 1000).hour
+        is_manual = self._manual_rounds > 0
+        self._manual_rounds = max(0, self._manual_rounds - 1)
+        for path in self._store.expire(now_ms, hour, self._disk.usage_ratio, manual=is_manual):
+            log.info("deleted %s", path)
+        self._note_writable(self._store.is_writable(self._disk.usage_ratio) or self._store.is_fenced)
+
+    def _note_writable(self, is_writable: bool) -> None:
+        if is_writable != self._disk.is_writable:
+            word = "again" if is_writable else "no more"
+            log.warning("the disk is %.0f %% full: messages are taken %s", self._disk.usage_ratio * 100, word)
+        self._disk.is_writable = is_writable
+
+    async def _prepare_segments(self) -> None:
+        loop = asyncio.get_running_loop()
+        while True:
+            await asyncio.sleep(_PREPARE_S)
+            if self._store.needs_next_segment():
+                try:
+                    await loop.run_in_executor(self._threads, self._store.prepare_next_segment)
+                except OSError as error:
+                    log.warning("the next segment cannot be made ready: %s", error)
+                    await asyncio.sleep(self._times.clean_s)
+
+    async def _save_forever(self) -> None:
+        while True:
+            await asyncio.sleep(self._live.flush_consumer_offset_interval / 1000)
+            if self._offsets.is_dirty:
+                self._save_offsets()
+
+
+def disk_usage_ratio(path: str) -> float:
+    """The used part of what this process may use, as `df` counts it. Blocking."""
+    try:
+        disk = os.statvfs(path)
+    except FileNotFoundError:
+        return 0.0
+    used = disk.f_blocks - disk.f_bfree
+    return used / max(1, used + disk.f_bavail)

@@ -1,0 +1,58 @@
+"""`python -m engine.broker -c broker.conf [-n HOST:PORT] [-p]`: reads options, starts, waits for a signal."""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import re
+import socket
+from pathlib import Path
+
+from engine.broker.broker import Broker
+from engine.broker.options import BrokerOptions, load_options, options_text
+from engine.daemon.logs import start_logging
+from engine.daemon.running import run_daemon
+from engine.errors import BadInput
+
+log = logging.getLogger(__name__)
+
+
+def main(arguments: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="engine.broker", description="Signalbox broker.")
+    parser.add_argument("-c", "--config", metavar="FILE", help="broker.conf with RocketMQ's property names")
+    parser.add_argument("-n", "--namesrv", metavar="HOST:PORT", help="name servers, separated by ;")
+    parser.add_argument("-p", "--print-config", action="store_true", help="print all options and exit")
+    given = parser.parse_args(arguments)
+    try:
+        options = read_options(given.config, given.namesrv)
+    except BadInput as error:
+        parser.error(error.text)
+    if given.print_config:
+        print(options_text(options), end="")
+        return 0
+    start_logging(log_directory(options), "broker", options.live.log_level)
+    for warning in options.warnings:
+        log.warning("%s", warning)
+    return run_daemon(lambda: Broker(options))
+
+
+def read_options(config: str | None, name_servers: str | None) -> BrokerOptions:
+    text = ""
+    if config is not None:
+        try:
+            text = Path(config).read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise BadInput(f"{config} cannot be read: {error}") from None
+    overrides = {} if name_servers is None else {"namesrvAddr": name_servers}
+    return load_options(text, overrides, defaults={"brokerName": _default_name()})
+
+
+def _default_name() -> str:
+    """The host's name, as RocketMQ does, in characters that a name may have."""
+    return re.sub(r"[^a-zA-Z0-9_-]", "-", socket.gethostname())[:100] or "DEFAULT_BROKER"
+
+
+def log_directory(options: BrokerOptions) -> Path:
+    if options.log_dir:
+        return Path(options.log_dir).expanduser()
+    return Path(options.store_path_root_dir).expanduser().parent / "logs"

@@ -1,0 +1,61 @@
+"""Tells the members of a group that it changed, so that they share its queues anew (code 40, one-way).
+
+Also the one place that hears of closed connections: their clients leave every group at once.
+"""
+
+from __future__ import annotations
+
+from engine.broker.consumers import ConsumerTable
+from engine.broker.groups import SubscriptionGroupTable
+from engine.broker.options import LiveOptions
+from engine.broker.producers import ProducerTable
+from engine.net.connection import Connection
+from engine.protocol.bodies.heartbeats import MessageModel
+from engine.protocol.codes import RequestCode
+from engine.protocol.commands import Command
+from engine.protocol.headers.clients import NotifyConsumerIdsChangedRequest
+
+_WATCHED = "broker.is_watched"
+
+
+class Membership:
+    def __init__(
+        self,
+        consumers: ConsumerTable[Connection],
+        producers: ProducerTable[Connection],
+        groups: SubscriptionGroupTable,
+        live: LiveOptions,
+    ) -> None:
+        self._consumers = consumers
+        self._producers = producers
+        self._groups = groups
+        self._live = live
+
+    def watch(self, client: Connection) -> None:
+        if _WATCHED not in client.tags:
+            client.tags[_WATCHED] = True
+            client.on_close(self._left)
+
+    def notify(self, group: str) -> None:
+        """To all members; broadcasting ones have nothing to share out."""
+        members = self._consumers.group(group)
+        config = self._groups.get(group)
+        if members is None or members.message_model is MessageModel.BROADCASTING:
+            return
+        if not self._live.notify_consumer_ids_changed_enable:
+            return
+        if config is not None and not config.notify_consumer_ids_changed_enable:
+            return
+        fields = NotifyConsumerIdsChangedRequest(group).encode()
+        for client in list(members.clients):
+            client.send_oneway(Command(RequestCode.NOTIFY_CONSUMER_IDS_CHANGED, fields=fields))
+
+    def _left(self, client: Connection) -> None:
+        self._producers.drop_channel(client)
+        for group in self._consumers.drop_channel(client):
+            self.notify(group)
+
+    def close_expired(self, now_ms: int) -> None:
+        """Clients that stopped their heartbeats lose their connection, and with it their places."""
+        for client in {*self._consumers.expired(now_ms), *self._producers.expired(now_ms)}:
+            client.close()

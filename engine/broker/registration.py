@@ -1,0 +1,219 @@
+"""Tells every name server who this broker is and which topics it has, over long connections.
+
+All name servers in parallel: at start, every 30 s, and at once after a topic changed (then only what
+changed). One that failed gets everything at the next try. A table too large for one frame goes in parts, each
+with a version of its own, so that no part is taken for one that is already known. Encoding happens in a
+thread.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+
+from engine.broker.options import LiveOptions
+from engine.broker.topics import TopicTable
+from engine.errors import EngineError
+from engine.net.requester import Requester
+from engine.protocol.bodies.basics import DataVersion
+from engine.protocol.bodies.registration import RegisterBrokerBody, body_crc32
+from engine.protocol.bodies.topics import (
+    PERM_READ_WRITE,
+    TopicConfig,
+    TopicConfigAndMappingSerializeWrapper,
+)
+from engine.protocol.codes import RequestCode
+from engine.protocol.commands import Command
+from engine.protocol.headers.namesrv import (
+    QueryDataVersionRequest,
+    QueryDataVersionResponse,
+    RegisterBrokerRequest,
+    UnregisterBrokerRequest,
+)
+
+log = logging.getLogger(__name__)
+
+TOPICS_PER_PART = 20_000
+REQUEST_TIMEOUT_MS = 3_000
+RETRY_S = 2.0
+ANNOUNCE_TIMEOUT_S = 1.0
+"""How long the answer to a new topic waits for name servers: a dead one must not hold up producers."""
+
+
+@dataclass(frozen=True, slots=True)
+class BrokerIdentity:
+    cluster: str
+    name: str
+    broker_id: int
+    address: str
+    ha_address: str
+
+
+class Registration:
+    def __init__(
+        self,
+        identity: BrokerIdentity,
+        name_servers: Iterable[str],
+        topics: TopicTable,
+        live: LiveOptions,
+        requester: Requester,
+    ) -> None:
+        self._identity = identity
+        self._topics = topics
+        self._live = live
+        self._requester = requester
+        self._known: dict[str, bool] = dict.fromkeys(name_servers, False)
+        """Name server to whether it has heard everything once."""
+        self._turn = asyncio.Lock()
+        self._task: asyncio.Task[None] | None = None
+        self._announcing: asyncio.Task[None] | None = None
+
+    async def start(self) -> None:
+        """One round (a name server that is down does not stop it), then on and on."""
+        await self.register_all()
+        self._task = asyncio.get_running_loop().create_task(self._register_forever())
+
+    async def stop(self) -> None:
+        for task in (self._task, self._announcing):
+            if task is not None:
+                task.cancel()
+        await asyncio.gather(*map(self._unregister, self._known))
+
+    def lost(self, address: str) -> None:
+        """The connection is gone, and with it, at the name server, this broker."""
+        if address in self._known:
+            self._known[address] = False
+
+    async def _register_forever(self) -> None:
+        while True:
+            waited_s = 0.0
+            while waited_s < self._live.register_name_server_period / 1000:
+                await asyncio.sleep(RETRY_S)
+                waited_s += RETRY_S
+                if not all(self._known.values()):
+                    await self._register_at([address for address, known in self._known.items() if not known])
+            await self.register_all()
+
+    async def register_all(self) -> None:
+        await self._register_at(list(self._known))
+
+    async def _register_at(self, addresses: list[str]) -> None:
+        """Everything, to these name servers."""
+        async with self._turn:
+            bodies = await self._encode(self._topics.configs(), self._topics.version)
+            await asyncio.gather(*(self._register(address, bodies) for address in addresses))
+
+    def when_announced(self, done: Callable[[], None]) -> None:
+        """Call `done` once the name servers know of all topics, or after a second at the latest."""
+        if not any(self._known.values()):
+            done()
+            return
+        loop = asyncio.get_running_loop()
+        if self._announcing is None or self._announcing.done():
+            self._announcing = loop.create_task(self._announce())
+        waiting = [done]
+        timer = loop.call_later(ANNOUNCE_TIMEOUT_S, _call_once, waiting)
+
+        def announced(task: asyncio.Task[None]) -> None:
+            timer.cancel()
+            _call_once(waiting)
+
+        self._announcing.add_done_callback(announced)
+
+    async def _announce(self) -> None:
+        """What changed, to those who know the rest; one that lost its memory meanwhile gets everything."""
+        while self._topics.has_changed():
+            known = [address for address, is_known in self._known.items() if is_known]
+            async with self._turn:
+                bodies = await self._encode(self._topics.take_changed(), self._topics.version)
+                await asyncio.gather(*(self._register(address, bodies) for address in known))
+            forgetful = [address for address in known if not self._known[address]]
+            if forgetful:
+                await self._register_at(forgetful)
+
+    # -- one name server ------------------------------------------------------------------------------------
+
+    async def _register(self, address: str, bodies: list[bytes]) -> None:
+        try:
+            if not self._live.force_register and self._known[address] and not await self._is_stale(address):
+                return
+            for body in bodies:
+                await self._request(address, self._register_command(body))
+        except EngineError as error:
+            if self._known[address]:
+                log.warning("registering at %s failed: %s", address, error.text)
+            self._known[address] = False
+        else:
+            if not self._known[address]:
+                log.info("registered at %s", address)
+            self._known[address] = True
+
+    async def _is_stale(self, address: str) -> bool:
+        who = self._identity
+        header = QueryDataVersionRequest(who.name, who.address, who.cluster, who.broker_id)
+        body = self._topics.version.encode()
+        answer = await self._request(
+            address, Command(RequestCode.QUERY_DATA_VERSION, fields=header.encode(), body=body)
+        )
+        return QueryDataVersionResponse.decode(answer.fields).changed
+
+    async def _unregister(self, address: str) -> None:
+        who = self._identity
+        header = UnregisterBrokerRequest(who.name, who.address, who.cluster, who.broker_id)
+        if self._requester.connected(address) is None:
+            return
+        try:
+            await self._requester.request(
+                address, Command(RequestCode.UNREGISTER_BROKER, fields=header.encode()), 1_000
+            )
+        except EngineError as error:
+            log.warning("unregistering at %s failed: %s", address, error.text)
+
+    async def _request(self, address: str, command: Command) -> Command:
+        answer = await self._requester.request(address, command, REQUEST_TIMEOUT_MS)
+        if answer.code != 0:
+            raise EngineError(f"answered {answer.code}: {answer.remark}", code=answer.code)
+        return answer
+
+    # -- what is sent ---------------------------------------------------------------------------------------
+
+    def _register_command(self, body: bytes) -> Command:
+        who = self._identity
+        header = RegisterBrokerRequest(
+            broker_name=who.name,
+            broker_addr=who.address,
+            cluster_name=who.cluster,
+            ha_server_addr=who.ha_address,
+            broker_id=who.broker_id,
+            compressed=self._live.compressed_register,
+            body_crc32=body_crc32(body),
+        )
+        return Command(RequestCode.REGISTER_BROKER, fields=header.encode(), body=body)
+
+    async def _encode(self, topics: dict[str, TopicConfig], version: DataVersion) -> list[bytes]:
+        permission, compress = self._live.broker_permission, self._live.compressed_register
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(None, encode_parts, topics, version, permission, compress)
+
+
+def encode_parts(
+    topics: dict[str, TopicConfig], version: DataVersion, permission: int, compress: bool
+) -> list[bytes]:
+    """The registration bodies of a table; a broker that is closed in part closes all of its topics."""
+    if permission != PERM_READ_WRITE:
+        topics = {name: replace(topic, perm=topic.perm & permission) for name, topic in topics.items()}
+    names = list(topics)
+    bodies: list[bytes] = []
+    for number, start in enumerate(range(0, max(1, len(names)), TOPICS_PER_PART)):
+        part = {name: topics[name] for name in names[start : start + TOPICS_PER_PART]}
+        part_version = replace(version, counter=version.counter + number)
+        wrapper = TopicConfigAndMappingSerializeWrapper(part, part_version)
+        bodies.append(RegisterBrokerBody(wrapper).encode(compress))
+    return bodies
+
+
+def _call_once(waiting: list[Callable[[], None]]) -> None:
+    while waiting:
+        waiting.pop()()

@@ -1,0 +1,99 @@
+"""Why a send is refused: every rule in one place, each decided before anything is stored.
+
+A refusal means "not stored, and never will be". The order in which the handler asks is RocketMQ's (accepting
+yet? broker closed? name, forbidden topic, existence, queue id, then what the store allows). Pure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from engine.errors import NotPermitted, Refused
+from engine.protocol.bodies.topics import TopicConfig
+from engine.protocol.codes import ResponseCode
+from engine.protocol.names import SEND_FORBIDDEN_TOPICS, is_retry_topic
+from engine.protocol.properties import Property, find_property
+from engine.protocol.sys_flags import INNER_BATCH, NEED_UNWRAP, TRANSACTION_MASK
+
+MAX_PROPERTIES_BYTES = 32_767
+_INNER_BATCH_BITS = INNER_BATCH | NEED_UNWRAP
+_TIMER_PROPERTIES = (Property.TIMER_DELAY_SEC, Property.TIMER_DELAY_MS, Property.TIMER_DELIVER_MS)
+
+
+def check_accepting(now_ms: int, accept_from_ms: int) -> None:
+    if now_ms < accept_from_ms:
+        raise Refused(f"broker unable to service, until {accept_from_ms}")
+
+
+def check_topic_is_open(topic: str) -> None:
+    if topic in SEND_FORBIDDEN_TOPICS:
+        raise NotPermitted(f"Sending message to topic[{topic}] is forbidden.")
+
+
+def choose_queue(config: TopicConfig, queue_id: int, draw: Callable[[int], int]) -> int:
+    """The queue to write; a negative id lets the broker choose (`draw(n)` gives a number below n)."""
+    if 0 <= queue_id < config.write_queue_nums or 0 <= queue_id < config.read_queue_nums:
+        return queue_id
+    if queue_id < 0 and config.write_queue_nums > 0:
+        return draw(config.write_queue_nums)
+    raise Refused(
+        f"request queueId[{queue_id}] is illegal, {config.topic_name} has "
+        f"{config.write_queue_nums} write and {config.read_queue_nums} read queues",
+        code=ResponseCode.INVALID_PARAMETER,
+    )
+
+
+def check_body(size_bytes: int, max_message_size: int) -> None:
+    if size_bytes > max_message_size:
+        raise illegal(f"message body size {size_bytes} exceeds maxMessageSize {max_message_size}")
+
+
+def check_properties(size_bytes: int) -> None:
+    if size_bytes > MAX_PROPERTIES_BYTES:
+        raise illegal(f"message properties of {size_bytes} bytes, at most {MAX_PROPERTIES_BYTES} are stored")
+
+
+def check_kind(sys_flag: int, properties: str) -> None:
+    """Refuse what this version cannot keep its promise for: it must not become an ordinary message."""
+    if sys_flag & TRANSACTION_MASK or find_property(properties, Property.TRAN_MSG) == "true":
+        raise illegal("transactional messages are not supported by this version yet")
+    if sys_flag & _INNER_BATCH_BITS:
+        raise illegal("inner batches are not supported")
+    # One look for both families of names: ordinary messages have neither.
+    if "DELAY" in properties or "TIMER_" in properties:
+        _check_delay(properties)
+
+
+def _check_delay(properties: str) -> None:
+    level = find_property(properties, Property.DELAY)
+    if level is not None and not _is_no_delay(level):
+        raise illegal("delayed messages are not supported by this version yet")
+    if any(find_property(properties, name) is not None for name in _TIMER_PROPERTIES):
+        raise illegal("timed messages are not supported by this version yet")
+
+
+def _is_no_delay(level: str) -> bool:
+    return level.lstrip("-").isdigit() and int(level) <= 0
+
+
+def check_batch_topic(topic: str) -> None:
+    if is_retry_topic(topic):
+        raise illegal("a batch cannot be sent to a retry topic")
+
+
+def illegal(text: str) -> Refused:
+    return Refused(text, code=ResponseCode.MESSAGE_ILLEGAL)
+
+
+def busy(waited_ms: float) -> Refused:
+    return Refused(
+        f"[TIMEOUT_CLEAN_QUEUE]broker busy, start flow control for a while, waited {waited_ms:.0f}ms",
+        code=ResponseCode.SYSTEM_BUSY,
+    )
+
+
+def disk_full(usage_ratio: float) -> Refused:
+    return Refused(
+        f"service not available now: the disk is {usage_ratio:.0%} full, messages can still be read",
+        code=ResponseCode.SERVICE_NOT_AVAILABLE,
+    )

@@ -1,0 +1,92 @@
+"""Which table lies in which file under config/, and how it is read back at start.
+
+A file that cannot be read, and whose .bak cannot either, refuses the start: going on with an empty table
+would forget topics or consume everything again.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+from engine.broker.groups import SubscriptionGroupTable
+from engine.broker.offsets import ConsumerOffsets
+from engine.broker.persistence import GROUPS_FILE, OFFSETS_FILE, TOPICS_FILE, StateFile
+from engine.broker.topics import TopicTable
+from engine.durable_file import read_durable
+from engine.errors import BadInput, EngineError
+from engine.protocol import fastjson
+from engine.protocol.bodies.groups import SubscriptionGroupWrapper
+from engine.protocol.bodies.offsets import ConsumerOffsetSerializeWrapper
+from engine.protocol.bodies.topics import TopicConfigSerializeWrapper
+from engine.protocol.wire import Body
+
+log = logging.getLogger(__name__)
+
+_FILE_LIMIT_BYTES = 1 << 30
+_B = TypeVar("_B", bound=Body)
+
+
+@dataclass(frozen=True, slots=True)
+class Tables:
+    topics: TopicTable
+    groups: SubscriptionGroupTable
+    offsets: ConsumerOffsets
+
+
+def load_tables(directory: Path) -> Tables:
+    topics = _load(directory / TOPICS_FILE, TopicConfigSerializeWrapper)
+    groups = _load(directory / GROUPS_FILE, SubscriptionGroupWrapper)
+    offsets = ConsumerOffsets()
+    stored = _load(directory / OFFSETS_FILE, ConsumerOffsetSerializeWrapper)
+    if stored is not None:
+        offsets.load(stored.offset_table, stored.data_version)
+    table = TopicTable(topics.topic_config_table, topics.data_version) if topics else TopicTable()
+    return Tables(table, SubscriptionGroupTable(groups), offsets)
+
+
+def state_files(directory: Path, tables: Tables, now_ms: Callable[[], int]) -> dict[str, StateFile]:
+    topics, groups, offsets = tables.topics, tables.groups, tables.offsets
+    return {
+        TOPICS_FILE: StateFile(
+            directory / TOPICS_FILE, topics.snapshot, _encode_body, topics.saved, _nothing
+        ),
+        GROUPS_FILE: StateFile(directory / GROUPS_FILE, groups.snapshot, _encode_body, _kept, _nothing),
+        OFFSETS_FILE: StateFile(
+            directory / OFFSETS_FILE,
+            lambda: offsets.snapshot(now_ms()),
+            fastjson.dumps_pretty,
+            _kept,
+            offsets.mark_dirty,
+        ),
+    }
+
+
+def _load(path: Path, shape: type[_B]) -> _B | None:
+    def parse(data: bytes) -> _B:
+        try:
+            return shape.from_json(fastjson.loads(data, dialect_limit_bytes=_FILE_LIMIT_BYTES))
+        except EngineError as error:
+            raise ValueError(error.text) from None
+
+    content, damage = read_durable(path, parse)
+    if content is None and damage is not None:
+        raise BadInput(f"{path}: {damage}; restore it, or move it and its .bak away to start without it")
+    if damage is not None:
+        log.warning("%s: %s; its .bak was read instead", path, damage)
+    return content
+
+
+def _encode_body(body: Body) -> bytes:
+    return fastjson.dumps_pretty(body.to_json())
+
+
+def _kept(snapshot: object) -> None:
+    """Nothing waits for this file."""
+
+
+def _nothing() -> None:
+    """The table itself knows what is not saved."""

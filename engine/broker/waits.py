@@ -1,0 +1,159 @@
+"""What handlers wait for is settled here: flushed offsets, arrivals, saved tables (`net.outcomes.Waits`).
+
+Each request calls back exactly once, on the loop: when what it waits for has happened, when its time is up,
+or when its client is gone. One timer serves all holds, one all flush waits.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Callable
+from typing import NamedTuple
+
+from engine.broker.holds import SLICE_MS, Holds, Parked
+from engine.net.connection import Connection
+from engine.net.outcomes import Hold
+from engine.store.results import Arrival
+
+_WATCHED = "broker.holds_watched"
+_FLUSH_TICK_S = 0.1
+
+Saved = Callable[[OSError | None], None]
+
+
+class _FlushWait(NamedTuple):
+    commit_log_offset: int
+    deadline: float
+    done: Callable[[bool], None]
+
+
+class FlushWaits:
+    """Requests that wait for the log to be on disk. Offsets only grow, so the first is always the next."""
+
+    def __init__(self) -> None:
+        self._waiting: deque[_FlushWait] = deque()
+
+    def __len__(self) -> int:
+        return len(self._waiting)
+
+    def add(self, commit_log_offset: int, deadline: float, done: Callable[[bool], None]) -> None:
+        self._waiting.append(_FlushWait(commit_log_offset, deadline, done))
+
+    def flushed(self, commit_log_offset: int) -> None:
+        waiting = self._waiting
+        while waiting and waiting[0].commit_log_offset <= commit_log_offset:
+            waiting.popleft().done(True)
+
+    def fail_all(self) -> None:
+        while self._waiting:
+            self._waiting.popleft().done(False)
+
+    def expire(self, now: float) -> None:
+        late = [wait for wait in self._waiting if wait.deadline <= now]
+        if late:
+            self._waiting = deque(wait for wait in self._waiting if wait.deadline > now)
+        for wait in late:
+            wait.done(False)
+
+
+class BrokerWaits:
+    def __init__(
+        self,
+        loop: asyncio.AbstractEventLoop,
+        *,
+        want_flush: Callable[[], None],
+        when_saved: Callable[[str, Saved], None],
+    ) -> None:
+        self._loop = loop
+        self._want_flush = want_flush
+        self._when_saved = when_saved
+        self._hold_timer: asyncio.TimerHandle | None = None
+        self._flush_timer: asyncio.TimerHandle | None = None
+        self._flushed_offset = 0
+        self._is_fenced = False
+        self._is_closing = False
+        self.holds = Holds()
+        self.flushes = FlushWaits()
+
+    # -- long polls -----------------------------------------------------------------------------------------
+
+    def when_woken(self, hold: Hold, client: Connection, done: Callable[[], None]) -> None:
+        if client.is_closed or self._is_closing:
+            done()
+            return
+        if _WATCHED not in client.tags:
+            client.tags[_WATCHED] = True
+            client.on_close(self._client_left)
+        deadline_ms = int(self._loop.time() * 1000) + hold.timeout_ms
+        self.holds.park(Parked(hold.keys, deadline_ms, hold.accepts, client, done))
+        if self._hold_timer is None:
+            self._hold_timer = self._loop.call_later(SLICE_MS / 1000, self._expire_holds)
+
+    def arrived(self, arrivals: list[Arrival]) -> None:
+        holds = self.holds
+        for arrival in arrivals:
+            key = (arrival.topic, arrival.queue_id)
+            if key in holds:
+                _finish(holds.wake(key, arrival))
+
+    def release_holds(self) -> None:
+        """Every long poll is answered now; from here on none is parked."""
+        self._is_closing = True
+        _finish(self.holds.release_all())
+
+    def _client_left(self, client: Connection) -> None:
+        _finish(self.holds.drop_client(client))
+
+    def _expire_holds(self) -> None:
+        self._hold_timer = None
+        _finish(self.holds.expire(int(self._loop.time() * 1000)))
+        if len(self.holds):
+            self._hold_timer = self._loop.call_later(SLICE_MS / 1000, self._expire_holds)
+
+    # -- flushes --------------------------------------------------------------------------------------------
+
+    def when_flushed(self, commit_log_offset: int, timeout_ms: int, done: Callable[[bool], None]) -> None:
+        if self._is_fenced or commit_log_offset <= self._flushed_offset:
+            done(not self._is_fenced)
+            return
+        self.flushes.add(commit_log_offset, self._loop.time() + timeout_ms / 1000, done)
+        self._want_flush()
+        if self._flush_timer is None:
+            self._flush_timer = self._loop.call_later(_FLUSH_TICK_S, self._expire_flushes)
+
+    def flushed(self, commit_log_offset: int) -> None:
+        self._flushed_offset = commit_log_offset
+        self.flushes.flushed(commit_log_offset)
+
+    def fenced(self) -> None:
+        """A sync failed: nothing that waits, and nothing later, is on disk as far as anybody knows."""
+        self._is_fenced = True
+        self.flushes.fail_all()
+
+    def _expire_flushes(self) -> None:
+        self._flush_timer = None
+        self.flushes.expire(self._loop.time())
+        if len(self.flushes):
+            self._flush_timer = self._loop.call_later(_FLUSH_TICK_S, self._expire_flushes)
+
+    # -- the others -----------------------------------------------------------------------------------------
+
+    def when_replicated(
+        self, commit_log_offset: int, count: int, timeout_ms: int, done: Callable[[bool], None]
+    ) -> None:
+        # Without slaves nothing will ever be confirmed, so there is no point in waiting.
+        done(False)
+
+    def when_persisted(self, file: str, done: Saved) -> None:
+        self._when_saved(file, done)
+
+    def close(self) -> None:
+        for timer in (self._hold_timer, self._flush_timer):
+            if timer is not None:
+                timer.cancel()
+
+
+def _finish(holds: list[Parked]) -> None:
+    for hold in holds:
+        hold.done()
