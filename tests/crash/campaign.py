@@ -78,8 +78,10 @@ class Campaign:
     def end_load(self) -> dict[int, int]:
         """Stops or outlives every client; returns how often each response code answered a send."""
         codes: dict[int, int] = {}
-        for client in (*self._producers, *self._readers):
-            client.stop()
+        for producer in self._producers:
+            producer.stop()
+        for reader in self._readers:
+            reader.stop()
         for producer in self._producers:
             producer.join(_JOIN_S)
             assert not producer.is_alive(), "a producer hangs"

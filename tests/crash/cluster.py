@@ -28,6 +28,7 @@ SYNC, ASYNC = "SYNC_FLUSH", "ASYNC_FLUSH"
 
 SMALL_STORE = {
     "mappedFileSizeCommitLog": "1048576",
+    "maxMessageSize": "65536",
     "mappedFileSizeConsumeQueue": "40000",
     "maxHashSlotNum": "5000",
     "maxIndexNum": "20000",

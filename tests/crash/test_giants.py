@@ -19,7 +19,7 @@ SEND_BATCH = 320
 
 @pytest.fixture
 def broker(make_broker: MakeBroker) -> Broker:
-    broker = make_broker(settings={"mappedFileSizeCommitLog": str(32 * MB)})
+    broker = make_broker(settings={"mappedFileSizeCommitLog": str(32 * MB), "maxMessageSize": str(MAX_BODY)})
     broker.start()
     create_topic(broker.address)
     return broker

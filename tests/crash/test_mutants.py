@@ -163,7 +163,9 @@ class TornTail:
         self._flip_a_bit(drain(self.broker.address, History()), chance)
 
     def send(self, name: str, count: int) -> None:
-        producer = Producer(name, self.broker.address, self.history, rate_per_s=50_000, count=count)
+        """Three digits in every sequence number: all records have one size, so new ones fit over old ones."""
+        address, history = self.broker.address, self.history
+        producer = Producer(name, address, history, rate_per_s=50_000, first_seq=100, count=count)
         producer.run()
         assert producer.codes == {0: count}
 
