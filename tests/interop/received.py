@@ -3,11 +3,25 @@
 from __future__ import annotations
 
 import base64
+import time
 from collections import defaultdict
 from collections.abc import Iterable
 from typing import Any
 
+from .java_client import JavaClient
+
+SETTLE_TIMEOUT_S = 10
 Message = dict[str, Any]
+
+
+def read_all(java: JavaClient, topic: str, count: int, **options: object) -> list[Message]:
+    """The whole topic, once it shows ``count`` messages: reading follows storing by a moment."""
+    deadline = time.monotonic() + SETTLE_TIMEOUT_S
+    while True:
+        messages: list[Message] = java.do("read-all", topic=topic, **options)
+        if len(messages) >= count or time.monotonic() > deadline:
+            return messages
+        time.sleep(0.2)
 
 
 def body(message: Message) -> str:

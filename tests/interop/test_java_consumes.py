@@ -8,7 +8,7 @@ from contextlib import contextmanager
 import pytest
 
 from .java_client import JavaClient
-from .received import bodies, body, numbered, offsets_by_queue
+from .received import bodies, body, numbered, offsets_by_queue, read_all
 
 pytestmark = pytest.mark.needs_maven
 Fresh = Callable[[str], str]
@@ -108,7 +108,7 @@ def test_tags_with_equal_hashes_are_told_apart(java: JavaClient, fresh: Fresh) -
     )  # "Aa" and "BB" have the same Java hash: the broker passes both, the client one
     java.do("send-sync", topic=topic, count=4, tag="Aa", prefix="wanted")
     java.do("send-sync", topic=topic, count=4, tag="BB", prefix="other")
-    assert bodies(java.do("read-all", topic=topic, expression="Aa")) == numbered("wanted", 4)
+    assert bodies(read_all(java, topic, 4, expression="Aa")) == numbered("wanted", 4)
 
 
 def test_lite_pull_subscribes_and_commits(java: JavaClient, fresh: Fresh) -> None:
