@@ -15,7 +15,7 @@ import errno
 import mmap
 from struct import Struct
 
-from engine.errors import DiskFull, StoreError
+from engine.errors import BadInput, DiskFull, StoreError
 from engine.protocol._records_cy import SCAN_BLANK, Row, scan_records
 from engine.protocol.records import BLANK_SIZE, encode_blank
 from engine.store.mapped_file import MappedFile
@@ -76,7 +76,7 @@ class CommitLog:
 
     def _roll(self, size: int) -> None:
         if size + BLANK_SIZE > self.file_size:
-            raise StoreError(f"{size} bytes do not fit a segment of {self.file_size}")
+            raise BadInput(f"{size} bytes do not fit a segment of {self.file_size}")
         try:
             file = self.next_segment.take()
         except OSError as error:

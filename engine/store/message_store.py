@@ -47,7 +47,7 @@ from engine.store.writer import Writer
 
 _PREPARE_AT = 0.5
 _FENCED = PutResult(PutStatus.FENCED, remark="a sync failed: the store takes no more writes")
-_DISK_FULL = PutResult(PutStatus.DISK_FULL, remark="no room for queue or index files")
+_DISK_FULL = PutResult(PutStatus.DISK_FULL, remark="no room or no descriptor for queue and index files")
 
 
 class MessageStore:
@@ -118,6 +118,7 @@ class MessageStore:
 
     def _recover(self, now_ms: int, on_progress: Progress | None) -> None:
         self._log.files.load()
+        self._log.next_segment.sweep()
         page = read_checkpoint(self._folder.checkpoint_path, now_ms)
         recovery = self._new_recovery(on_progress)
         report = self.recovery = recovery.run(page, was_closed=self._folder.was_closed)
@@ -130,8 +131,6 @@ class MessageStore:
         self._dispatcher.store_timestamp = self._log.last_store_timestamp
         self._reader.checked_from = report.scan_from
         self._offsets.adopt(self._queues.ends())
-        if not self._folder.was_closed:
-            self._write_checkpoint()
 
     def _new_recovery(self, on_progress: Progress | None = None) -> Recovery:
         return Recovery(

@@ -2,7 +2,8 @@
 
 Allocating and zeroing take long, so `prepare` does them without the lock; the lock covers only the hand-over.
 A put that finds nothing ready allocates in line. A prepared file has no place in the log until it is taken:
-it is called `prepared-N.tmp`, and a crash leaves at most that name, which the next load removes.
+it lies beside the log's folder (in it, if that is a disk of its own), because other engines take every file
+in there for a segment. A crash leaves at most such a `prepared-N.tmp`, which the next open removes.
 """
 
 from __future__ import annotations
@@ -14,12 +15,14 @@ from pathlib import Path
 from engine.store.mapped_file import MappedFile
 from engine.store.mapped_files import PREPARED_SUFFIX
 
+_NAME = "prepared-"
+
 
 class NextSegment:
     """`prepare` may run in any thread; the rest belongs to the writer."""
 
     def __init__(self, directory: Path, file_size: int, pretouch_bytes: int) -> None:
-        self._directory = directory
+        self._log_directory = directory
         self._file_size = file_size
         self._pretouch_bytes = pretouch_bytes
         self._numbers = itertools.count()
@@ -49,6 +52,11 @@ class NextSegment:
             file, self._ready = self._ready, None
         return file or MappedFile.allocate(self._fresh_path(), self._file_size)
 
+    def sweep(self) -> None:
+        """Remove what a crash left."""
+        for path in self._nursery().glob(f"{_NAME}*{PREPARED_SUFFIX}"):
+            path.unlink()
+
     def close(self) -> None:
         with self._lock:
             self._is_closed = True
@@ -57,4 +65,9 @@ class NextSegment:
             file.delete()
 
     def _fresh_path(self) -> Path:
-        return self._directory / f"prepared-{next(self._numbers)}{PREPARED_SUFFIX}"
+        return self._nursery() / f"{_NAME}{next(self._numbers)}{PREPARED_SUFFIX}"
+
+    def _nursery(self) -> Path:
+        """The log's folder or the one above: a prepared file is later renamed, which needs one filesystem."""
+        folder, above = self._log_directory, self._log_directory.parent
+        return above if above.stat().st_dev == folder.stat().st_dev else folder

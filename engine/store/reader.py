@@ -214,7 +214,7 @@ class Reader:
 def _plain_batch(
     queue: ConsumeQueue, queue_offset: int, max_count: int, max_bytes: int, hot_from: int
 ) -> _Batch | None:
-    """The everyday pull, without a look at each unit: no filter, all in the hot window, all within the limits."""
+    """The everyday pull, without a look at each unit: no filter, all of it hot, all within the limits."""
     units = list(CQ_UNIT.iter_unpack(queue.read(queue_offset, max_count)))
     sizes = [size for _, size, _ in units]
     # Offsets only grow, so the first decides; a blank is larger than any limit.

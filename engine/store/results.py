@@ -6,7 +6,7 @@ as a frozen dataclass, and made in a quarter of the time.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import Enum
 from typing import NamedTuple
 
@@ -136,4 +136,3 @@ class StoreStats:
     unnamable_count: int = 0
     """Records whose topic is not a valid name: they stay in the log and get no queue."""
     flush_count: int = 0
-    put_count_by_topic: dict[str, int] = field(default_factory=dict)
