@@ -6,6 +6,8 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -26,7 +28,9 @@ class Environment:
     def run(self, code: str, *arguments: str) -> str:
         """Runs Python code away from the repository, so that only what was installed can be imported."""
         command = [self.command("python"), "-c", code, *arguments]
-        done = subprocess.run(command, cwd=self.folder, env=_clean_environ(), capture_output=True, text=True)
+        done = subprocess.run(
+            command, cwd=self.folder, env=_clean_environ(), capture_output=True, text=True, timeout=60
+        )
         assert done.returncode == 0, done.stderr
         return done.stdout
 
@@ -46,6 +50,19 @@ def install(sources: Path, folder: Path, **environ: str) -> Environment:
     fresh = ("--refresh-package", "signalbox", "--reinstall-package", "signalbox")
     _uv("pip", "install", "--quiet", *fresh, "--python", str(folder / "bin/python"), str(sources), **environ)
     return Environment(folder)
+
+
+@contextmanager
+def running(command: list[str], folder: Path) -> Iterator[str]:
+    """A daemon from its ready line, which says where, to a clean stop."""
+    environ = _clean_environ() | {"HOME": str(folder)}
+    with subprocess.Popen(command, cwd=folder, env=environ, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        try:
+            yield process.stdout.readline().rpartition("ready on ")[2].strip()
+        finally:
+            process.terminate()
+    assert process.returncode == 0
 
 
 def _uv(*arguments: str, **environ: str) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.packaging.distribution import Environment, copy_sources, install
+from tests.packaging.distribution import Environment, copy_sources, install, running
 
 LIST_DISTRIBUTIONS = "import importlib.metadata as m; print(*(d.name.lower() for d in m.distributions()))"
 LIST_MODULES = """
@@ -18,6 +18,21 @@ RECORD_ROUND_TRIP = """
 from engine.protocol import _records_cy
 from engine.protocol.hashes import java_hash
 print(_records_cy.__file__.rsplit(".", 1)[1], java_hash("TagA"))
+"""
+SEND_AND_RECEIVE = """
+import sys
+from engine.client import Message
+from engine.client.blocking import LitePullConsumer, Producer
+
+with Producer("packaging", namesrv=sys.argv[1]) as producer:
+    sent = producer.send(Message("packaging", b"over the wire"))
+    print(sent.status.name)
+with LitePullConsumer("packaging-readers", namesrv=sys.argv[1]) as consumer:
+    consumer.assign([sent.queue])
+    consumer.seek_to_begin(sent.queue)
+    while not (received := consumer.poll(timeout_ms=1000)):
+        pass
+    print(received[0].body.decode())
 """
 
 
@@ -51,3 +66,14 @@ def test_it_installs_and_works_without_a_compiler(tmp_path: Path) -> None:
     sources = copy_sources(tmp_path / "sources")
     plain = install(sources, tmp_path / "venv", CC=str(tmp_path / "no-such-compiler"))
     assert plain.run(RECORD_ROUND_TRIP).split() == ["py", "2598919"]
+
+
+def test_installed_servers_and_client_send_and_receive(installed: Environment, tmp_path: Path) -> None:
+    conf = tmp_path / "broker.conf"
+    conf.write_text(f"brokerName=a\nbrokerIP1=127.0.0.1\nlistenPort=0\nstorePathRootDir={tmp_path}/store\n")
+    namesrv_command = [installed.command("signalbox-namesrv"), "--listen", "127.0.0.1:0"]
+    with running(namesrv_command, tmp_path) as namesrv:
+        broker_command = [installed.command("signalbox-broker"), "-c", str(conf), "-n", namesrv]
+        with running(broker_command, tmp_path):
+            printed = installed.run(SEND_AND_RECEIVE, namesrv)
+    assert printed.splitlines() == ["SEND_OK", "over the wire"]
