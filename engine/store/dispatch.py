@@ -63,8 +63,8 @@ class Dispatcher:
         self._index = index
         self._stats = stats
         self._delay_level_ms = delay_level_ms
-        self._mark_every = max(verify_on_open_bytes // _MARKS, 1)
-        self._marks: deque[int] = deque([0], maxlen=_MARKS + 1)
+        self._verify_bytes = verify_on_open_bytes
+        self._marks: deque[int] = deque([0])
         self.offset = 0
         self.store_timestamp = 0
         """Store time of the newest record that queues and index know of."""
@@ -94,9 +94,16 @@ class Dispatcher:
             )
         arrivals = self.apply(rows)
         self.offset = next_offset
-        if next_offset - self._marks[-1] >= self._mark_every:
-            self._marks.append(next_offset)
+        self._mark(next_offset)
         return arrivals
+
+    def _mark(self, offset: int) -> None:
+        """Remember a few record boundaries, the oldest `verify_on_open_bytes` behind or more."""
+        marks = self._marks
+        if offset - marks[-1] >= self._verify_bytes // _MARKS:
+            marks.append(offset)
+            while len(marks) > 1 and offset - marks[1] >= self._verify_bytes:
+                marks.popleft()
 
     def _is_partial(self, commit_log_offset: int, end: int) -> bool:
         """On a slave the log may end in the middle of a record, whose rest is still to come."""

@@ -99,7 +99,9 @@ class Reader:
         hot_bytes = min(max_bytes, limits.max_transfer_bytes_in_memory)
         hot_count = min(max_messages, limits.max_transfer_count_in_memory)
         if matches is None:
-            batch = _plain_batch(queue, queue_offset, hot_count, hot_bytes, max(log_min, hot_from))
+            batch = _plain_batch(
+                queue, queue_offset, hot_count, hot_bytes, max(log_min, hot_from, self.checked_from)
+            )
             if batch is not None:
                 return batch
         scan_units = max_messages if matches is None else max(_MIN_SCAN_UNITS, max_messages)
@@ -112,15 +114,15 @@ class Reader:
         for offset, size, tags_code in CQ_UNIT.iter_unpack(queue.read(queue_offset, scan_units)):
             if size <= 0:
                 break
+            if count:
+                if offset >= hot_from:
+                    if total + size > hot_bytes or count >= hot_count:
+                        break
+                elif total + size > cold_bytes or count >= cold_count:
+                    break
             if offset < log_min or size == BLANK_UNIT_SIZE:
                 batch.removed = True
             elif matches is None or matches(tags_code) or is_ext_address(tags_code):
-                if count:
-                    if offset >= hot_from:
-                        if total + size > hot_bytes or count >= hot_count:
-                            break
-                    elif total + size > cold_bytes or count >= cold_count:
-                        break
                 if offset == span_end:
                     span_end = spans[-1] = offset + size
                 else:
@@ -217,7 +219,7 @@ def _plain_batch(
     """The everyday pull, without a look at each unit: no filter, all of it hot, all within the limits."""
     units = list(CQ_UNIT.iter_unpack(queue.read(queue_offset, max_count)))
     sizes = [size for _, size, _ in units]
-    # Offsets only grow, so the first decides; a blank is larger than any limit.
+    # Offsets of checked units only grow, so the first decides; a blank is larger than any limit.
     if not units or units[0][0] < hot_from or min(sizes) <= 0 or sum(sizes) > max_bytes:
         return None
     batch = _Batch()
