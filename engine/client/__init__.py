@@ -8,18 +8,22 @@ Used by applications, by the admin command line, by the console and by Spark. Kn
 from __future__ import annotations
 
 from engine.client.instance import ClientInstance
+from engine.client.lite_pull_consumer import LitePullConsumer
 from engine.client.messages import Message, ReceivedMessage, SendResult, SendStatus
-from engine.client.options import ClientOptions, ProducerOptions
+from engine.client.options import ClientOptions, LitePullOptions, ProducerOptions, PullOptions
 from engine.client.producer import Producer
 from engine.protocol.bodies.basics import MessageQueue
 
 __all__ = [
     "ClientInstance",
     "ClientOptions",
+    "LitePullConsumer",
+    "LitePullOptions",
     "Message",
     "MessageQueue",
     "Producer",
     "ProducerOptions",
+    "PullOptions",
     "ReceivedMessage",
     "SendResult",
     "SendStatus",

@@ -68,7 +68,7 @@ class ProcessQueue:
             self._waiting.extend(messages)
 
     def finish(self, messages: Iterable[ReceivedMessage]) -> int | None:
-        """These are done with. Returns the offset that may be committed now; None before the first message."""
+        """These are done with. Returns what may be committed; None if nothing ever came."""
         for message in messages:
             self._finished.add(message.queue_offset)
             self.size_bytes -= len(message.record.body)
