@@ -7,6 +7,7 @@ Used by applications, by the admin command line, by the console and by Spark. Kn
 
 from __future__ import annotations
 
+from engine.client.admin import Admin
 from engine.client.instance import ClientInstance
 from engine.client.lite_pull_consumer import LitePullConsumer
 from engine.client.messages import Message, ReceivedMessage, SendResult, SendStatus
@@ -15,6 +16,7 @@ from engine.client.producer import Producer
 from engine.protocol.bodies.basics import MessageQueue
 
 __all__ = [
+    "Admin",
     "ClientInstance",
     "ClientOptions",
     "LitePullConsumer",

@@ -1,0 +1,75 @@
+"""Administration: what operators, the command line and the console ask of name servers and brokers.
+
+`Admin` groups the questions by noun; every method is one request code, or says that it asks several brokers.
+A broker is named by its address (`host:port`, as `admin.cluster.info()` lists them). Refusals are PeerErrors
+with RocketMQ's code and remark.
+"""
+
+from __future__ import annotations
+
+from types import TracebackType
+from typing import Self
+
+from engine.client.admin.brokers import BrokerAdmin
+from engine.client.admin.clients import ClientAdmin
+from engine.client.admin.clusters import ClusterAdmin
+from engine.client.admin.groups import GroupAdmin
+from engine.client.admin.messages import MessageAdmin
+from engine.client.admin.name_servers import NameServerAdmin
+from engine.client.admin.offsets import OffsetAdmin
+from engine.client.admin.topics import TopicAdmin
+from engine.client.instance import ClientInstance
+from engine.client.options import ClientOptions
+
+ADMIN_TIMEOUT_MS = 5_000
+
+__all__ = ["Admin"]
+
+
+class Admin:
+    """Asks and changes what is not sending or consuming.
+
+    >>> async def main() -> None:
+    ...     async with Admin(namesrv=NAMESRV) as admin:
+    ...         for broker in await admin.cluster.masters():
+    ...             await admin.topics.create(broker, TopicConfig("invoices", 2, 2))
+    ...         config = await admin.topics.config(broker, "invoices")
+    ...         print(config.topic_name, config.write_queue_nums)
+    >>> asyncio.run(main())
+    invoices 2
+    """
+
+    def __init__(
+        self,
+        *,
+        namesrv: str | None = None,
+        timeout_ms: int = ADMIN_TIMEOUT_MS,
+        instance: ClientInstance | None = None,
+    ) -> None:
+        self._owns_instance = instance is None
+        self.instance = instance or ClientInstance(namesrv, ClientOptions(request_timeout_ms=timeout_ms))
+        self.cluster = ClusterAdmin(self.instance)
+        self.topics = TopicAdmin(self.instance, self.cluster)
+        self.groups = GroupAdmin(self.instance, self.cluster)
+        self.offsets = OffsetAdmin(self.instance)
+        self.messages = MessageAdmin(self.instance, self.cluster)
+        self.clients = ClientAdmin(self.instance)
+        self.brokers = BrokerAdmin(self.instance)
+        self.name_servers = NameServerAdmin(self.instance)
+
+    async def __aenter__(self) -> Self:
+        await self.start()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    async def start(self) -> None:
+        if self._owns_instance:
+            self.instance.start()
+
+    async def close(self) -> None:
+        if self._owns_instance:
+            await self.instance.close()

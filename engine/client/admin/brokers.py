@@ -1,0 +1,73 @@
+"""One broker: how it is, how it is configured, and the chores that it can be told to do."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from engine.client.instance import ClientInstance
+from engine.protocol import fastjson
+from engine.protocol.bodies.basics import KVTable
+from engine.protocol.bodies.config_text import decode_config, encode_config
+from engine.protocol.bodies.ha import HARuntimeInfo
+from engine.protocol.bodies.offsets import DelayOffsetSerializeWrapper
+from engine.protocol.bodies.stats import BrokerStatsData
+from engine.protocol.codes import RequestCode
+from engine.protocol.headers.admin import ViewBrokerStatsDataRequest
+
+
+class BrokerAdmin:
+    def __init__(self, instance: ClientInstance) -> None:
+        self._instance = instance
+
+    async def runtime_info(self, broker: str) -> dict[str, str]:
+        """28: the figures that dashboards show."""
+        answer = await self._instance.call(broker, RequestCode.GET_BROKER_RUNTIME_INFO)
+        return dict(KVTable.decode(answer.body).table)
+
+    async def config(self, broker: str) -> dict[str, str]:
+        """26."""
+        answer = await self._instance.call(broker, RequestCode.GET_BROKER_CONFIG)
+        return decode_config(bytes(answer.body))
+
+    async def update_config(self, broker: str, changes: Mapping[str, str]) -> None:
+        """25: only keys that may be changed at run time are taken."""
+        await self._instance.call(broker, RequestCode.UPDATE_BROKER_CONFIG, body=encode_config(changes))
+
+    async def stats(self, broker: str, name: str, key: str) -> BrokerStatsData:
+        """315: sums and rates of the last minute, hour and day; code 1 when there is no such item."""
+        header = ViewBrokerStatsDataRequest(name, key)
+        answer = await self._instance.call(broker, RequestCode.VIEW_BROKER_STATS_DATA, header)
+        return BrokerStatsData.decode(answer.body)
+
+    async def ha_status(self, broker: str) -> HARuntimeInfo:
+        """907: a master's slaves and how far they are, or a slave's view of its master."""
+        answer = await self._instance.call(broker, RequestCode.GET_BROKER_HA_STATUS)
+        return HARuntimeInfo.decode(answer.body)
+
+    async def delay_offsets(self, broker: str) -> dict[int, int]:
+        """45: how far each delay level has been delivered."""
+        answer = await self._instance.call(broker, RequestCode.GET_ALL_DELAY_OFFSET)
+        return dict(DelayOffsetSerializeWrapper.decode(answer.body).offset_table)
+
+    async def timer_metrics(self, broker: str) -> Any:
+        """61, as JSON."""
+        answer = await self._instance.call(broker, RequestCode.GET_TIMER_METRICS)
+        return fastjson.loads(bytes(answer.body))
+
+    async def epoch_cache(self, broker: str) -> Any:
+        """1007, as JSON: a broker's epochs under a controller."""
+        answer = await self._instance.call(broker, RequestCode.GET_BROKER_EPOCH_CACHE)
+        return fastjson.loads(bytes(answer.body))
+
+    async def clean_expired_queues(self, broker: str) -> None:
+        """306: remove consume queues whose messages are gone."""
+        await self._instance.call(broker, RequestCode.CLEAN_EXPIRED_CONSUMEQUEUE)
+
+    async def clean_unused_topics(self, broker: str) -> None:
+        """316: remove consume queues of topics that no longer exist."""
+        await self._instance.call(broker, RequestCode.CLEAN_UNUSED_TOPIC)
+
+    async def delete_expired_commit_logs(self, broker: str) -> None:
+        """329: apply retention now."""
+        await self._instance.call(broker, RequestCode.DELETE_EXPIRED_COMMITLOG)

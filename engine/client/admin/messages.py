@@ -1,0 +1,122 @@
+"""Single messages: by id, by key, by place; and having a consumer take one.
+
+An offset message id names the address of a broker. It comes from outside, so it is only followed when that
+address is a broker of this cluster: a forged id must not make us dial anything else.
+"""
+
+from __future__ import annotations
+
+from engine.client.admin.clusters import ClusterAdmin
+from engine.client.instance import ClientInstance
+from engine.client.messages import ReceivedMessage
+from engine.client.options import PullOptions
+from engine.client.pulls import Pulls, PullStatus
+from engine.client.subscriptions import subscription
+from engine.errors import BadInput, NotFound, PeerError
+from engine.protocol.bodies.basics import MessageQueue
+from engine.protocol.bodies.routes import MASTER_ID, BrokerData
+from engine.protocol.bodies.running_info import ConsumeMessageDirectlyResult
+from engine.protocol.bodies.stats import QueryConsumeQueueResponseBody
+from engine.protocol.codes import RequestCode, ResponseCode
+from engine.protocol.headers.clients import ConsumeMessageDirectlyRequest
+from engine.protocol.headers.query import QueryConsumeQueueRequest, QueryMessageRequest, ViewMessageRequest
+from engine.protocol.message_ids import parse_offset_msg_id
+from engine.protocol.names import TOOLS_GROUP
+from engine.protocol.records import Record, decode_record, decode_records
+
+FOREVER_MS = (1 << 63) - 1
+RELAY_TIMEOUT_MS = 15_000
+
+
+class MessageAdmin:
+    def __init__(self, instance: ClientInstance, cluster: ClusterAdmin) -> None:
+        self._instance = instance
+        self._cluster = cluster
+        self._pulls = Pulls(instance, TOOLS_GROUP, PullOptions())
+
+    async def by_offset_id(self, offset_msg_id: str, topic: str | None = None) -> ReceivedMessage:
+        """33: the message at the place that its id names."""
+        (host, port), commit_log_offset = parse_offset_msg_id(offset_msg_id)
+        address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+        broker_name = await self._broker_at(address)
+        header = ViewMessageRequest(commit_log_offset, topic)
+        answer = await self._instance.call(address, RequestCode.VIEW_MESSAGE_BY_ID, header)
+        return _received(decode_record(answer.body), broker_name)
+
+    async def by_unique_key(
+        self, topic: str, msg_id: str, begin_ms: int = 0, end_ms: int = FOREVER_MS
+    ) -> list[ReceivedMessage]:
+        """12: the messages with this producer's id; more than one when it was sent again."""
+        found = await self._query(topic, msg_id, 32, begin_ms, end_ms, is_unique_key=True)
+        return [message for message in found if message.record.uniq_key == msg_id]
+
+    async def by_key(
+        self, topic: str, key: str, max_messages: int = 32, begin_ms: int = 0, end_ms: int = FOREVER_MS
+    ) -> list[ReceivedMessage]:
+        """12: the messages with this business key, the oldest first."""
+        found = await self._query(topic, key, max_messages, begin_ms, end_ms, is_unique_key=False)
+        return [message for message in found if key in message.keys]
+
+    async def at(self, queue: MessageQueue, queue_offset: int) -> ReceivedMessage:
+        """11: the message at one place of a queue."""
+        await self._instance.routes.must_get(queue.topic)
+        result = await self._pulls.pull(
+            queue, queue_offset, subscription(queue.topic, "*", 0), suspend_ms=0, max_messages=1
+        )
+        if result.status is not PullStatus.FOUND or result.messages[0].queue_offset != queue_offset:
+            kept = f"{result.min_offset} to {result.max_offset}"
+            raise NotFound(
+                f"no message at {queue_offset} of {queue} ({kept})", code=ResponseCode.QUERY_NOT_FOUND
+            )
+        return result.messages[0]
+
+    async def consume_queue(
+        self, broker: str, topic: str, queue_id: int, index: int, count: int, group: str | None = None
+    ) -> QueryConsumeQueueResponseBody:
+        """321: units of a consume queue as they are stored."""
+        header = QueryConsumeQueueRequest(topic, queue_id, index, count, group)
+        answer = await self._instance.call(broker, RequestCode.QUERY_CONSUME_QUEUE, header)
+        return QueryConsumeQueueResponseBody.decode(answer.body)
+
+    async def consume_directly(
+        self, broker: str, group: str, client_id: str, offset_msg_id: str, topic: str | None = None
+    ) -> ConsumeMessageDirectlyResult:
+        """309: have one online consumer run its listener on this message now."""
+        header = ConsumeMessageDirectlyRequest(group, client_id, offset_msg_id, None, topic)
+        answer = await self._instance.call(
+            broker, RequestCode.CONSUME_MESSAGE_DIRECTLY, header, timeout_ms=RELAY_TIMEOUT_MS
+        )
+        return ConsumeMessageDirectlyResult.decode(answer.body)
+
+    async def _query(
+        self, topic: str, key: str, most: int, begin_ms: int, end_ms: int, *, is_unique_key: bool
+    ) -> list[ReceivedMessage]:
+        route = await self._instance.routes.must_get(topic)
+        header = QueryMessageRequest(topic, key, most, begin_ms, end_ms, is_unique_key)
+        found: list[ReceivedMessage] = []
+        for broker in route.broker_datas:
+            found += await self._query_broker(broker, header)
+        found = [message for message in found if message.record.topic == topic]
+        return sorted(found, key=lambda message: message.store_timestamp)
+
+    async def _query_broker(self, broker: BrokerData, header: QueryMessageRequest) -> list[ReceivedMessage]:
+        if not broker.broker_addrs:
+            return []
+        address = broker.broker_addrs.get(MASTER_ID) or broker.broker_addrs[min(broker.broker_addrs)]
+        try:
+            answer = await self._instance.call(address, RequestCode.QUERY_MESSAGE, header)
+        except PeerError as error:
+            if error.code == ResponseCode.QUERY_NOT_FOUND:
+                return []
+            raise
+        return [_received(record, broker.broker_name) for record in decode_records(answer.body)]
+
+    async def _broker_at(self, address: str) -> str:
+        for data in (await self._cluster.info()).broker_addr_table.values():
+            if address in data.broker_addrs.values():
+                return data.broker_name
+        raise BadInput(f"the message id names {address}, which is not a broker of this cluster")
+
+
+def _received(record: Record, broker_name: str) -> ReceivedMessage:
+    return ReceivedMessage(record, MessageQueue(record.topic, broker_name, record.queue_id))
