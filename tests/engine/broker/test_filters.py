@@ -1,0 +1,50 @@
+"""Tag expressions become sets of hash codes."""
+
+from __future__ import annotations
+
+import pytest
+
+from engine.broker.filters import (
+    MAX_EXPRESSION_LENGTH,
+    normal_subscription,
+    subscription_filter,
+    tag_filter,
+)
+from engine.errors import Refused
+from engine.protocol.bodies.heartbeats import SubscriptionData
+from engine.protocol.codes import ResponseCode
+from engine.protocol.hashes import tags_code
+
+
+@pytest.mark.parametrize("expression", ["*", "", "  ", " * "])
+def test_everything_needs_no_filter(expression: str) -> None:
+    assert tag_filter(expression).matches is None
+
+
+def test_tags_between_bars_are_trimmed() -> None:
+    found = tag_filter(" a||b || ")
+    assert found.tags == {"a", "b"}
+    assert found.matches is not None
+    assert found.matches(tags_code("b"))
+    assert not found.matches(tags_code("c"))
+    assert not found.matches(0)
+
+
+@pytest.mark.parametrize("expression", ["||", " || || ", "a" * (MAX_EXPRESSION_LENGTH + 1)])
+def test_an_expression_without_sense_is_refused(expression: str) -> None:
+    with pytest.raises(Refused) as refused:
+        tag_filter(expression)
+    assert refused.value.code == ResponseCode.SUBSCRIPTION_PARSE_FAILED
+
+
+def test_sql_is_refused_as_rocketmq_does_without_property_filter() -> None:
+    with pytest.raises(Refused) as refused:
+        subscription_filter("a > 1", "SQL92")
+    assert refused.value.code == ResponseCode.SYSTEM_ERROR
+    assert "does not support consumer to filter message by SQL92" in refused.value.text
+
+
+def test_codes_come_from_the_text_and_never_from_the_client() -> None:
+    sent = SubscriptionData(topic="t", sub_string="a", code_set=frozenset({12345}), expression_type="")
+    assert normal_subscription(sent).code_set == {tags_code("a")}
+    assert normal_subscription(SubscriptionData(topic="t", sub_string="*")).code_set == frozenset()
