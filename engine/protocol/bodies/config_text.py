@@ -44,19 +44,18 @@ def encode_config(pairs: Mapping[str, str]) -> bytes:
 
 def _logical_lines(text: str) -> list[str]:
     lines: list[str] = []
-    pending = ""
+    begun: list[str] = []
     for natural in re.split(r"\r\n|\n|\r", text):
         line = natural.lstrip(" \t\f")
-        if not pending and (not line or line[0] in "#!"):
+        if not begun and (not line or line[0] in "#!"):
             continue
-        line = pending + line
         backslashes = len(line) - len(line.rstrip("\\"))
         if backslashes % 2:
-            pending = line[:-1]
+            begun.append(line[:-1])
             continue
-        pending = ""
-        lines.append(line)
-    return [*lines, pending] if pending else lines
+        lines.append("".join((*begun, line)))
+        begun = []
+    return [*lines, "".join(begun)] if begun else lines
 
 
 def _unescape(text: str) -> str:

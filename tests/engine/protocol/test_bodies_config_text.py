@@ -23,12 +23,18 @@ from engine.protocol.bodies.config_text import MAX_TEXT_BYTES, decode_config, en
         ("a=b=c", {"a": "b=c"}),
         ("lonely", {"lonely": ""}),
         ("a=x\\", {"a": "x"}),
+        ("\\\na=1\n#b=2", {"a": "1"}),
+        ("a=1\\\n#b=2", {"a": "1#b=2"}),
         ("smile=\\ud83d\\ude00", {"smile": "😀"}),
         ("", {}),
     ],
 )
 def test_reading(text: str, pairs: dict[str, str]) -> None:
     assert decode_config(text.encode()) == pairs
+
+
+def test_many_continued_lines_are_joined_in_linear_time() -> None:
+    assert decode_config(b"k=" + b"a\\\n" * 300_000) == {"k": "a" * 300_000}
 
 
 def test_writing_is_sorted() -> None:

@@ -78,6 +78,20 @@ def test_a_hundred_thousand_brackets_do_not_exhaust_the_stack(opening: bytes) ->
         loads(opening * 100_000)
 
 
+@pytest.mark.parametrize(
+    "text", [b'{1:"' + b'\\"' * 400_000, b"{1:'" + b"\\'" * 400_000, b'{1:"' + b'"{1:' * 200_000]
+)
+def test_unclosed_strings_are_refused_in_linear_time(text: bytes) -> None:
+    with pytest.raises(BadRequest):
+        loads(text)
+
+
+@pytest.mark.parametrize("inside", ["{1:2}", ",3:", '\\"{4:', "'5':"])
+def test_what_looks_like_a_key_inside_a_string_stays_text(inside: str) -> None:
+    text = b'{1:"%b"}' % inside.encode()
+    assert loads(text) == {"1": json.loads(f'"{inside}"')}
+
+
 def test_the_deepest_allowed_nesting_passes() -> None:
     assert loads(b"[" * MAX_DEPTH + b"]" * MAX_DEPTH) is not None
     assert loads(b"{1:" * MAX_DEPTH + b"1" + b"}" * MAX_DEPTH)["1"] is not None
