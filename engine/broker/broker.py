@@ -43,6 +43,7 @@ from engine.broker.stored_properties import StoredProperties
 from engine.broker.topics import add_system_topics, system_topics, withdraw_default_topic
 from engine.broker.traffic import Traffic
 from engine.broker.waits import BrokerWaits
+from engine.errors import EngineError
 from engine.net.connection import Connection
 from engine.net.flow import ConnectionLimits, LoopLag
 from engine.net.outcomes import Handler
@@ -76,18 +77,19 @@ class Broker:
         self.live = options.live
         self._loop = asyncio.get_running_loop()
         self._sockets: list[socket.socket] = []
+        self._threads = ThreadPoolExecutor(2, "broker-files")
+        self._sync_thread = ThreadPoolExecutor(1, "broker-sync")
         self.address: tuple[str, int] = ("", 0)
 
     async def start(self) -> str:
         options = self.options
-        addresses = choose_addresses(options.bind_address, options.broker_ip1)
-        self._bind(addresses)
-        self._threads = ThreadPoolExecutor(2, "broker-files")
-        self._sync_thread = ThreadPoolExecutor(1, "broker-sync")
-        self.store = MessageStore.open(
-            store_options(options, pack_host(self.address)), now_ms(), on_progress=_log_progress
-        )
-        self._build_tables()
+        self._bind(choose_addresses(options.bind_address, options.broker_ip1))
+        try:
+            self._open_store()
+            self._build_tables()
+        except (EngineError, OSError):
+            self._abandon()
+            raise
         self._build_tasks()
         self._build_net()
         self._listen()
@@ -106,6 +108,17 @@ class Broker:
         self.address = addresses.advertised_host, main.getsockname()[1]
         if port > VIP_DISTANCE:
             self._sockets.append(bind(addresses.bind_host, port - VIP_DISTANCE))
+
+    def _open_store(self) -> None:
+        wanted = store_options(self.options, pack_host(self.address))
+        self.store = MessageStore.open(wanted, now_ms(), on_progress=_log_progress)
+
+    def _abandon(self) -> None:
+        """The start failed: leave nothing open."""
+        for sock in self._sockets:
+            sock.close()
+        if hasattr(self, "store"):
+            self.store.close(now_ms())
 
     # -- building -------------------------------------------------------------------------------------------
 
