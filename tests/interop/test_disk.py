@@ -19,6 +19,7 @@ from .received import bodies, numbered, read_all
 pytestmark = pytest.mark.needs_maven
 
 SEGMENT_BYTES = 1024 * 1024
+SMALL_FILES = {"mappedFileSizeCommitLog": str(SEGMENT_BYTES), "maxMessageSize": str(SEGMENT_BYTES // 2)}
 TOPICS = ("disk-plain", "disk-batch", "disk-large", "disk-shard")
 # What write() leaves in each topic, after one call and after two.
 ONCE = [40, 360, 5, 7]
@@ -38,7 +39,7 @@ Contents = dict[str, list[dict[str, Any]]]
 def handover(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[Cluster, str, JavaClient]]:
     """A started cluster of the first make, the name of the second, and a client."""
     first, second = request.param
-    cluster = Cluster(first, tmp_path / "cluster", {"mappedFileSizeCommitLog": str(SEGMENT_BYTES)})
+    cluster = Cluster(first, tmp_path / "cluster", SMALL_FILES)
     try:
         cluster.start()
         client = JavaClient("5", cluster.name_server, tmp_path / "client")
