@@ -12,6 +12,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.crash import requests as rq
 from tests.crash.checker.check import check_history
 from tests.crash.checker.events import CLEAN_STOP, CRASH, OK, SEND, Event, History
 from tests.crash.checker.violations import Violation, describe
@@ -40,7 +41,6 @@ class Campaign:
         windows: Windows | None = None,
         readers: int = 2,
     ) -> None:
-        print(f"CRASH_SEED={seed}")
         self.broker = broker
         self.random = random.Random(seed)
         self.history = History()
@@ -91,6 +91,8 @@ class Campaign:
         for reader in self._readers:
             reader.join(_JOIN_S)
             assert not reader.is_alive(), "a reader hangs"
+            # A broker that stops says that it is busy; a reader has no other trouble in any fault of ours.
+            assert {answer.code for answer in reader.refusals} <= {rq.SYSTEM_BUSY}, reader.refusals
         self._producers, self._readers = [], []
         return codes
 

@@ -46,4 +46,6 @@ def make_broker(tmp_path: Path, daemons: list[Daemon]) -> MakeBroker:
 @pytest.fixture
 def seed() -> int:
     """CRASH_SEED repeats a run."""
-    return int(os.environ.get("CRASH_SEED", random.randrange(1 << 30)))
+    chosen = int(os.environ.get("CRASH_SEED", random.randrange(1 << 30)))
+    print(f"CRASH_SEED={chosen}")
+    return chosen

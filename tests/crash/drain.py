@@ -11,7 +11,6 @@ from tests.crash.load import GROUP, QUEUES, TOPIC, assign_event, stored_value
 from tests.crash.wire import Address, Link, Stored, decode_stored
 
 _PULL_TIMEOUT_S = 10.0
-_PULL_CODES = (rq.SUCCESS, rq.PULL_NOT_FOUND, rq.PULL_RETRY, rq.PULL_MOVED)
 
 
 def mark_event(key: str) -> Event:
@@ -47,7 +46,7 @@ def read_queue(link: Link, topic: str, queue: int, *, group: str = GROUP) -> Ite
     while True:
         fields = rq.pull_fields(topic, group, queue, offset)
         answer = link.call(rq.PULL, fields, timeout_s=_PULL_TIMEOUT_S)
-        if answer.code not in _PULL_CODES:
+        if answer.code not in rq.PULL_CODES:
             raise AssertionError(f"pull at {offset} was answered with {answer.code}: {answer.remark}")
         if answer.code == rq.SUCCESS:
             yield from decode_stored(answer.body)

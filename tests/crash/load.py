@@ -183,6 +183,7 @@ class Reader(threading.Thread):
         self._commits: dict[int, Event] = {}
         self._committed: dict[int, int] = {}
         self._quit = threading.Event()
+        self.refusals: list[Answer] = []
         self.offsets = {queue: (offsets or {}).get(queue, 0) for queue in range(QUEUES)}
 
     def stop(self) -> None:
@@ -235,6 +236,10 @@ class Reader(threading.Thread):
             return
         queue = self._polls.pop(answer.opaque, None)
         if queue is None:
+            return
+        if answer.code not in rq.PULL_CODES:
+            self.refusals.append(answer)
+            self._quit.set()
             return
         if answer.code == rq.SUCCESS:
             self._history.add(*read_events(self.name, queue, answer.body, self._clock()))

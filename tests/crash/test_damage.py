@@ -30,7 +30,6 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> Prepared:
 
 @pytest.fixture
 def chance(seed: int) -> random.Random:
-    print(f"CRASH_SEED={seed}")
     return random.Random(seed)
 
 

@@ -82,8 +82,8 @@ def test_a_full_disk_refuses_writes_and_nothing_else(
     full_at = faults.begin("enospc")
     # More than two segments: whatever was ready in advance is used up.
     codes = campaign.load_for(2.5)
-    assert codes.keys() <= {rq.SUCCESS, rq.SERVICE_NOT_AVAILABLE}, codes
-    assert codes[rq.SERVICE_NOT_AVAILABLE] > 0
+    assert codes.keys() <= {rq.SUCCESS, rq.SERVICE_NOT_AVAILABLE, rq.SYSTEM_BUSY}, codes
+    assert codes[rq.SERVICE_NOT_AVAILABLE] > 500, codes
     assert broker.is_alive
     reads_and_commits_go_on(broker.address)
     faults.end()

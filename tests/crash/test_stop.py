@@ -127,14 +127,14 @@ def test_a_second_broker_on_the_same_store_is_refused(make_broker: MakeBroker) -
     with pytest.raises(AssertionError, match=r"ended with [1-9]"):
         second.start()
     with Link(first.address) as link:
-        assert link.call(rq.RUNTIME_INFO).code == rq.SUCCESS
+        assert link.call(rq.SEND_V2, rq.send_fields("Any", 0, "k"), b"x").code == rq.SUCCESS
 
 
 def test_a_stopped_broker_closes_its_connections(make_broker: MakeBroker) -> None:
     broker = make_broker()
     broker.start()
     with Link(broker.address) as link:
-        link.call(rq.RUNTIME_INFO)
+        link.call(rq.GET_MAX_OFFSET, rq.queue_fields(TOPIC, 0))
         broker.stop()
         with pytest.raises(LinkClosed):
             link.receive(1.0)

@@ -21,7 +21,8 @@ from tests.fuzz.mutants import Breeder, every_cut
 from tests.fuzz.salvo import Salvo
 
 SHORT, LONG = 25_000, 500_000
-GROWTH = Allowance(anonymous_bytes=50 << 20)
+GROWTH = Allowance(anonymous_bytes=50 << 20, descriptors=64, threads=8)
+"""Queue files stay open and pools fill up to their bound; a leak would be thousands of connections."""
 SETTLE_S = 10.0
 
 

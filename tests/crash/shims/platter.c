@@ -3,7 +3,7 @@
  * PLATTER_STORE is the store that is watched, PLATTER_TREE an existing folder on the same file system that receives
  *     ino/<inode>    the content of a file as of its last successful sync
  *     tree/<path>    hard links to those: the names that would be found after the cut
- *     tmp/           copies being made
+ *     tmp/           copies of syncs that are still running
  * Syncing a file makes its content and, as on ext4, its present name durable. Syncing a folder makes its renames and
  * deletions durable. Nothing else survives: no unsynced byte, no unsynced rename. That is the harshest power cut that
  * the rules allow, every time. Missing on purpose: half-written pages (damage tests do those) and msync, which the
@@ -82,21 +82,19 @@ static void name_it(const char *tree, ino_t inode, const char *relative)
     unlink(spare); /* rename does nothing when both already are one file */
 }
 
-static void remember_file(const char *tree, int fd, const char *relative, const struct stat *info)
+/* The content as it is before the sync: what is written while the sync runs, it does not vouch for. */
+static int copy_aside(int fd, const char *copy, off_t size)
 {
-    char link[64], copy[PATH], content[PATH];
+    char link[64];
     snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
-    snprintf(copy, sizeof copy, "%s/tmp/copy-%d", tree, getpid());
-    snprintf(content, sizeof content, "%s/ino/%lu", tree, (unsigned long)info->st_ino);
     int from = open(link, O_RDONLY | O_CLOEXEC);
     int to = open(copy, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-    int copied = from >= 0 && to >= 0 && copy_content(from, to, info->st_size) == 0;
+    int copied = from >= 0 && to >= 0 && copy_content(from, to, size) == 0;
     if (from >= 0)
         close(from);
     if (to >= 0)
         close(to);
-    if (copied && rename(copy, content) == 0)
-        name_it(tree, info->st_ino, relative);
+    return copied;
 }
 
 static void remember_folder(const char *tree, const char *real, const char *relative)
@@ -132,22 +130,27 @@ static void remember_folder(const char *tree, const char *real, const char *rela
         closedir(folder);
 }
 
-static void remember(int fd)
+static int remember(int fd, int (*sync)(int))
 {
     const char *tree = getenv("PLATTER_TREE");
-    char path[PATH];
+    char path[PATH], copy[PATH], content[PATH];
     struct stat info;
-    const char *relative = tree ? inside(fd, path, sizeof path) : NULL;
-    int kept = errno;
-    if (!relative || fstat(fd, &info) != 0)
-        return;
+    if (!tree || !inside(fd, path, sizeof path) || fstat(fd, &info) != 0)
+        return sync(fd);
+    int is_file = S_ISREG(info.st_mode);
+    snprintf(copy, sizeof copy, "%s/tmp/copy-%lu", tree, (unsigned long)pthread_self());
+    snprintf(content, sizeof content, "%s/ino/%lu", tree, (unsigned long)info.st_ino);
+    int copied = is_file && copy_aside(fd, copy, info.st_size);
+    int result = sync(fd), kept = errno;
+    const char *relative = result == 0 ? inside(fd, path, sizeof path) : NULL;
     pthread_mutex_lock(&one_at_a_time);
-    if (S_ISDIR(info.st_mode))
+    if (relative && copied && rename(copy, content) == 0)
+        name_it(tree, info.st_ino, relative);
+    else if (relative && S_ISDIR(info.st_mode))
         remember_folder(tree, path, relative);
-    else if (S_ISREG(info.st_mode))
-        remember_file(tree, fd, relative, &info);
     pthread_mutex_unlock(&one_at_a_time);
     errno = kept;
+    return result;
 }
 
 int fdatasync(int fd)
@@ -155,10 +158,7 @@ int fdatasync(int fd)
     static int (*real)(int);
     if (!real)
         real = (int (*)(int))dlsym(RTLD_NEXT, "fdatasync");
-    int result = real(fd);
-    if (result == 0)
-        remember(fd);
-    return result;
+    return remember(fd, real);
 }
 
 int fsync(int fd)
@@ -166,8 +166,5 @@ int fsync(int fd)
     static int (*real)(int);
     if (!real)
         real = (int (*)(int))dlsym(RTLD_NEXT, "fsync");
-    int result = real(fd);
-    if (result == 0)
-        remember(fd);
-    return result;
+    return remember(fd, real);
 }
