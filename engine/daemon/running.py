@@ -1,12 +1,15 @@
 """Runs a daemon until SIGTERM or SIGINT: uvloop where present, a ready line on stdout, a clean stop.
 
-A second signal while stopping ends the process at once, as an operator who presses Ctrl-C twice means it.
+It may open as many descriptors as the hard limit allows: a soft limit of 1024 is a login shell's default, not
+a choice about a server of 10,000 connections. A second signal while stopping ends the process at once, as an operator who presses Ctrl-C twice means it.
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
+import resource
 import signal
 from collections.abc import Callable, Coroutine
 from typing import Any, Protocol
@@ -23,11 +26,18 @@ class Daemon(Protocol):
 
 def run_daemon(make: Callable[[], Daemon]) -> int:
     """The process's exit code. `make` builds the daemon inside the running loop."""
+    _raise_descriptor_limit()
     try:
         return _run(_main(make))
     except EngineError as error:
         print(f"error: {error.text}", flush=True)
         return 1
+
+
+def _raise_descriptor_limit() -> None:
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with contextlib.suppress(OSError, ValueError):
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
 
 def _run(main: Coroutine[Any, Any, int]) -> int:

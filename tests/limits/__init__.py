@@ -1,0 +1,1 @@
+"""What the daemons may cost: memory, descriptors, time to start."""
