@@ -1,7 +1,8 @@
 """Runs a daemon until SIGTERM or SIGINT: uvloop where present, a ready line on stdout, a clean stop.
 
 It may open as many descriptors as the hard limit allows: a soft limit of 1024 is a login shell's default, not
-a choice about a server of 10,000 connections. A second signal while stopping ends the process at once, as an operator who presses Ctrl-C twice means it.
+a choice about a server of 10,000 connections. A second signal while stopping ends the process at once, as an
+operator who presses Ctrl-C twice means it.
 """
 
 from __future__ import annotations
