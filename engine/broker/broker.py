@@ -13,6 +13,7 @@ import os
 import random
 import socket
 import time
+from collections.abc import Collection
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Protocol
@@ -40,9 +41,11 @@ from engine.broker.registration import BrokerIdentity, Registration
 from engine.broker.state_files import Tables, load_tables, state_files
 from engine.broker.store_options import store_options
 from engine.broker.stored_properties import StoredProperties
+from engine.broker.tasks import start_task
 from engine.broker.topics import add_system_topics, system_topics, withdraw_default_topic
 from engine.broker.traffic import Traffic
 from engine.broker.waits import BrokerWaits
+from engine.daemon.logs import set_level
 from engine.errors import EngineError
 from engine.net.connection import Connection
 from engine.net.flow import ConnectionLimits, LoopLag
@@ -294,6 +297,13 @@ class Broker:
                 done(error)
 
         self.persistence.when_saved(file, saved)
+
+    def live_changed(self, names: Collection[str]) -> None:
+        """An administrator changed these attributes of `live`: what does not look by itself is told."""
+        if "log_level" in names:
+            set_level(self.live.log_level)
+        if "broker_permission" in names:
+            self._reregistering = start_task(self.registration.register_all(), "register again")
 
     def _name_server_lost(self, address: str, connection: Connection) -> None:
         self.registration.lost(address)

@@ -14,6 +14,7 @@ from concurrent.futures import Executor
 from typing import Protocol
 
 from engine.broker.options import LiveOptions
+from engine.broker.tasks import start_task, stop_tasks
 from engine.store.message_store import MessageStore
 
 log = logging.getLogger(__name__)
@@ -52,20 +53,18 @@ class Flusher:
         self._tasks: list[asyncio.Task[None]] = []
 
     def start(self) -> None:
-        steps = [self._flush_log_forever(), self._flush_queues_forever()]
+        self._tasks = [
+            start_task(self._flush_log_forever(), "flush the log"),
+            start_task(self._flush_queues_forever(), "flush the queues"),
+        ]
         if self._commit_interval_ms is not None:
-            steps.append(self._commit_forever(self._commit_interval_ms))
-        self._tasks = [self._loop.create_task(step) for step in steps]
+            commits = self._commit_forever(self._commit_interval_ms)
+            self._tasks.append(start_task(commits, "commit the transient pool"))
 
     async def stop(self) -> None:
         """A sync that runs is waited for, so that its outcome is known."""
         async with self._log_turn, self._queue_turn:
-            await self._cancel()
-
-    async def _cancel(self) -> None:
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+            await stop_tasks(*self._tasks)
 
     def want(self) -> None:
         self._wanted.set()

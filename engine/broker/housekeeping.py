@@ -8,17 +8,17 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 
 from engine.broker.disk_room import DiskRoom
 from engine.broker.membership import Membership
 from engine.broker.offsets import ConsumerOffsets
 from engine.broker.options import LiveOptions
 from engine.broker.queue_locks import QueueLocks
+from engine.broker.tasks import start_task, stop_tasks
 from engine.store.message_store import MessageStore
 
 log = logging.getLogger(__name__)
@@ -64,19 +64,15 @@ class Housekeeping:
         self._tasks: list[asyncio.Task[None]] = []
 
     def start(self) -> None:
-        loop = asyncio.get_running_loop()
-        loops: list[Coroutine[Any, Any, None]] = [
-            self._scan_clients(),
-            self._clean_forever(),
-            self._prepare_segments(),
-            self._save_forever(),
+        self._tasks = [
+            start_task(self._scan_clients(), "scan clients"),
+            start_task(self._clean_forever(), "clean segments"),
+            start_task(self._prepare_segments(), "prepare segments"),
+            start_task(self._save_forever(), "save offsets"),
         ]
-        self._tasks = [loop.create_task(step) for step in loops]
 
     async def stop(self) -> None:
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await stop_tasks(*self._tasks)
 
     def delete_expired_soon(self) -> None:
         """An administrator asks: expired segments go whatever the hour."""

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
 from engine.broker.options import LiveOptions
+from engine.broker.tasks import start_task, stop_tasks
 from engine.broker.topics import TopicTable
 from engine.errors import EngineError
 from engine.net.requester import Requester
@@ -73,12 +74,10 @@ class Registration:
     async def start(self) -> None:
         """One round (a name server that is down does not stop it), then on and on."""
         await self.register_all()
-        self._task = asyncio.get_running_loop().create_task(self._register_forever())
+        self._task = start_task(self._register_forever(), "register")
 
     async def stop(self) -> None:
-        for task in (self._task, self._announcing):
-            if task is not None:
-                task.cancel()
+        await stop_tasks(self._task, self._announcing)
         await asyncio.gather(*map(self._unregister, self._known))
 
     def lost(self, address: str) -> None:
@@ -112,7 +111,7 @@ class Registration:
             return
         loop = asyncio.get_running_loop()
         if self._announcing is None or self._announcing.done():
-            self._announcing = loop.create_task(self._announce())
+            self._announcing = start_task(self._announce(), "announce topics")
         waiting = [done]
         timer = loop.call_later(ANNOUNCE_TIMEOUT_S, _call_once, waiting)
 

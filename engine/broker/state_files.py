@@ -15,7 +15,7 @@ from typing import TypeVar
 from engine.broker.groups import SubscriptionGroupTable
 from engine.broker.offsets import ConsumerOffsets
 from engine.broker.persistence import GROUPS_FILE, OFFSETS_FILE, TOPICS_FILE, StateFile
-from engine.broker.topics import TopicTable
+from engine.broker.topics import TopicsImage, TopicTable
 from engine.durable_file import read_durable
 from engine.errors import BadInput, EngineError
 from engine.protocol import fastjson
@@ -52,7 +52,7 @@ def state_files(directory: Path, tables: Tables, now_ms: Callable[[], int]) -> d
     topics, groups, offsets = tables.topics, tables.groups, tables.offsets
     return {
         TOPICS_FILE: StateFile(
-            directory / TOPICS_FILE, topics.snapshot, _encode_body, topics.saved, _nothing
+            directory / TOPICS_FILE, topics.image, TopicsImage.encode, topics.saved, _nothing
         ),
         GROUPS_FILE: StateFile(directory / GROUPS_FILE, groups.snapshot, _encode_body, _kept, _nothing),
         OFFSETS_FILE: StateFile(

@@ -12,7 +12,7 @@ from engine.broker.topics import (
     system_topics,
     withdraw_default_topic,
 )
-from engine.protocol.bodies.topics import TopicConfig
+from engine.protocol.bodies.topics import TopicConfig, TopicConfigSerializeWrapper
 
 NOW = 1_000
 
@@ -47,11 +47,11 @@ def test_equal_configuration_changes_no_version() -> None:
 
 def test_a_created_topic_is_unsaved_until_a_snapshot_with_it_is_on_disk() -> None:
     table = TopicTable()
-    before = table.snapshot()
+    before = table.image()
     table.create_unsaved(TopicConfig("a"), NOW)
     table.saved(before)
     assert "a" in table.unsaved
-    table.saved(table.snapshot())
+    table.saved(table.image())
     assert not table.unsaved
 
 
@@ -89,3 +89,17 @@ def test_the_default_topic_stops_being_an_example() -> None:
 
 def test_a_retry_topic_of_a_unit_says_so() -> None:
     assert retry_topic_config("%RETRY%g", 2, True) == TopicConfig("%RETRY%g", 2, 2, 6, topic_sys_flag=2)
+
+
+def test_an_image_encodes_again_only_what_changed() -> None:
+    table = TopicTable()
+    table.put(TopicConfig("a"), NOW)
+    table.put(TopicConfig("b"), NOW)
+    first = table.image()
+    table.put(TopicConfig("a", perm=4), NOW)
+    second = table.image()
+    assert second.topics["b"] is first.topics["b"]
+    stored = TopicConfigSerializeWrapper.decode(second.encode())
+    assert stored == TopicConfigSerializeWrapper(table.configs(), table.version)
+    table.delete("b", NOW)
+    assert set(table.image().topics) == {"a"}
