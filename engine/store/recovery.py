@@ -23,13 +23,21 @@ from typing import Final
 
 from engine.errors import StoreError
 from engine.protocol._records_cy import SCAN_BLANK, SCAN_MORE, Row, scan_records
-from engine.protocol.records import MAGIC_V1, MAGIC_V2
-from engine.protocol.sys_flags import TRANSACTION_MASK, TRANSACTION_PREPARED, TRANSACTION_ROLLBACK
+from engine.protocol.hosts import V4_SIZE, V6_SIZE
+from engine.protocol.records import MAGIC_V1, MAGIC_V2, decode_record, record_size
+from engine.protocol.sys_flags import (
+    BORN_HOST_V6,
+    STORE_HOST_V6,
+    TRANSACTION_MASK,
+    TRANSACTION_PREPARED,
+    TRANSACTION_ROLLBACK,
+)
 from engine.store.checkpoint import CheckpointPage
 from engine.store.commit_log import CommitLog
 from engine.store.consume_queues import ConsumeQueues
 from engine.store.dispatch import Dispatcher
 from engine.store.index import Index
+from engine.store.mapped_files import MappedFiles
 from engine.store.queue_offsets import QueueKey
 
 _SLICE = 4096
@@ -203,6 +211,7 @@ class Recovery:
     def _scan(self, plan: RecoveryPlan, index_from: int) -> int:
         """Dispatch every whole record; the offset at which the log ends (or is damaged)."""
         offset, log_min = plan.scan_from, self._log.min_offset
+        newest: list[Row] = []
         while True:
             file = self._log.files.at(offset)
             if file is None:
@@ -217,9 +226,25 @@ class Recovery:
                 self._scanned_count += len(rows)
                 self._last_store_timestamp = rows[-1][_STORE_TIME]
                 self._tell(next_offset)
+                newest = rows
             offset = next_offset
             if stop not in (SCAN_MORE, SCAN_BLANK) and offset < file.end_offset:
-                return offset
+                return self._without_torn_record(newest, offset, plan)
+
+    def _without_torn_record(self, rows: list[Row], end: int, plan: RecoveryPlan) -> int:
+        """The CRC covers the body only. When a lost page took the end of the last record's properties, its
+        last byte is zero where no client writes one: unless known to be on disk, such a record goes too."""
+        if not rows or end <= plan.known_end:
+            return end
+        offset, size = rows[-1][5], rows[-1][1]
+        if not _ends_torn(self._log.files, offset, size):
+            return end
+        queue = self._queues.get(rows[-1][2], rows[-1][3])
+        if queue is not None:
+            queue.cut_from_log(offset)
+        if self._index is not None:
+            self._index.cut(offset)
+        return offset
 
     def _note_gaps(self, rows: list[Row]) -> None:
         """A record behind the end of its queue: the queue has lost units that lie before the scan."""
@@ -321,6 +346,21 @@ class Recovery:
             if file.end_offset > scan_from:
                 _sync(file.path)
         os.fsync(self._log.files.directory_fd)
+
+
+def _ends_torn(files: MappedFiles, commit_log_offset: int, size: int) -> bool:
+    file = files.at(commit_log_offset)
+    assert file is not None
+    data = file.read(commit_log_offset - file.base_offset, size)
+    record = decode_record(data, 0, False)
+    bare_size = record_size(
+        topic_bytes=len(record.topic.encode()),
+        body_bytes=len(record.body),
+        properties_bytes=0,
+        born_host_bytes=V6_SIZE if record.sys_flag & BORN_HOST_V6 else V4_SIZE,
+        store_host_bytes=V6_SIZE if record.sys_flag & STORE_HOST_V6 else V4_SIZE,
+    )
+    return size > bare_size and data[-1] == 0
 
 
 def _sync(path: Path) -> None:
