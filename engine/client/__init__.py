@@ -9,23 +9,38 @@ from __future__ import annotations
 
 from engine.client.admin import Admin
 from engine.client.instance import ClientInstance
+from engine.client.listeners import ConsumeStatus, Listener
 from engine.client.lite_pull_consumer import LitePullConsumer
 from engine.client.messages import Message, ReceivedMessage, SendResult, SendStatus
-from engine.client.options import ClientOptions, LitePullOptions, ProducerOptions, PullOptions
+from engine.client.options import (
+    ClientOptions,
+    ConsumerOptions,
+    LitePullOptions,
+    ProducerOptions,
+    PullOptions,
+)
 from engine.client.producer import Producer
+from engine.client.push_consumer import PushConsumer
 from engine.protocol.bodies.basics import MessageQueue
+from engine.protocol.bodies.heartbeats import ConsumeFromWhere, MessageModel
 
 __all__ = [
     "Admin",
     "ClientInstance",
     "ClientOptions",
+    "ConsumeFromWhere",
+    "ConsumeStatus",
+    "ConsumerOptions",
+    "Listener",
     "LitePullConsumer",
     "LitePullOptions",
     "Message",
+    "MessageModel",
     "MessageQueue",
     "Producer",
     "ProducerOptions",
     "PullOptions",
+    "PushConsumer",
     "ReceivedMessage",
     "SendResult",
     "SendStatus",

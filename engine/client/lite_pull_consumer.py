@@ -25,7 +25,7 @@ from engine.client.pulls import PullResult, Pulls
 from engine.client.queue_offsets import QueueOffsets
 from engine.client.routes import subscribe_queues
 from engine.client.start_offsets import HALF_AN_HOUR_MS, StartOffsets
-from engine.errors import BadInput, NotFound
+from engine.errors import BadInput, EngineError, NotFound
 from engine.protocol.bodies.basics import MessageQueue
 from engine.protocol.bodies.heartbeats import TAG_EXPRESSION, ConsumeType, MessageModel
 from engine.protocol.bodies.running_info import (
@@ -115,7 +115,11 @@ class LitePullConsumer:
     async def start(self) -> None:
         if self._owns_instance:
             self.instance.start()
-        await self._membership.start()
+        try:
+            await self._membership.start()
+        except EngineError:
+            await self.close()
+            raise
 
     async def close(self, *, commit: bool = True) -> None:
         """Leave the group; with auto-commit (and `commit`) what was polled is committed."""

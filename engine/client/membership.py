@@ -36,6 +36,8 @@ log = logging.getLogger(__name__)
 
 # Brokers answer a burst of joins with a notice each; a second between rounds takes them together.
 MIN_REBALANCE_INTERVAL_S = 1.0
+# A topic that has no route yet, or brokers that could not be asked: sooner than on the clock.
+UNSETTLED_RETRY_S = 2.0
 
 
 class QueueHolder(Protocol):
@@ -136,6 +138,8 @@ class Membership:
                 raise outcome
         for queue in changes.add:
             self._holder.take(queue)
+        if None in assigned.values():
+            asyncio.get_running_loop().call_later(UNSETTLED_RETRY_S, self._rebalancing.wake)
 
     # -- what instance and brokers ask ----------------------------------------------------------------------
 

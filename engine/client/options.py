@@ -87,13 +87,19 @@ class ProducerOptions:
 
 @dataclass(frozen=True, slots=True)
 class PullOptions:
-    """How consumers read: batch size, long polling, and the window that each queue may fill."""
+    """How consumers read: batch size, long polling, and the window that each queue may fill.
+
+    A queue is not read further while it holds so many messages or bytes, or while the oldest message that is
+    not yet consumed lies `max_span_per_queue` offsets behind the newest (a push consumer's listener calls end
+    in any order).
+    """
 
     batch_size: int = 32
     suspend_ms: int = 15_000
     timeout_ms: int = 30_000
     max_messages_per_queue: int = 1_000
     max_bytes_per_queue: int = 100 * 1024 * 1024
+    max_span_per_queue: int = 2_000
     retry_after_error_s: float = 3.0
 
     def __post_init__(self) -> None:
@@ -107,9 +113,10 @@ class ConsumerOptions:
     """How a group consumes.
 
     `consume_batch_size=None` calls the listener with one message at a time; a number calls it with lists of
-    up to that many. `threads` bounds how many listener calls run at once. `max_reconsume_times=-1` leaves the
-    limit to the group's configuration (for orderly listeners: no limit). `consume_from_timestamp_ms` counts
-    with CONSUME_FROM_TIMESTAMP; None means half an hour before the start.
+    up to that many. `threads` bounds how many listener calls run at once. `max_reconsume_times=-1` means the
+    default of 16 (for orderly listeners: no limit). `consume_from_timestamp_ms` counts with
+    CONSUME_FROM_TIMESTAMP; None means half an hour before the start. `close_timeout_s` is how long `close`
+    waits for listener calls that have begun; what they do not finish is delivered again.
     """
 
     model: MessageModel = MessageModel.CLUSTERING
@@ -122,6 +129,7 @@ class ConsumerOptions:
     consume_timeout_s: float = 15 * 60.0
     suspend_ms: int = 1_000
     retry_locally_after_s: float = 5.0
+    close_timeout_s: float = 10.0
     commit_interval_s: float = 5.0
     rebalance_s: float = 20.0
     lock_interval_s: float = 20.0

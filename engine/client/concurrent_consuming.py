@@ -1,0 +1,163 @@
+"""Consuming side by side: a fixed number of workers take batches in the order of arrival.
+
+A message that the listener fails on goes back to its broker, which delivers it again later; when the broker
+does not take it, the listener gets it again here after a while. It is never passed over: until one of the two
+has worked, the queue's committed offset stays before it. (Broadcasting has no retries: a failure is logged.)
+A call that takes longer than the consume time-out has its messages sent back too. Loop thread only.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+
+from engine.client.consume_rates import ConsumeRates
+from engine.client.listeners import ListenerCalls
+from engine.client.messages import ReceivedMessage
+from engine.client.offset_stores import OffsetStore
+from engine.client.options import ConsumerOptions
+from engine.client.periodic import Periodic
+from engine.client.queue_work import QueueWork
+from engine.client.send_backs import DELAY_BY_BROKER, LEVEL_AFTER_TIMEOUT, SendBacks
+from engine.errors import EngineError
+
+log = logging.getLogger(__name__)
+
+TIMEOUT_SCAN_S = 60.0
+
+
+class _Batch:
+    """Messages of one call; `begun_at` is None until the call begins, `is_over` once somebody settled it."""
+
+    __slots__ = ("begun_at", "is_over", "messages", "work")
+
+    def __init__(self, work: QueueWork, messages: list[ReceivedMessage]) -> None:
+        self.work = work
+        self.messages = messages
+        self.begun_at = 0.0
+        self.is_over = False
+
+
+class ConcurrentConsuming:
+    """`send_backs=None` means broadcasting."""
+
+    def __init__(
+        self,
+        calls: ListenerCalls,
+        offsets: OffsetStore,
+        send_backs: SendBacks | None,
+        rates: ConsumeRates,
+        options: ConsumerOptions,
+    ) -> None:
+        self._calls = calls
+        self._offsets = offsets
+        self._send_backs = send_backs
+        self._rates = rates
+        self._options = options
+        self._queue: asyncio.Queue[_Batch] = asyncio.Queue()
+        self._workers: list[asyncio.Task[None]] = []
+        self._running: set[_Batch] = set()
+        self._is_draining = False
+        self._scan = Periodic(
+            "consume time-outs", min(TIMEOUT_SCAN_S, options.consume_timeout_s), self._expire_calls
+        )
+
+    def start(self) -> None:
+        loop = asyncio.get_running_loop()
+        self._workers = [loop.create_task(self._work()) for _ in range(self._options.threads)]
+        self._scan.start()
+
+    async def admit(self, work: QueueWork) -> None:
+        """Any queue may be pulled at any time."""
+
+    def accept(self, work: QueueWork, messages: list[ReceivedMessage]) -> None:
+        work.process.add(messages)
+        self._enqueue(work, messages)
+
+    def _enqueue(self, work: QueueWork, messages: list[ReceivedMessage]) -> None:
+        size = self._options.consume_batch_size or 1
+        for start in range(0, len(messages), size):
+            self._queue.put_nowait(_Batch(work, messages[start : start + size]))
+
+    async def release(self, work: QueueWork) -> None:
+        """Calls that run may end when they like: what they finish no longer counts."""
+
+    async def drain(self, timeout_s: float) -> None:
+        self._is_draining = True
+        deadline = asyncio.get_running_loop().time() + timeout_s
+        while self._running and asyncio.get_running_loop().time() < deadline:
+            await asyncio.sleep(0.01)
+
+    async def close(self) -> None:
+        await self._scan.stop()
+        for worker in self._workers:
+            worker.cancel()
+        if self._workers:
+            await asyncio.wait(self._workers)
+
+    # -- inside ---------------------------------------------------------------------------------------------
+
+    async def _work(self) -> None:
+        while True:
+            batch = await self._queue.get()
+            if batch.work.process.is_dropped or self._is_draining:
+                continue
+            batch.begun_at = asyncio.get_running_loop().time()
+            self._running.add(batch)
+            try:
+                await self._consume(batch)
+            finally:
+                self._running.discard(batch)
+
+    async def _consume(self, batch: _Batch) -> None:
+        outcome = await self._calls.call(batch.messages)
+        self._rates.record(batch.messages[0].topic, len(batch.messages), outcome)
+        if batch.is_over or batch.work.process.is_dropped:
+            return
+        batch.is_over = True
+        done = batch.messages if outcome.is_success else await self._give_back(batch)
+        self._finish(batch.work, done)
+
+    async def _give_back(self, batch: _Batch) -> list[ReceivedMessage]:
+        """Those that are off our hands; the others come again by themselves."""
+        if self._send_backs is None:
+            log.warning("broadcast messages are not retried: %s", batch.messages)
+            return batch.messages
+        done, kept = await self._send_back_each(self._send_backs, batch.messages, DELAY_BY_BROKER)
+        if kept:
+            for message in kept:
+                message.reconsume_times += 1
+            loop = asyncio.get_running_loop()
+            loop.call_later(self._options.retry_locally_after_s, self._enqueue, batch.work, kept)
+        return done
+
+    async def _send_back_each(
+        self, send_backs: SendBacks, messages: list[ReceivedMessage], delay_level: int
+    ) -> tuple[list[ReceivedMessage], list[ReceivedMessage]]:
+        done: list[ReceivedMessage] = []
+        kept: list[ReceivedMessage] = []
+        for message in messages:
+            try:
+                await send_backs.send_back(message, delay_level)
+                done.append(message)
+            except EngineError as error:
+                log.warning("%s is retried here, its broker does not take it back: %s", message, error.text)
+                kept.append(message)
+        return done, kept
+
+    def _finish(self, work: QueueWork, done: list[ReceivedMessage]) -> None:
+        if done:
+            offset = work.finish(done)
+            if offset is not None:
+                self._offsets.update(work.queue, offset)
+
+    async def _expire_calls(self) -> None:
+        overdue = asyncio.get_running_loop().time() - self._options.consume_timeout_s
+        for batch in [batch for batch in self._running if batch.begun_at <= overdue and not batch.is_over]:
+            if self._send_backs is None or batch.work.process.is_dropped:
+                continue
+            done, kept = await self._send_back_each(self._send_backs, batch.messages, LEVEL_AFTER_TIMEOUT)
+            # Only when all are off our hands does the call's own result no longer matter.
+            if not kept and not batch.is_over:
+                batch.is_over = True
+                self._finish(batch.work, done)
