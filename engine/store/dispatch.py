@@ -85,16 +85,20 @@ class Dispatcher:
     def step(self, max_records: int) -> list[Arrival]:
         """Dispatch up to `max_records`. OSError leaves the offset where it was, for another try."""
         end = self._gate.readable_end()
-        if self.offset >= end:
-            return []
-        rows, next_offset, _ = self._log.scan(self.offset, end, max_records, check_crc=False)
-        if next_offset == self.offset and not self._is_partial(next_offset, end):
-            raise CorruptRecord(
-                f"the record at commit log offset {next_offset} cannot be read", commit_log_offset=next_offset
-            )
-        arrivals = self.apply(rows)
-        self.offset = next_offset
-        self._mark(next_offset)
+        arrivals: list[Arrival] = []
+        # Again when there was only a segment's blank end: an empty answer must mean that there is no more.
+        while not arrivals and self.offset < end:
+            rows, next_offset, _ = self._log.scan(self.offset, end, max_records, check_crc=False)
+            if next_offset == self.offset:
+                if self._is_partial(next_offset, end):
+                    break
+                raise CorruptRecord(
+                    f"the record at commit log offset {next_offset} cannot be read",
+                    commit_log_offset=next_offset,
+                )
+            arrivals = self.apply(rows)
+            self.offset = next_offset
+            self._mark(next_offset)
         return arrivals
 
     def _mark(self, offset: int) -> None:

@@ -28,7 +28,7 @@ class MappedFiles:
         self.files: list[MappedFile] = []
         self.is_directory_dirty = False
         self.directory_fd = -1
-        self._max_mapped = max_mapped
+        self._max_mapped = max(max_mapped, 2)
         self._mapped: deque[MappedFile] = deque()
 
     def load(self) -> None:
@@ -110,9 +110,9 @@ class MappedFiles:
 
     def _note_map(self, file: MappedFile) -> None:
         self._mapped.append(file)
-        if len(self._mapped) > self._max_mapped:
+        while len(self._mapped) > self._max_mapped:
             oldest = self._mapped.popleft()
-            if oldest is self.last:
+            if oldest is self.last:  # the one being written stays
                 self._mapped.append(oldest)
             else:
                 oldest.unmap()
@@ -123,15 +123,20 @@ class MappedFiles:
         dropped = self.files[:count]
         del self.files[:count]
         for file in dropped:
-            file.delete()
+            self._delete(file)
         self.is_directory_dirty = self.is_directory_dirty or bool(dropped)
         return [file.path for file in dropped]
 
     def drop_from(self, commit_log_offset: int) -> None:
         """Delete the segments that start at the offset or later."""
         while self.files and self.files[-1].base_offset >= commit_log_offset:
-            self.files.pop().delete()
+            self._delete(self.files.pop())
             self.is_directory_dirty = True
+
+    def _delete(self, file: MappedFile) -> None:
+        if file in self._mapped:
+            self._mapped.remove(file)
+        file.delete()
 
     def close(self) -> None:
         for file in self.files:

@@ -1,0 +1,71 @@
+"""Reads by place and by time."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from engine.store.message_store import MessageStore
+from tests.engine.store.samples import NOW_MS, dispatch_all, draft, open_store, put
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> MessageStore:
+    """Store times 100, 200, 200, 300, 400."""
+    store = open_store(tmp_path)
+    for n, moment in enumerate((100, 200, 200, 300, 400)):
+        put(store, draft(n), moment)
+    dispatch_all(store)
+    return store
+
+
+@pytest.mark.parametrize(
+    ("moment", "lower", "upper"),
+    [(0, 0, 0), (99, 0, 0), (100, 0, 0), (150, 1, 0), (200, 1, 2), (250, 3, 2), (400, 4, 4), (401, 5, 4)],
+)
+def test_search_by_time(store: MessageStore, moment: int, lower: int, upper: int) -> None:
+    assert store.offset_by_time("Orders", 0, moment) == lower
+    assert store.offset_by_time("Orders", 0, moment, upper=True) == upper
+    store.close()
+
+
+def test_store_times(store: MessageStore) -> None:
+    assert store.earliest_store_time("Orders", 0) == 100
+    assert store.store_time_at("Orders", 0, 3) == 300
+    assert store.store_time_at("Orders", 0, 5) == -1
+    assert store.store_time_at("Nothing", 0, 0) == -1
+    assert store.offset_by_time("Nothing", 0, 5) == 0
+    store.close()
+
+
+def test_a_born_host_of_16_bytes_moves_the_store_time(tmp_path: Path) -> None:
+    store = open_store(tmp_path)
+    put(store, draft(0)._replace(born_host=bytes(15) + b"\x01\x00\x00\x10\x00"), NOW_MS + 7)
+    dispatch_all(store)
+    assert store.store_time_at("Orders", 0, 0) == NOW_MS + 7
+    record = store.record_at(0)
+    assert record is not None and record.born_host == ("::1", 4096)
+    store.close()
+
+
+def test_only_the_start_of_a_record_is_a_record(store: MessageStore) -> None:
+    first = store.raw_record_at(0)
+    assert first is not None
+    assert store.raw_record_at(0, len(first)) == first
+    assert store.raw_record_at(0, len(first) - 1) is None
+    for offset in (-1, 1, 84, len(first) - 1, store.commit_log_max_offset, 1 << 62):
+        assert store.raw_record_at(offset) is None
+    store.close()
+
+
+def test_a_record_inside_a_body_is_not_a_record(tmp_path: Path) -> None:
+    store = open_store(tmp_path)
+    put(store, draft(0))
+    inner = store.raw_record_at(0)
+    assert inner is not None
+    outer = put(store, draft(1)._replace(body=inner))
+    data = store.raw_record_at(outer.commit_log_offset)
+    assert data is not None
+    assert store.raw_record_at(outer.commit_log_offset + data.index(inner)) is None
+    store.close()

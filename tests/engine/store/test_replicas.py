@@ -1,0 +1,71 @@
+"""Taking a master's bytes, dropping a tail, becoming master."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.engine.store.samples import (
+    NOW_MS,
+    SEGMENT_SIZE,
+    crash,
+    dispatch_all,
+    draft,
+    drain,
+    drain_all,
+    fill,
+    flush_all,
+    open_store,
+    put,
+    tree_of,
+)
+
+
+def _log_bytes(root: Path, end: int) -> bytes:
+    return b"".join(path.read_bytes() for path in sorted((root / "commitlog").iterdir()))[:end]
+
+
+def test_a_slave_has_its_masters_files(tmp_path: Path) -> None:
+    master, slave = open_store(tmp_path / "m"), open_store(tmp_path / "s")
+    fill(master, 800)
+    data = _log_bytes(tmp_path / "m", master.commit_log_max_offset)
+    for start in range(0, len(data), 1000):  # cut anywhere, as the wire does
+        assert slave.append_raw(data[start : start + 1000], start)
+        dispatch_all(slave)
+    assert not slave.append_raw(b"x", 5)
+    assert tree_of(tmp_path / "m" / "consumequeue") == tree_of(tmp_path / "s" / "consumequeue")
+    slave.adopt_queue_offsets()
+    assert put(slave, draft(800)).queue_offset == 200
+    for store in (master, slave):
+        store.close()
+
+
+def test_a_new_slave_may_start_at_a_later_segment(tmp_path: Path) -> None:
+    master, slave = open_store(tmp_path / "m"), open_store(tmp_path / "s")
+    fill(master, 800, queues=1)
+    data = _log_bytes(tmp_path / "m", master.commit_log_max_offset)
+    assert slave.append_raw(data[SEGMENT_SIZE:], SEGMENT_SIZE)
+    dispatch_all(slave)
+    assert slave.commit_log_min_offset == SEGMENT_SIZE
+    first = slave.min_offset("Orders", 0)
+    assert first > 0 and drain(slave) == list(range(first, 800))
+    slave.close()
+    slave = open_store(tmp_path / "s")
+    assert slave.min_offset("Orders", 0) == first and drain(slave) == list(range(first, 800))
+    for store in (master, slave):
+        store.close()
+
+
+def test_a_truncated_tail_is_gone_everywhere_and_for_good(tmp_path: Path) -> None:
+    store = open_store(tmp_path)
+    results = fill(store, 1000)
+    flush_all(store)
+    store.truncate(results[300].commit_log_offset)
+    assert drain_all(store) == list(range(300))
+    assert not store.query("Orders", "K0000300", 5, 0, NOW_MS * 2).offsets
+    assert store.query("Orders", "K0000299", 5, 0, NOW_MS * 2).offsets
+    assert store.flushed_offset == store.commit_log_max_offset == results[300].commit_log_offset
+    crash(store)
+    store = open_store(tmp_path)
+    assert drain_all(store) == list(range(300))
+    assert put(store, draft(300)).queue_offset == 75
+    store.close()
