@@ -1,0 +1,95 @@
+"""Settings that an administrator changed while the broker ran: checked, written down, then in force.
+
+All of a request's keys or none: each must be on the allow-list (`options.LiveOptions`, which has no path and
+no address), its value of the right type and range. They are kept in config/broker.runtime.properties below
+the store, never in a file that a request could name, and win over broker.conf at the next start. A change
+that could not be written is not in force either. Loop thread only; reading and writing is for others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from engine.broker.options import OPTION_KEYS, LiveOptions, apply_change, plan_change
+from engine.daemon.properties_text import format_properties, parse_properties
+from engine.errors import BadInput, BadRequest, NotPermitted, Refused
+from engine.protocol.bodies.basics import DataVersion
+from engine.protocol.codes import ResponseCode
+
+CHANGES_FILE = "broker.runtime.properties"
+MAX_TEXT_BYTES = 64 * 1024
+
+_NAMES = {key.attribute: name for name, key in OPTION_KEYS.items() if key.is_live}
+
+
+class ConfigChanges:
+    """`plan` and `stage` a request; once the file holds them, `saved` puts them in force."""
+
+    def __init__(self, live: LiveOptions, on_change: Callable[[frozenset[str]], None]) -> None:
+        self._live = live
+        self._on_change = on_change
+        self._kept: dict[str, str] = {}
+        self._staged: dict[str, str] = {}
+        self.version = DataVersion()
+
+    def plan(self, text: bytes) -> dict[str, str]:
+        """The settings that a request names, all checked; raises before anything is changed."""
+        if len(text) > MAX_TEXT_BYTES:
+            raise BadRequest(f"the text has {len(text)} bytes, {MAX_TEXT_BYTES} are allowed")
+        try:
+            decoded = text.decode("utf-8")
+        except UnicodeDecodeError:
+            raise BadRequest("the text is not UTF-8") from None
+        if not parse_properties(decoded):
+            raise Refused("no setting is given", code=ResponseCode.INVALID_PARAMETER)
+        try:
+            return self._as_text(plan_change(self._live, decoded))
+        except BadInput as error:
+            raise Refused(error.text, code=ResponseCode.INVALID_PARAMETER) from None
+
+    def stage(self, settings: Mapping[str, str], now_ms: int) -> None:
+        self._staged.update(settings)
+        self.version = self.version.next_version(now_ms)
+
+    def snapshot(self) -> dict[str, str]:
+        """What the file is to hold."""
+        return {**self._kept, **self._staged}
+
+    def saved(self, snapshot: Mapping[str, str]) -> None:
+        self._kept = dict(snapshot)
+        self._staged = {name: value for name, value in self._staged.items() if snapshot.get(name) != value}
+        self._apply(snapshot)
+
+    def failed(self) -> None:
+        """Nothing of what waited is in force; its requests are told."""
+        self._staged.clear()
+
+    def restore(self, text: str) -> list[str]:
+        """At start: the file's settings. What this version does not allow is named, not applied."""
+        refused: list[str] = []
+        for name, value in parse_properties(text).items():
+            try:
+                plan_change(self._live, format_properties({name: value}))
+            except (BadInput, NotPermitted) as error:
+                refused.append(error.text)
+            else:
+                self._kept[name] = value
+        self._apply(self._kept)
+        return refused
+
+    def _apply(self, settings: Mapping[str, str]) -> None:
+        changes = plan_change(self._live, format_properties(settings))
+        apply_change(self._live, changes)
+        if changes:
+            self._on_change(frozenset(changes))
+
+    def _as_text(self, changes: Mapping[str, Any]) -> dict[str, str]:
+        return {
+            _NAMES[attribute]: OPTION_KEYS[_NAMES[attribute]].kind.write(value)
+            for attribute, value in changes.items()
+        }
+
+
+def encode_changes(snapshot: Mapping[str, str]) -> bytes:
+    return format_properties(snapshot).encode("utf-8")

@@ -1,0 +1,105 @@
+"""How far groups are behind: the progress of a group on the queues of a topic (208, 303, 317, metrics).
+
+Reads the tables and the store's queue ends; decides nothing. Only topics that the group has offsets of are
+looked at, never all topics of the broker. Loop thread only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from engine.broker.consumers import ConsumerTable
+from engine.broker.offsets import ConsumerOffsets
+from engine.broker.stats import BrokerStats
+from engine.broker.topics import TopicTable
+from engine.net.connection import Connection
+from engine.protocol.bodies.basics import MessageQueue
+from engine.protocol.bodies.stats import ConsumeStats, OffsetWrapper, QueueTimeSpan
+from engine.protocol.bodies.topics import TopicConfig
+from engine.store.message_store import MessageStore
+
+
+class ConsumeProgress:
+    def __init__(
+        self,
+        broker_name: str,
+        topics: TopicTable,
+        offsets: ConsumerOffsets,
+        consumers: ConsumerTable[Connection],
+        store: MessageStore,
+        stats: BrokerStats,
+    ) -> None:
+        self._broker_name = broker_name
+        self._topics = topics
+        self._offsets = offsets
+        self._consumers = consumers
+        self._store = store
+        self._stats = stats
+
+    def topics_of(self, group: str, names: Iterable[str] = ()) -> list[TopicConfig]:
+        """Of `names`, or of all that it has offsets of: those it, while it is online, still subscribes to."""
+        online = self._consumers.group(group)
+        found = (self._topics.get(topic) for topic in names or self._offsets.topics_of(group))
+        return [
+            topic
+            for topic in found
+            if topic is not None
+            and (online is None or not online.subscriptions or topic.topic_name in online.subscriptions)
+        ]
+
+    def stats_of(self, group: str, topics: Iterable[TopicConfig], now_ms: int) -> ConsumeStats:
+        table: dict[MessageQueue, OffsetWrapper] = {}
+        rate = 0.0
+        for topic in topics:
+            for queue_id in range(topic.read_queue_nums):
+                queue = MessageQueue(topic.topic_name, self._broker_name, queue_id)
+                table[queue] = self._progress(group, topic.topic_name, queue_id)
+            rate += self._stats.get_rate(topic.topic_name, group, now_ms)
+        return ConsumeStats(table, rate)
+
+    def _progress(self, group: str, topic: str, queue_id: int) -> OffsetWrapper:
+        consumed = self._offsets.committed(topic, group, queue_id) or 0
+        return OffsetWrapper(
+            broker_offset=max(0, self._store.max_offset(topic, queue_id)),
+            consumer_offset=consumed,
+            pull_offset=self._offsets.pulled(topic, group, queue_id),
+            last_timestamp=self._store_time(topic, queue_id, consumed - 1),
+        )
+
+    def lags(self) -> Iterator[tuple[str, str, int]]:
+        """(group, topic, messages not consumed yet) of all that ever committed; never reads a record."""
+        for topic, group in self._offsets.pairs():
+            config = self._topics.get(topic)
+            if config is not None:
+                lag = sum(
+                    max(0, self._store.max_offset(topic, queue_id) - max(0, queue_offset))
+                    for queue_id, queue_offset in self._offsets.queues(topic, group).items()
+                )
+                yield group, topic, lag
+
+    def time_spans(self, group: str, topic: TopicConfig, now_ms: int) -> list[QueueTimeSpan]:
+        return [
+            self._time_span(group, topic.topic_name, queue_id, now_ms)
+            for queue_id in range(topic.write_queue_nums)
+        ]
+
+    def _time_span(self, group: str, topic: str, queue_id: int, now_ms: int) -> QueueTimeSpan:
+        """Store times of the queue's first and last message and of the last one consumed (−1: none)."""
+        store = self._store
+        first_ms = store.earliest_store_time(topic, queue_id)
+        end = store.max_offset(topic, queue_id)
+        consumed = self._offsets.committed(topic, group, queue_id) or 0
+        consumed_ms = store.store_time_at(topic, queue_id, consumed - 1) if consumed > 0 else first_ms
+        waiting_ms = store.store_time_at(topic, queue_id, consumed) if consumed < end else -1
+        return QueueTimeSpan(
+            message_queue=MessageQueue(topic, self._broker_name, queue_id),
+            min_time_stamp=first_ms,
+            max_time_stamp=store.store_time_at(topic, queue_id, end - 1) if end > 0 else -1,
+            consume_time_stamp=consumed_ms,
+            delay_time=max(0, now_ms - waiting_ms) if waiting_ms > 0 else 0,
+        )
+
+    def _store_time(self, topic: str, queue_id: int, queue_offset: int) -> int:
+        if queue_offset < 0:
+            return 0
+        return max(0, self._store.store_time_at(topic, queue_id, queue_offset))

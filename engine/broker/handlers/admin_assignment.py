@@ -1,0 +1,129 @@
+"""Queues shared out by the broker: 400 who consumes which, 401 and 402 pull or pop.
+
+Clients that do not rebalance themselves ask here. The queues of a topic lie on several brokers, so a name
+server is asked for its route first; without any name server only this broker's own queues are known. POP mode
+is refused, because a consumer in that mode would then ask for something that this version does not have.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from engine.broker.consumers import ConsumerTable
+from engine.broker.groups import SubscriptionGroupTable
+from engine.broker.permissions import no_such_group, no_such_topic
+from engine.broker.request_modes import REQUEST_MODES_FILE, RequestModes
+from engine.broker.topics import TopicTable
+from engine.client.allocation import average, average_by_circle
+from engine.errors import BadRequest, NotPermitted, Refused
+from engine.net.connection import Connection
+from engine.net.outcomes import Handler, Outcome, Persist, Relay, Reply
+from engine.protocol.bodies.basics import MessageQueue
+from engine.protocol.bodies.heartbeats import MessageModel
+from engine.protocol.bodies.locks import (
+    MessageQueueAssignment,
+    MessageRequestMode,
+    QueryAssignmentRequestBody,
+    QueryAssignmentResponseBody,
+    SetMessageRequestModeRequestBody,
+)
+from engine.protocol.bodies.routes import TopicRouteData
+from engine.protocol.bodies.topics import PERM_READ
+from engine.protocol.codes import RequestCode, ResponseCode
+from engine.protocol.commands import Command
+from engine.protocol.headers.namesrv import GetRouteInfoRequest
+from engine.protocol.names import check_group, check_topic, is_retry_topic
+
+_ROUTE_TIMEOUT_MS = 3_000
+_STRATEGIES = {"": average, "AVG": average, "AVG_BY_CIRCLE": average_by_circle}
+
+
+class AssignmentHandlers:
+    def __init__(
+        self,
+        broker_name: str,
+        topics: TopicTable,
+        groups: SubscriptionGroupTable,
+        consumers: ConsumerTable[Connection],
+        modes: RequestModes,
+        *,
+        name_server: Callable[[], Connection | None],
+    ) -> None:
+        self._broker_name = broker_name
+        self._topics = topics
+        self._groups = groups
+        self._consumers = consumers
+        self._modes = modes
+        self._name_server = name_server
+
+    def routes(self) -> dict[int, Handler]:
+        return {
+            RequestCode.QUERY_ASSIGNMENT: self.assign,
+            RequestCode.SET_MESSAGE_REQUEST_MODE: self.set_mode,
+            RequestCode.GET_ALL_MESSAGE_REQUEST_MODE: self.all_modes,
+        }
+
+    def assign(self, request: Command, client: Connection) -> Outcome:
+        asked = QueryAssignmentRequestBody.decode(request.body)
+        check_topic(asked.topic)
+        check_group(asked.consumer_group)
+        if asked.strategy_name not in _STRATEGIES:
+            raise BadRequest(f"the strategy {asked.strategy_name:.80} is neither AVG nor AVG_BY_CIRCLE")
+        name_server = self._name_server()
+        if name_server is None:
+            return self._share_out(asked, self._own_queues(asked.topic))
+        fields = GetRouteInfoRequest(asked.topic, accept_standard_json_only=True).encode()
+        question = Command(RequestCode.GET_ROUTEINFO_BY_TOPIC, fields=fields)
+        return Relay(name_server, question, _ROUTE_TIMEOUT_MS, lambda answer: self._routed(asked, answer))
+
+    def _routed(self, asked: QueryAssignmentRequestBody, answer: Command | None) -> Outcome:
+        if answer is None:
+            raise Refused("no name server said where the topic lies")
+        if answer.code != ResponseCode.SUCCESS:
+            raise no_such_topic(asked.topic)
+        return self._share_out(asked, readable_queues(asked.topic, TopicRouteData.decode(answer.body)))
+
+    def _share_out(self, asked: QueryAssignmentRequestBody, queues: list[MessageQueue]) -> Outcome:
+        queues = sorted(queues)
+        if asked.message_model is MessageModel.CLUSTERING:
+            group = self._consumers.group(asked.consumer_group)
+            members = [] if group is None else sorted(group.client_ids())
+            queues = _STRATEGIES[asked.strategy_name](asked.client_id, queues, members)
+        assignments = tuple(MessageQueueAssignment(queue, MessageRequestMode.PULL) for queue in queues)
+        return Reply(body=QueryAssignmentResponseBody(assignments).encode())
+
+    def _own_queues(self, topic: str) -> list[MessageQueue]:
+        config = self._topics.get(topic)
+        if config is None:
+            raise no_such_topic(topic)
+        return [
+            MessageQueue(topic, self._broker_name, queue_id) for queue_id in range(config.read_queue_nums)
+        ]
+
+    def set_mode(self, request: Command, client: Connection) -> Outcome:
+        mode = SetMessageRequestModeRequestBody.decode(request.body)
+        if is_retry_topic(mode.topic):
+            raise NotPermitted("retry topic is not allowed to set mode")
+        if mode.topic not in self._topics:
+            raise no_such_topic(mode.topic)
+        if mode.consumer_group not in self._groups:
+            raise no_such_group(mode.consumer_group)
+        if mode.mode is MessageRequestMode.POP:
+            raise Refused(
+                "POP consumption is not part of this version yet",
+                code=ResponseCode.REQUEST_CODE_NOT_SUPPORTED,
+            )
+        self._modes.put(mode)
+        return Persist(REQUEST_MODES_FILE, Reply())
+
+    def all_modes(self, request: Command, client: Connection) -> Outcome:
+        return Reply(body=self._modes.snapshot().encode())
+
+
+def readable_queues(topic: str, route: TopicRouteData) -> list[MessageQueue]:
+    return [
+        MessageQueue(topic, place.broker_name, queue_id)
+        for place in route.queue_datas
+        if place.perm & PERM_READ
+        for queue_id in range(place.read_queue_nums)
+    ]

@@ -1,0 +1,152 @@
+"""Consumer groups as administrators see them: 200 and 225 create, 207 delete, 201 and 352 show, 353 forbid.
+
+Everything is checked before anything changes; a list is taken whole or not at all. Changes are answered once
+subscriptionGroup.json holds them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+
+from engine.broker.groups import SubscriptionGroupTable
+from engine.broker.offsets import ConsumerOffsets
+from engine.broker.options import LiveOptions
+from engine.broker.permissions import no_such_group
+from engine.broker.persistence import GROUPS_FILE, OFFSETS_FILE
+from engine.broker.table_pages import TablePages, table_reply
+from engine.broker.topics import MAX_QUEUES_PER_TOPIC
+from engine.broker.traffic import Traffic
+from engine.errors import BadRequest, Refused
+from engine.net.connection import Connection
+from engine.net.outcomes import Handler, Outcome, Persist, Reply
+from engine.protocol.bodies.groups import (
+    GroupForbidden,
+    SubscriptionGroupConfig,
+    SubscriptionGroupList,
+    SubscriptionGroupWrapper,
+)
+from engine.protocol.codes import RequestCode, ResponseCode
+from engine.protocol.commands import Command
+from engine.protocol.headers.groups import (
+    DeleteSubscriptionGroupRequest,
+    GetAllSubscriptionGroupRequest,
+    GetAllSubscriptionGroupResponse,
+    GetSubscriptionGroupConfigRequest,
+    UpdateGroupForbiddenRequest,
+)
+from engine.protocol.names import check_group, check_topic
+
+
+class GroupAdminHandlers:
+    def __init__(
+        self,
+        groups: SubscriptionGroupTable,
+        offsets: ConsumerOffsets,
+        traffic: Traffic,
+        live: LiveOptions,
+        *,
+        now_ms: Callable[[], int],
+        save: Callable[[str], None],
+    ) -> None:
+        self._groups = groups
+        self._offsets = offsets
+        self._traffic = traffic
+        self._live = live
+        self._now_ms = now_ms
+        self._save = save
+        self._pages = TablePages()
+
+    def routes(self) -> dict[int, Handler]:
+        return {
+            RequestCode.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP: self.put,
+            RequestCode.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP_LIST: self.put_list,
+            RequestCode.DELETE_SUBSCRIPTIONGROUP: self.delete,
+            RequestCode.GET_ALL_SUBSCRIPTIONGROUP_CONFIG: self.all_configs,
+            RequestCode.GET_SUBSCRIPTIONGROUP_CONFIG: self.config,
+            RequestCode.UPDATE_AND_GET_GROUP_FORBIDDEN: self.forbid,
+        }
+
+    # -- changing -------------------------------------------------------------------------------------------
+
+    def put(self, request: Command, client: Connection) -> Outcome:
+        return self._put_all([SubscriptionGroupConfig.decode(request.body)])
+
+    def put_list(self, request: Command, client: Connection) -> Outcome:
+        return self._put_all(SubscriptionGroupList.decode(request.body).group_config_list)
+
+    def _put_all(self, configs: Iterable[SubscriptionGroupConfig]) -> Outcome:
+        checked = [checked_group(config, self._groups.get(config.group_name)) for config in configs]
+        now_ms = self._now_ms()
+        for config in checked:
+            self._groups.put(config, now_ms)
+        return Persist(GROUPS_FILE, Reply())
+
+    def delete(self, request: Command, client: Connection) -> Outcome:
+        """An unknown group is gone already. Its offsets stay unless it is said that they go too."""
+        header = DeleteSubscriptionGroupRequest.decode(request.fields)
+        check_group(header.group_name)
+        self._groups.delete(header.group_name, self._now_ms())
+        self._traffic.forget_group(header.group_name)
+        if header.clean_offset:
+            self._offsets.forget_group(header.group_name)
+            self._save(OFFSETS_FILE)
+        return Persist(GROUPS_FILE, Reply())
+
+    def forbid(self, request: Command, client: Connection) -> Outcome:
+        """Whether the group may read the topic; without `readable` the question only."""
+        header = UpdateGroupForbiddenRequest.decode(request.fields)
+        check_group(header.group)
+        check_topic(header.topic)
+        if header.readable is not None:
+            self._groups.set_readable(header.group, header.topic, header.readable, self._now_ms())
+        readable = not self._groups.is_read_forbidden(header.group, header.topic)
+        reply = Reply(body=GroupForbidden(header.group, header.topic, readable).encode())
+        return reply if header.readable is None else Persist(GROUPS_FILE, reply)
+
+    # -- showing --------------------------------------------------------------------------------------------
+
+    def all_configs(self, request: Command, client: Connection) -> Outcome:
+        asked = GetAllSubscriptionGroupRequest.decode(request.fields)
+        groups = self._groups
+        fields = GetAllSubscriptionGroupResponse(len(groups)).encode()
+        if asked == GetAllSubscriptionGroupRequest():
+            shown = groups.configs()
+        else:
+            names = self._pages.page(
+                groups.names, groups.version, asked.group_seq or 0, asked.data_version, asked.max_group_num
+            )
+            shown = {name: config for name in names if (config := groups.get(name)) is not None}
+        forbidden = {group: dict(topics) for group, topics in groups.forbidden().items() if group in shown}
+        return table_reply(SubscriptionGroupWrapper(shown, forbidden, groups.version), len(shown), fields)
+
+    def config(self, request: Command, client: Connection) -> Outcome:
+        """A group that may make itself does so here, as it would with its first pull."""
+        group = GetSubscriptionGroupConfigRequest.decode(request.fields).group
+        config, is_new = self._groups.find_or_create(
+            group, self._live.auto_create_subscription_group, self._now_ms()
+        )
+        if config is None:
+            raise no_such_group(group)
+        reply = Reply(body=config.encode())
+        return Persist(GROUPS_FILE, reply) if is_new else reply
+
+
+def checked_group(
+    asked: SubscriptionGroupConfig, current: SubscriptionGroupConfig | None
+) -> SubscriptionGroupConfig:
+    """What is kept of an administrator's wish; attributes mean nothing here and stay as they are."""
+    check_group(asked.group_name)
+    if not 0 <= asked.retry_queue_nums <= MAX_QUEUES_PER_TOPIC:
+        raise _bad(f"retryQueueNums {asked.retry_queue_nums} is outside 0..{MAX_QUEUES_PER_TOPIC}")
+    if asked.retry_max_times < -1:
+        raise _bad(f"retryMaxTimes {asked.retry_max_times} is below -1")
+    if asked.broker_id < 0 or asked.which_broker_when_consume_slowly < 0:
+        raise _bad("a broker id is negative")
+    if asked.attributes:
+        raise BadRequest(f"unknown group attribute {next(iter(asked.attributes)):.80}; there are none")
+    return replace(asked, attributes=dict(current.attributes) if current is not None else {})
+
+
+def _bad(text: str) -> Refused:
+    return Refused(text, code=ResponseCode.INVALID_PARAMETER)

@@ -1,0 +1,51 @@
+"""Replication as seen on a broker that has no slaves: 906 and 907 status, 908 flush offset, 1007 epochs."""
+
+from __future__ import annotations
+
+from engine.broker.registration import BrokerIdentity
+from engine.errors import Refused
+from engine.net.connection import Connection
+from engine.net.outcomes import Handler, Outcome, Reply
+from engine.protocol.bodies.ha import HARuntimeInfo
+from engine.protocol.codes import RequestCode
+from engine.protocol.commands import Command
+from engine.protocol.headers.ha import (
+    ExchangeHAInfoRequest,
+    ExchangeHAInfoResponse,
+    ResetMasterFlushOffsetRequest,
+)
+from engine.store.message_store import MessageStore
+
+
+class HAAdminHandlers:
+    def __init__(self, identity: BrokerIdentity, store: MessageStore) -> None:
+        self._identity = identity
+        self._store = store
+
+    def routes(self) -> dict[int, Handler]:
+        return {
+            RequestCode.EXCHANGE_BROKER_HA_INFO: self.exchange,
+            RequestCode.GET_BROKER_HA_STATUS: self.status,
+            RequestCode.RESET_MASTER_FLUSH_OFFSET: self.reset_flush_offset,
+            RequestCode.GET_BROKER_EPOCH_CACHE: self.epochs,
+        }
+
+    def exchange(self, request: Command, client: Connection) -> Outcome:
+        """Who asks is told; what others tell concerns slaves only."""
+        if not ExchangeHAInfoRequest.decode(request.fields).only_asks:
+            return Reply()
+        who = self._identity
+        answer = ExchangeHAInfoResponse(who.ha_address, self._store.flushed_offset, who.address)
+        return Reply(fields=answer.encode())
+
+    def status(self, request: Command, client: Connection) -> Outcome:
+        info = HARuntimeInfo(master=True, master_commit_log_max_offset=self._store.commit_log_max_offset)
+        return Reply(body=info.encode())
+
+    def reset_flush_offset(self, request: Command, client: Connection) -> Outcome:
+        """For slaves; a master knows its own."""
+        ResetMasterFlushOffsetRequest.decode(request.fields)
+        return Reply()
+
+    def epochs(self, request: Command, client: Connection) -> Outcome:
+        raise Refused("this broker does not run in controller mode: it keeps no epochs")

@@ -1,0 +1,192 @@
+"""Offsets that administrators move or copy: 222 reset, 308 correct, 314 clone, 43 and 45 whole tables.
+
+A reset is done here, not by the clients: the offset is written and marked, and the group's next pull of that
+queue is sent to it; so it works for groups that are offline too. With useServerSideResetOffset=false it goes
+the old way: the members online are told (220), and nothing is written here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from engine.broker.consumers import ConsumerTable
+from engine.broker.groups import SubscriptionGroupTable
+from engine.broker.offset_plans import correction_offsets, legacy_reset_offset
+from engine.broker.offsets import ConsumerOffsets
+from engine.broker.options import LiveOptions
+from engine.broker.permissions import no_such_group, no_such_topic
+from engine.broker.persistence import OFFSETS_FILE
+from engine.broker.table_pages import table_reply
+from engine.broker.topics import TopicTable
+from engine.errors import BadRequest, NotFound, Refused
+from engine.net.connection import Connection
+from engine.net.outcomes import Handler, Outcome, Persist, Reply
+from engine.protocol.bodies.basics import DataVersion, MessageQueue
+from engine.protocol.bodies.offsets import (
+    ConsumerOffsetSerializeWrapper,
+    DelayOffsetSerializeWrapper,
+    QueryCorrectionOffsetBody,
+    ResetOffsetBody,
+)
+from engine.protocol.bodies.topics import TopicConfig
+from engine.protocol.codes import LanguageCode, RequestCode, ResponseCode
+from engine.protocol.commands import Command
+from engine.protocol.headers.offsets import (
+    CloneGroupOffsetRequest,
+    QueryCorrectionOffsetRequest,
+    ResetOffsetRequest,
+)
+from engine.protocol.names import check_group
+from engine.store.message_store import MessageStore
+
+TO_THE_END = -1
+_ALL_QUEUES = -1
+_NO_OFFSET = -1
+_RESETTABLE_SINCE = 28
+"""Clients before version 3.0.7 do not understand the request to reset."""
+
+
+class OffsetAdminHandlers:
+    def __init__(
+        self,
+        broker_name: str,
+        topics: TopicTable,
+        groups: SubscriptionGroupTable,
+        offsets: ConsumerOffsets,
+        consumers: ConsumerTable[Connection],
+        store: MessageStore,
+        live: LiveOptions,
+        *,
+        save: Callable[[str], None],
+    ) -> None:
+        self._broker_name = broker_name
+        self._topics = topics
+        self._groups = groups
+        self._offsets = offsets
+        self._consumers = consumers
+        self._store = store
+        self._live = live
+        self._save = save
+
+    def routes(self) -> dict[int, Handler]:
+        return {
+            RequestCode.INVOKE_BROKER_TO_RESET_OFFSET: self.reset,
+            RequestCode.QUERY_CORRECTION_OFFSET: self.correct,
+            RequestCode.CLONE_GROUP_OFFSET: self.clone,
+            RequestCode.GET_ALL_CONSUMER_OFFSET: self.all_offsets,
+            RequestCode.GET_ALL_DELAY_OFFSET: self.delay_offsets,
+        }
+
+    # -- reset ----------------------------------------------------------------------------------------------
+
+    def reset(self, request: Command, client: Connection) -> Outcome:
+        header = ResetOffsetRequest.decode(request.fields)
+        topic = self._topics.get(header.topic)
+        if topic is None:
+            raise no_such_topic(header.topic)
+        if not self._live.use_server_side_reset_offset:
+            return self._reset_by_clients(header, topic, request.language)
+        if header.group not in self._groups:
+            raise no_such_group(header.group)
+        wanted = self._wanted_offsets(header, topic)
+        for queue_id, queue_offset in wanted.items():
+            self._offsets.reset(header.topic, header.group, queue_id, queue_offset)
+        return Persist(OFFSETS_FILE, Reply(body=self._reset_body(header.topic, wanted).encode()))
+
+    def _wanted_offsets(self, header: ResetOffsetRequest, topic: TopicConfig) -> dict[int, int]:
+        if header.queue_id == _ALL_QUEUES:
+            return {
+                queue_id: self._offset_at(header.topic, queue_id, header.timestamp)
+                for queue_id in range(topic.read_queue_nums)
+            }
+        queue_id = header.queue_id
+        if not 0 <= queue_id < max(topic.read_queue_nums, topic.write_queue_nums):
+            raise BadRequest(f"{header.topic} has no queue {queue_id}")
+        if header.offset is None or header.offset == _NO_OFFSET:
+            return {queue_id: self._offset_at(header.topic, queue_id, header.timestamp)}
+        low, high = (
+            self._store.min_offset(header.topic, queue_id),
+            self._store.max_offset(header.topic, queue_id),
+        )
+        if not max(0, low) <= header.offset <= high + 1:
+            raise BadRequest(
+                f"the offset {header.offset} is outside {max(0, low)}..{high + 1} of queue {queue_id}"
+            )
+        return {queue_id: header.offset}
+
+    def _offset_at(self, topic: str, queue_id: int, timestamp_ms: int) -> int:
+        if timestamp_ms == TO_THE_END:
+            return max(0, self._store.max_offset(topic, queue_id))
+        return max(0, self._store.offset_by_time(topic, queue_id, timestamp_ms))
+
+    def _reset_body(self, topic: str, offsets: dict[int, int]) -> ResetOffsetBody:
+        return ResetOffsetBody(
+            {
+                MessageQueue(topic, self._broker_name, queue_id): queue_offset
+                for queue_id, queue_offset in offsets.items()
+            }
+        )
+
+    def _reset_by_clients(self, header: ResetOffsetRequest, topic: TopicConfig, language: int) -> Outcome:
+        """Told to everybody who is online, or refused before anybody is told."""
+        online = self._consumers.group(header.group)
+        if online is None:
+            raise NotFound(
+                f"no consumer of {header.group:.200} is online, so nobody can reset its offsets",
+                code=ResponseCode.CONSUMER_NOT_ONLINE,
+            )
+        for info in online.clients.values():
+            if info.version < _RESETTABLE_SINCE:
+                raise Refused(f"the client {info.client_id:.200} is too old to reset its offsets")
+        offsets = {
+            queue_id: legacy_reset_offset(
+                self._offsets.committed(header.topic, header.group, queue_id),
+                self._offset_at(header.topic, queue_id, header.timestamp),
+                header.is_force,
+            )
+            for queue_id in range(topic.write_queue_nums)
+        }
+        body = self._reset_body(header.topic, offsets)
+        data = body.encode_list_form() if language == LanguageCode.CPP else body.encode()
+        fields = {"topic": header.topic, "group": header.group, "timestamp": str(header.timestamp)}
+        for member in list(online.clients):
+            member.send_oneway(
+                Command(RequestCode.RESET_CONSUMER_CLIENT_OFFSET, fields=dict(fields), body=data)
+            )
+        return Reply(body=body.encode())
+
+    # -- copies and tables ----------------------------------------------------------------------------------
+
+    def correct(self, request: Command, client: Connection) -> Outcome:
+        header = QueryCorrectionOffsetRequest.decode(request.fields)
+        ignored = {name for name in (header.filter_groups or "").split(",") if name}
+        others = [
+            self._offsets.queues(header.topic, group)
+            for group in self._offsets.groups_of(header.topic)
+            if group not in ignored
+        ]
+        offsets = correction_offsets(others, self._offsets.queues(header.topic, header.compare_group))
+        return Reply(body=QueryCorrectionOffsetBody(offsets).encode())
+
+    def clone(self, request: Command, client: Connection) -> Outcome:
+        """The topics of the source that still exist and, unless it is offline, are still subscribed to."""
+        header = CloneGroupOffsetRequest.decode(request.fields)
+        check_group(header.src_group)
+        check_group(header.dest_group)
+        topics = [header.topic] if header.topic else self._offsets.topics_of(header.src_group)
+        online = None if header.offline else self._consumers.group(header.src_group)
+        for topic in topics:
+            is_left = online is not None and online.subscriptions and topic not in online.subscriptions
+            if topic in self._topics and not is_left:
+                self._offsets.clone(header.src_group, header.dest_group, topic)
+        return Persist(OFFSETS_FILE, Reply())
+
+    def all_offsets(self, request: Command, client: Connection) -> Outcome:
+        table = {
+            f"{topic}@{group}": self._offsets.queues(topic, group) for topic, group in self._offsets.pairs()
+        }
+        return table_reply(ConsumerOffsetSerializeWrapper(table, self._offsets.version), len(table))
+
+    def delay_offsets(self, request: Command, client: Connection) -> Outcome:
+        """This version delivers nothing later, so no level has an offset."""
+        return Reply(body=DelayOffsetSerializeWrapper({}, DataVersion()).encode())

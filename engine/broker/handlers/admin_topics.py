@@ -1,0 +1,156 @@
+"""Topics as administrators see them: 17, 18 create, 215 deletes, 21, 351, 305 show, 202 offsets.
+
+Everything is checked before anything changes; a list is taken whole or not at all. Changes are answered once
+topics.json holds them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from engine.broker.offsets import ConsumerOffsets
+from engine.broker.permissions import no_such_topic
+from engine.broker.persistence import OFFSETS_FILE, TOPICS_FILE
+from engine.broker.stats import BrokerStats
+from engine.broker.table_pages import TablePages, table_reply
+from engine.broker.topic_changes import TopicRules
+from engine.broker.topics import TopicTable
+from engine.broker.traffic import Traffic
+from engine.net.connection import Connection
+from engine.net.outcomes import Handler, Outcome, Persist, Reply
+from engine.protocol.bodies.basics import MessageQueue, TopicList
+from engine.protocol.bodies.stats import TopicOffset, TopicStatsTable
+from engine.protocol.bodies.topics import (
+    CreateTopicListRequestBody,
+    TopicConfig,
+    TopicConfigAndMappingSerializeWrapper,
+)
+from engine.protocol.codes import RequestCode
+from engine.protocol.commands import Command
+from engine.protocol.headers.topics import (
+    CreateTopicRequest,
+    DeleteTopicRequest,
+    GetAllTopicConfigRequest,
+    GetAllTopicConfigResponse,
+    GetTopicConfigRequest,
+    GetTopicStatsInfoRequest,
+)
+from engine.protocol.names import RETRY_PREFIX
+from engine.store.message_store import MessageStore
+
+
+class TopicAdminHandlers:
+    def __init__(
+        self,
+        broker_name: str,
+        rules: TopicRules,
+        topics: TopicTable,
+        offsets: ConsumerOffsets,
+        traffic: Traffic,
+        stats: BrokerStats,
+        store: MessageStore,
+        *,
+        now_ms: Callable[[], int],
+        save: Callable[[str], None],
+    ) -> None:
+        self._broker_name = broker_name
+        self._rules = rules
+        self._topics = topics
+        self._offsets = offsets
+        self._traffic = traffic
+        self._stats = stats
+        self._store = store
+        self._now_ms = now_ms
+        self._save = save
+        self._pages = TablePages()
+
+    def routes(self) -> dict[int, Handler]:
+        return {
+            RequestCode.UPDATE_AND_CREATE_TOPIC: self.put,
+            RequestCode.UPDATE_AND_CREATE_TOPIC_LIST: self.put_list,
+            RequestCode.DELETE_TOPIC_IN_BROKER: self.delete,
+            RequestCode.GET_ALL_TOPIC_CONFIG: self.all_configs,
+            RequestCode.GET_TOPIC_CONFIG: self.config,
+            RequestCode.GET_TOPIC_STATS_INFO: self.offsets,
+            RequestCode.GET_SYSTEM_TOPIC_LIST_FROM_BROKER: self.system_topics,
+        }
+
+    # -- changing -------------------------------------------------------------------------------------------
+
+    def put(self, request: Command, client: Connection) -> Outcome:
+        asked = CreateTopicRequest.decode(request.fields)
+        return self._put_all([self._rules.from_header(asked, self._topics.get(asked.topic))])
+
+    def put_list(self, request: Command, client: Connection) -> Outcome:
+        asked = CreateTopicListRequestBody.decode(request.body).topic_config_list
+        return self._put_all(
+            [self._rules.from_body(topic, self._topics.get(topic.topic_name)) for topic in asked]
+        )
+
+    def _put_all(self, configs: Iterable[TopicConfig]) -> Outcome:
+        now_ms = self._now_ms()
+        for config in configs:
+            self._topics.put(config, now_ms)
+        # Also when nothing changed: an equal request may have come before and still wait for the disk.
+        return Persist(TOPICS_FILE, Reply())
+
+    def delete(self, request: Command, client: Connection) -> Outcome:
+        """With its offsets and queues, and the retry topics that POP groups made for it."""
+        topic = DeleteTopicRequest.decode(request.fields).topic
+        self._rules.check_name(topic)
+        suffix = f"+{topic}"
+        gone = [
+            name for name in self._topics.names() if name.startswith(RETRY_PREFIX) and name.endswith(suffix)
+        ]
+        for name in (topic, *gone):
+            self._topics.delete(name, self._now_ms())
+            self._offsets.forget_topic(name)
+            self._traffic.forget_topic(name)
+            self._store.delete_topic_queues(name)
+        self._save(OFFSETS_FILE)
+        return Persist(TOPICS_FILE, Reply())
+
+    # -- showing --------------------------------------------------------------------------------------------
+
+    def all_configs(self, request: Command, client: Connection) -> Outcome:
+        asked = GetAllTopicConfigRequest.decode(request.fields)
+        topics = self._topics
+        fields = GetAllTopicConfigResponse(len(topics)).encode()
+        if asked == GetAllTopicConfigRequest():
+            shown = topics.configs()
+        else:
+            names = self._pages.page(
+                topics.names, topics.version, asked.topic_seq or 0, asked.data_version, asked.max_topic_num
+            )
+            shown = {name: config for name in names if (config := topics.get(name)) is not None}
+        return table_reply(TopicConfigAndMappingSerializeWrapper(shown, topics.version), len(shown), fields)
+
+    def config(self, request: Command, client: Connection) -> Outcome:
+        """The mapping that `lo` asks for exists for static topics only, which we do not have."""
+        topic = GetTopicConfigRequest.decode(request.fields).topic
+        return Reply(body=self._find(topic).encode())
+
+    def offsets(self, request: Command, client: Connection) -> Outcome:
+        config = self._find(GetTopicStatsInfoRequest.decode(request.fields).topic)
+        topic = config.topic_name
+        table = {
+            MessageQueue(topic, self._broker_name, queue_id): self._queue_offsets(topic, queue_id)
+            for queue_id in range(max(config.read_queue_nums, config.write_queue_nums))
+        }
+        rate = self._stats.put_rate(topic, self._now_ms())
+        return table_reply(TopicStatsTable(table, rate), len(table))
+
+    def _queue_offsets(self, topic: str, queue_id: int) -> TopicOffset:
+        low, high = self._store.min_offset(topic, queue_id), self._store.max_offset(topic, queue_id)
+        last_ms = self._store.store_time_at(topic, queue_id, high - 1) if high > low else 0
+        return TopicOffset(max(0, low), max(0, high), max(0, last_ms))
+
+    def system_topics(self, request: Command, client: Connection) -> Outcome:
+        names = sorted(name for name in self._topics.names() if self._rules.is_system(name))
+        return Reply(body=TopicList(tuple(names)).encode())
+
+    def _find(self, topic: str) -> TopicConfig:
+        config = self._topics.get(topic)
+        if config is None:
+            raise no_such_topic(topic)
+        return config

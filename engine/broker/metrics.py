@@ -1,0 +1,170 @@
+"""What a broker shows to Prometheus, under the names of RocketMQ 5's own exporter; read when asked.
+
+Counters come from `traffic`, lags from the offsets and queue ends. A series per topic and per (topic, group)
+is what dashboards draw, so the number of series is bounded here: the busiest stay, the rest is left out and
+counted in `signalbox_metrics_series_dropped`.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from heapq import nlargest
+from itertools import islice
+from typing import TypeVar
+
+from prometheus_client import CollectorRegistry
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.registry import Collector
+
+from engine.broker.consume_stats import ConsumeProgress
+from engine.broker.consumers import ConsumerTable
+from engine.broker.options import LiveOptions
+from engine.broker.producers import ProducerTable
+from engine.broker.traffic import Count, Traffic
+from engine.net.connection import Connection
+from engine.store.message_store import MessageStore
+
+MAX_SERIES = 10_000
+"""Of each kind."""
+
+_K = TypeVar("_K")
+
+
+@dataclass(frozen=True, slots=True)
+class MetricsSources:
+    traffic: Traffic
+    progress: ConsumeProgress
+    consumers: ConsumerTable[Connection]
+    producers: ProducerTable[Connection]
+    store: MessageStore
+    live: LiveOptions
+    loop_lag_ms: Callable[[], float]
+    connections: Callable[[], int]
+    disk_usage_ratio: Callable[[], float]
+
+
+class BrokerCollector(Collector):
+    def __init__(self, labels: Mapping[str, str], sources: MetricsSources) -> None:
+        self._names = list(labels)
+        self._values = list(labels.values())
+        self._from = sources
+
+    def collect(self) -> Iterator[Metric]:
+        yield from self._messages()
+        yield from self._lags()
+        yield from self._clients()
+        yield from self._storage()
+        yield from self._process()
+
+    def _messages(self) -> Iterator[Metric]:
+        traffic = self._from.traffic
+        puts = _busiest(traffic.put_by_topic)
+        gets = _busiest(traffic.got_by_pair)
+        yield self._counter(
+            "rocketmq_messages_in", "Messages stored", ["topic"], [([t], c.messages) for t, c in puts]
+        )
+        yield self._counter(
+            "rocketmq_throughput_in", "Bytes stored", ["topic"], [([t], c.size_bytes) for t, c in puts]
+        )
+        pair = ["topic", "consumer_group"]
+        yield self._counter(
+            "rocketmq_messages_out", "Messages pulled", pair, [([t, g], c.messages) for (t, g), c in gets]
+        )
+        yield self._counter(
+            "rocketmq_throughput_out", "Bytes pulled", pair, [([t, g], c.size_bytes) for (t, g), c in gets]
+        )
+        dropped = len(traffic.put_by_topic) + len(traffic.got_by_pair) - len(puts) - len(gets)
+        yield self._gauge("signalbox_metrics_series_dropped", "Topics and pairs left out", dropped)
+
+    def _lags(self) -> Iterator[Metric]:
+        lags = islice(self._from.progress.lags(), MAX_SERIES)
+        yield self._gauges(
+            "rocketmq_consumer_lag_messages",
+            "Messages not consumed yet",
+            ["consumer_group", "topic"],
+            [([group, topic], lag) for group, topic, lag in lags],
+        )
+
+    def _clients(self) -> Iterator[Metric]:
+        consumers, producers = self._from.consumers, self._from.producers
+        groups = [group for name in consumers.names() if (group := consumers.group(name)) is not None]
+        yield self._gauges(
+            "rocketmq_consumer_connections",
+            "Consumers online",
+            ["consumer_group"],
+            [([group.name], len(group.clients)) for group in groups[:MAX_SERIES]],
+        )
+        count = sum(len(producers.clients(name)) for name in producers.names())
+        yield self._gauge("rocketmq_producer_connections", "Producers online", count)
+        yield self._gauge("signalbox_connections", "Open connections", self._from.connections())
+
+    def _storage(self) -> Iterator[Metric]:
+        store = self._from.store
+        end = store.commit_log_max_offset
+        gauges = {
+            "rocketmq_storage_size": ("Bytes of the commit log in use", end - store.commit_log_min_offset),
+            "rocketmq_storage_flush_behind_bytes": ("Bytes not on disk yet", end - store.flushed_offset),
+            "rocketmq_storage_dispatch_behind_bytes": (
+                "Bytes not in a queue yet",
+                end - store.dispatched_offset,
+            ),
+            "rocketmq_storage_disk_ratio": ("Used part of the disk, 0 to 1", self._from.disk_usage_ratio()),
+            "rocketmq_broker_permission": ("2 write, 4 read", self._from.live.broker_permission),
+            "signalbox_store_fenced": ("1 when a sync has failed", int(store.is_fenced)),
+        }
+        for name, (text, value) in gauges.items():
+            yield self._gauge(name, text, value)
+
+    def _process(self) -> Iterator[Metric]:
+        yield self._gauge("signalbox_loop_lag_milliseconds", "Lateness of the loop", self._from.loop_lag_ms())
+        for name, value in process_memory().items():
+            yield self._gauge(f"process_{name}_memory_bytes", f"Memory of the process, {name}", value)
+
+    # -- families -------------------------------------------------------------------------------------------
+
+    def _counter(
+        self, name: str, text: str, labels: list[str], rows: list[tuple[list[str], int]]
+    ) -> CounterMetricFamily:
+        family = CounterMetricFamily(name, text, labels=[*self._names, *labels])
+        for values, value in rows:
+            family.add_metric([*self._values, *values], value)
+        return family
+
+    def _gauges(
+        self, name: str, text: str, labels: list[str], rows: list[tuple[list[str], int]]
+    ) -> GaugeMetricFamily:
+        family = GaugeMetricFamily(name, text, labels=[*self._names, *labels])
+        for values, value in rows:
+            family.add_metric([*self._values, *values], value)
+        return family
+
+    def _gauge(self, name: str, text: str, value: float) -> GaugeMetricFamily:
+        family = GaugeMetricFamily(name, text, labels=self._names)
+        family.add_metric(self._values, value)
+        return family
+
+
+def _busiest(counts: Mapping[_K, Count]) -> list[tuple[_K, Count]]:
+    if len(counts) <= MAX_SERIES:
+        return list(counts.items())
+    return nlargest(MAX_SERIES, counts.items(), key=lambda item: item[1].messages)
+
+
+def process_memory() -> dict[str, int]:
+    """Resident and anonymous-ish (resident minus file pages) memory, from /proc; empty elsewhere."""
+    try:
+        with open("/proc/self/statm", encoding="ascii") as file:
+            resident, shared = (int(number) for number in file.read().split()[1:3])
+    except (OSError, ValueError):
+        return {}
+    page = os.sysconf("SC_PAGE_SIZE")
+    return {"resident": resident * page, "anonymous": (resident - shared) * page}
+
+
+def broker_registry(cluster: str, node: str, node_id: str, sources: MetricsSources) -> CollectorRegistry:
+    labels = {"cluster": cluster, "node_type": "broker", "node_id": node_id, "broker": node}
+    registry = CollectorRegistry(auto_describe=False)
+    registry.register(BrokerCollector(labels, sources))
+    return registry

@@ -1,0 +1,86 @@
+"""How long appends take: one in sixteen is timed, so that the hot path pays next to nothing.
+
+`TimedAppends` stands before the store with the same two methods. Times fall into buckets that double
+(1 µs, 2 µs, 4 µs …), so a percentile is known to within a factor of two; the two last periods are kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol
+
+from engine.protocol.batches import BatchItem
+from engine.store.results import MessageDraft, PutResult
+
+ONE_IN = 16
+_BUCKETS = 40
+_LIMITS_MS = (1, 10, 50, 100, 500, 1000)
+
+
+class Appends(Protocol):
+    def put(self, draft: MessageDraft, now_ms: int) -> PutResult: ...
+
+    def put_batch(self, draft: MessageDraft, items: list[BatchItem], now_ms: int) -> PutResult: ...
+
+
+class PutTimes:
+    """Microseconds, in buckets: number n holds what is below 2ⁿ."""
+
+    def __init__(self) -> None:
+        self._current = [0] * _BUCKETS
+        self._previous = [0] * _BUCKETS
+        self.max_us = 0
+
+    def add(self, took_us: int) -> None:
+        self._current[min(took_us.bit_length(), _BUCKETS - 1)] += 1
+        if took_us > self.max_us:
+            self.max_us = took_us
+
+    def turn(self) -> None:
+        """A new period: the one before last is forgotten."""
+        self._previous, self._current = self._current, [0] * _BUCKETS
+
+    def distribution(self) -> str:
+        """How many of the timed appends took how long, as text for people."""
+        counts = [now + before for now, before in zip(self._current, self._previous, strict=True)]
+        below_ms = [sum(counts[: (limit * 1000).bit_length()]) for limit in _LIMITS_MS]
+        parts = [f"[<={_LIMITS_MS[0]}ms]:{below_ms[0]}"]
+        for number in range(1, len(_LIMITS_MS)):
+            count = below_ms[number] - below_ms[number - 1]
+            parts.append(f"[{_LIMITS_MS[number - 1]}~{_LIMITS_MS[number]}ms]:{count}")
+        return " ".join([*parts, f"[{_LIMITS_MS[-1]}ms~]:{sum(counts) - below_ms[-1]}"])
+
+    def percentile_ms(self, part: float) -> float:
+        counts = [now + before for now, before in zip(self._current, self._previous, strict=True)]
+        wanted = part * sum(counts)
+        reached = 0
+        for bucket, count in enumerate(counts):
+            reached += count
+            if count and reached >= wanted:
+                return (1 << bucket) / 1000
+        return 0.0
+
+
+class TimedAppends:
+    def __init__(self, store: Appends, times: PutTimes, clock_ns: Callable[[], int]) -> None:
+        self._put = store.put
+        self._put_batch = store.put_batch
+        self._times = times
+        self._clock_ns = clock_ns
+        self._turn = ONE_IN
+
+    def put(self, draft: MessageDraft, now_ms: int) -> PutResult:
+        self._turn -= 1
+        if self._turn:
+            return self._put(draft, now_ms)
+        self._turn = ONE_IN
+        began_ns = self._clock_ns()
+        result = self._put(draft, now_ms)
+        self._times.add((self._clock_ns() - began_ns) // 1000)
+        return result
+
+    def put_batch(self, draft: MessageDraft, items: list[BatchItem], now_ms: int) -> PutResult:
+        began_ns = self._clock_ns()
+        result = self._put_batch(draft, items, now_ms)
+        self._times.add((self._clock_ns() - began_ns) // 1000)
+        return result

@@ -1,0 +1,114 @@
+"""Request codes that this broker knows and declines, each with the reason that the client is told.
+
+The one table: the handlers answer from it and docs/compatibility.md is checked against it. A code that is
+neither here nor routed is unknown and gets the plain "not supported".
+"""
+
+from __future__ import annotations
+
+from engine.protocol.codes import RequestCode as Q
+
+_TRANSACTIONS = "transactional messages are not part of this version yet"
+_REDELIVERY = "delayed redelivery is not part of this version yet"
+_REPLIES = "request-reply is not part of this version yet"
+_TIMERS = "timed messages are not part of this version yet"
+_POP = "POP consumption is not part of this version yet"
+_ACL = "access control is not part of this version yet"
+_REPLICATION = "replication is not part of this version yet"
+_CONTROLLER = "there is no controller: automatic failover is not part of this version yet"
+_ROCKSDB = "the store keeps plain files, never RocksDB"
+_STATIC = "static topics (queues mapped across brokers) are not supported"
+_CONTAINER = "this process is one broker, not a broker container"
+_COLD_DATA = "cold data flow control is not supported: cold reads run in threads and hold up nobody"
+_RESERVED = "a reserved number: Apache RocketMQ has no handler for it either"
+
+REFUSALS: dict[Q, str] = {
+    Q.CONSUMER_SEND_MSG_BACK: _REDELIVERY,
+    Q.END_TRANSACTION: _TRANSACTIONS,
+    Q.CHECK_TRANSACTION_STATE: _TRANSACTIONS,
+    Q.RESUME_CHECK_HALF_MESSAGE: _TRANSACTIONS,
+    Q.SEND_REPLY_MESSAGE: _REPLIES,
+    Q.SEND_REPLY_MESSAGE_V2: _REPLIES,
+    Q.PUSH_REPLY_MESSAGE_TO_CLIENT: _REPLIES,
+    Q.RECALL_MESSAGE: _TIMERS,
+    Q.GET_TIMER_CHECK_POINT: _TIMERS,
+    Q.GET_TIMER_METRICS: _TIMERS,
+    **dict.fromkeys(
+        (
+            Q.POP_MESSAGE,
+            Q.ACK_MESSAGE,
+            Q.BATCH_ACK_MESSAGE,
+            Q.PEEK_MESSAGE,
+            Q.CHANGE_MESSAGE_INVISIBLETIME,
+            Q.NOTIFICATION,
+            Q.POLLING_INFO,
+            Q.POP_ROLLBACK,
+        ),
+        _POP,
+    ),
+    **dict.fromkeys(
+        (
+            Q.UPDATE_AND_CREATE_ACL_CONFIG,
+            Q.DELETE_ACL_CONFIG,
+            Q.GET_BROKER_CLUSTER_ACL_INFO,
+            Q.UPDATE_GLOBAL_WHITE_ADDRS_CONFIG,
+            Q.GET_BROKER_CLUSTER_ACL_CONFIG,
+            Q.AUTH_CREATE_USER,
+            Q.AUTH_UPDATE_USER,
+            Q.AUTH_DELETE_USER,
+            Q.AUTH_GET_USER,
+            Q.AUTH_LIST_USER,
+            Q.AUTH_CREATE_ACL,
+            Q.AUTH_UPDATE_ACL,
+            Q.AUTH_DELETE_ACL,
+            Q.AUTH_GET_ACL,
+            Q.AUTH_LIST_ACL,
+        ),
+        _ACL,
+    ),
+    Q.NOTIFY_MIN_BROKER_ID_CHANGE: _REPLICATION,
+    **dict.fromkeys(
+        (
+            Q.CONTROLLER_ALTER_SYNC_STATE_SET,
+            Q.CONTROLLER_ELECT_MASTER,
+            Q.CONTROLLER_REGISTER_BROKER,
+            Q.CONTROLLER_GET_REPLICA_INFO,
+            Q.CONTROLLER_GET_METADATA_INFO,
+            Q.CONTROLLER_GET_SYNC_STATE_DATA,
+            Q.NOTIFY_BROKER_ROLE_CHANGED,
+            Q.UPDATE_CONTROLLER_CONFIG,
+            Q.GET_CONTROLLER_CONFIG,
+            Q.CLEAN_BROKER_DATA,
+            Q.CONTROLLER_GET_NEXT_BROKER_ID,
+            Q.CONTROLLER_APPLY_BROKER_ID,
+        ),
+        _CONTROLLER,
+    ),
+    Q.CHECK_ROCKSDB_CQ_WRITE_PROGRESS: _ROCKSDB,
+    Q.EXPORT_ROCKSDB_CONFIG_TO_JSON: _ROCKSDB,
+    Q.UPDATE_AND_CREATE_STATIC_TOPIC: _STATIC,
+    Q.ADD_BROKER: _CONTAINER,
+    Q.REMOVE_BROKER: _CONTAINER,
+    Q.UPDATE_COLD_DATA_FLOW_CTR_CONFIG: _COLD_DATA,
+    Q.REMOVE_COLD_DATA_FLOW_CTR_CONFIG: _COLD_DATA,
+    Q.GET_COLD_DATA_FLOW_CTR_INFO: _COLD_DATA,
+    Q.SET_COMMITLOG_READ_MODE: _COLD_DATA,
+    **dict.fromkeys(
+        (
+            Q.QUERY_BROKER_OFFSET,
+            Q.GET_TOPIC_CONFIG_LIST,
+            Q.GET_TOPIC_NAME_LIST,
+            Q.TRIGGER_DELETE_FILES,
+            Q.GET_CLIENT_CONFIG,
+            Q.SUSPEND_CONSUMER,
+            Q.RESUME_CONSUMER,
+            Q.RESET_CONSUMER_OFFSET_IN_CONSUMER,
+            Q.RESET_CONSUMER_OFFSET_IN_BROKER,
+            Q.ADJUST_CONSUMER_THREAD_POOL,
+            Q.WHO_CONSUME_THE_MESSAGE,
+            Q.REGISTER_FILTER_SERVER,
+            Q.REGISTER_MESSAGE_FILTER_CLASS,
+        ),
+        _RESERVED,
+    ),
+}

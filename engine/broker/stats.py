@@ -1,0 +1,216 @@
+"""Rates and sums per topic, group and broker, as mqadmin and dashboards ask for them (315, 28, 202, 208).
+
+The hot path only counts (`traffic`, the store's totals); a tick every ten seconds notes where the counters
+stand, and a question compares them with their past. Work per request is a look-up, per tick one step per busy
+topic and pair. At most `MAX_ITEMS` have a past, those that came first; the others answer as unknown.
+Pure: time is passed in. Loop thread only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Generic, NamedTuple, TypeVar
+
+from engine.broker.history import Track
+from engine.broker.traffic import Count, Traffic
+from engine.protocol.bodies.stats import BrokerStatsData, BrokerStatsItem
+from engine.store.results import StoreStats
+
+TICK_MS = 10_000
+MAX_ITEMS = 20_000
+_SECOND_MS, _MINUTE_MS, _HOUR_MS, _DAY_MS = 1_000, 60_000, 3_600_000, 86_400_000
+_RATE_SPAN_MS = 600 * _SECOND_MS
+
+_K = TypeVar("_K")
+
+
+class Past:
+    """One item's counters over a minute, an hour and a day."""
+
+    __slots__ = ("_day", "_hour", "_minute")
+
+    def __init__(self, began_ms: int, values: tuple[int, ...]) -> None:
+        self._minute = Track(0, _MINUTE_MS, began_ms, values)
+        self._hour = Track(_HOUR_MS // 6, _HOUR_MS, began_ms, values)
+        self._day = Track(_HOUR_MS, _DAY_MS, began_ms, values)
+
+    def note(self, now_ms: int, previous_ms: int, values: tuple[int, ...]) -> None:
+        for track in (self._minute, self._hour, self._day):
+            track.note(now_ms, previous_ms, values)
+
+    def data(self, now_ms: int, values: tuple[int, ...], column: int) -> BrokerStatsData:
+        """Sum, rate and average per request of one counter; the last counter is the requests'."""
+        minute, hour, day = (
+            _item(track, now_ms, window_ms, values, column)
+            for track, window_ms in (
+                (self._minute, _MINUTE_MS),
+                (self._hour, _HOUR_MS),
+                (self._day, _DAY_MS),
+            )
+        )
+        return BrokerStatsData(minute, hour, day)
+
+    def rate(self, now_ms: int, values: tuple[int, ...], column: int) -> float:
+        """Per second, over the last minute."""
+        return _item(self._minute, now_ms, _MINUTE_MS, values, column).tps
+
+
+def _item(track: Track, now_ms: int, window_ms: int, values: tuple[int, ...], column: int) -> BrokerStatsItem:
+    growth = track.growth(now_ms, window_ms, values)
+    seconds = track.covered_ms(now_ms, window_ms) / _SECOND_MS
+    requests = growth[-1]
+    return BrokerStatsItem(
+        growth[column], growth[column] / seconds, growth[column] / requests if requests else 0.0
+    )
+
+
+class _Items(Generic[_K]):
+    """The pasts of the counts of one table."""
+
+    def __init__(self, counts: Mapping[_K, Count], now_ms: int) -> None:
+        self._counts = counts
+        self._pasts: dict[_K, Past] = {}
+        self._pastless: set[_K] = set()
+        """Came when there was no room any more; they stay so until they go."""
+        self._ticked_ms = now_ms
+
+    def tick(self, now_ms: int, room: int) -> None:
+        for gone in self._pasts.keys() - self._counts.keys():
+            del self._pasts[gone]
+        for key, count in self._counts.items():
+            past = self._pasts.get(key)
+            if past is None:
+                if len(self._pasts) >= room or key in self._pastless:
+                    self._pastless.add(key)
+                    continue
+                # At the tick before this one it did not exist, so it stood at nothing.
+                past = self._pasts[key] = Past(self._ticked_ms, _NOTHING)
+            past.note(now_ms, self._ticked_ms, _values(count))
+        self._pastless &= self._counts.keys()
+        self._ticked_ms = now_ms
+
+    def __len__(self) -> int:
+        return len(self._pasts)
+
+    def find(self, key: _K) -> tuple[Past, tuple[int, ...]] | None:
+        count = self._counts.get(key)
+        if count is None or key in self._pastless:
+            return None
+        return self._pasts.get(key) or Past(self._ticked_ms, _NOTHING), _values(count)
+
+
+_NOTHING = (0, 0, 0)
+
+
+def _values(count: Count) -> tuple[int, int, int]:
+    return count.messages, count.size_bytes, count.requests
+
+
+class Totals(NamedTuple):
+    """The whole broker's counters since its start."""
+
+    put: int
+    got: int
+    pulls_found: int
+    pulls_missed: int
+
+
+class Rates(NamedTuple):
+    """`Totals`, per second."""
+
+    put: float
+    got: float
+    pulls_found: float
+    pulls_missed: float
+
+
+class DayMarks(NamedTuple):
+    """What the totals were when a day began."""
+
+    put: int = 0
+    got: int = 0
+
+
+class BrokerStats:
+    def __init__(
+        self,
+        cluster: str,
+        traffic: Traffic,
+        store_stats: StoreStats,
+        now_ms: int,
+        day_of: Callable[[int], int],
+    ) -> None:
+        self._cluster = cluster
+        self._store_stats = store_stats
+        self._topics = _Items(traffic.put_by_topic, now_ms)
+        self._pairs = _Items(traffic.got_by_pair, now_ms)
+        self._broker = {name: Past(now_ms, values) for name, values in self._broker_values().items()}
+        self._rates = Track(0, _RATE_SPAN_MS, now_ms, self.totals())
+        self._ticked_ms = now_ms
+        self._day_of = day_of
+        self._day = day_of(now_ms)
+        self.yesterday_morning = DayMarks()
+        self.today_morning = DayMarks()
+
+    def totals(self) -> Totals:
+        stats = self._store_stats
+        return Totals(stats.put_count, stats.get_message_count, stats.get_found_count, stats.get_missed_count)
+
+    def tick(self, now_ms: int) -> None:
+        """Every ten seconds."""
+        totals = self.totals()
+        self._topics.tick(now_ms, MAX_ITEMS - len(self._pairs))
+        self._pairs.tick(now_ms, MAX_ITEMS - len(self._topics))
+        for name, values in self._broker_values().items():
+            self._broker[name].note(now_ms, self._ticked_ms, values)
+        self._rates.note(now_ms, self._ticked_ms, totals)
+        self._ticked_ms = now_ms
+        day = self._day_of(now_ms)
+        if day != self._day:
+            self._day = day
+            self.yesterday_morning, self.today_morning = (
+                self.today_morning,
+                DayMarks(totals.put, totals.got),
+            )
+
+    # -- answers --------------------------------------------------------------------------------------------
+
+    def view(self, name: str, key: str, now_ms: int) -> BrokerStatsData | None:
+        """Under RocketMQ's names; None: there is no such item."""
+        if name in _TOPIC_COLUMNS:
+            found = self._topics.find(key)
+            return found and found[0].data(now_ms, found[1], _TOPIC_COLUMNS[name])
+        if name in _PAIR_COLUMNS:
+            topic, _, group = key.partition("@")
+            found = self._pairs.find((topic, group))
+            return found and found[0].data(now_ms, found[1], _PAIR_COLUMNS[name])
+        if name in self._broker and key == self._cluster:
+            return self._broker[name].data(now_ms, self._broker_values()[name], 0)
+        return None
+
+    def _broker_values(self) -> dict[str, tuple[int, int]]:
+        """Messages, and the requests that they came with (for puts the store does not count those)."""
+        totals = self.totals()
+        return {
+            "BROKER_PUT_NUMS": (totals.put, totals.put),
+            "BROKER_GET_NUMS": (totals.got, totals.pulls_found),
+        }
+
+    def put_rate(self, topic: str, now_ms: int) -> float:
+        found = self._topics.find(topic)
+        return found[0].rate(now_ms, found[1], 0) if found else 0.0
+
+    def get_rate(self, topic: str, group: str, now_ms: int) -> float:
+        found = self._pairs.find((topic, group))
+        return found[0].rate(now_ms, found[1], 0) if found else 0.0
+
+    def rates(self, now_ms: int, window_s: int) -> Rates:
+        """Over the last 10, 60 or 600 seconds."""
+        window_ms = window_s * _SECOND_MS
+        seconds = self._rates.covered_ms(now_ms, window_ms) / _SECOND_MS
+        growth = self._rates.growth(now_ms, window_ms, self.totals())
+        return Rates(*(grown / seconds for grown in growth))
+
+
+_TOPIC_COLUMNS = {"TOPIC_PUT_NUMS": 0, "TOPIC_PUT_SIZE": 1}
+_PAIR_COLUMNS = {"GROUP_GET_NUMS": 0, "GROUP_GET_SIZE": 1}

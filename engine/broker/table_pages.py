@@ -1,0 +1,45 @@
+"""Large tables for administrators: page by page, and encoded in a thread.
+
+A page is a stretch of the names in their order. They are sorted once per version of the table, however many
+pages are asked for; a reader whose version is another one starts again at the beginning.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from engine.net.outcomes import ColdRead, Outcome, Reply
+from engine.protocol.bodies.basics import DataVersion
+from engine.protocol.wire import Body
+
+MAX_PAGE = 2_000
+_ENCODED_AT_ONCE = 256
+
+
+class TablePages:
+    def __init__(self) -> None:
+        self._version: DataVersion | None = None
+        self._names: list[str] = []
+
+    def page(
+        self,
+        names: Callable[[], Iterable[str]],
+        version: DataVersion,
+        start: int,
+        known_version: str | None,
+        limit: int | None,
+    ) -> list[str]:
+        if version != self._version:
+            self._names = sorted(names())
+            self._version = version
+        if known_version is None or DataVersion.decode(known_version.encode()) != version:
+            start = 0
+        count = MAX_PAGE if limit is None else max(0, min(limit, MAX_PAGE))
+        return self._names[max(0, start) : max(0, start) + count]
+
+
+def table_reply(body: Body, entries: int, fields: dict[str, str] | None = None) -> Outcome:
+    """Answer with `body`; a long one is encoded in a thread, so nothing in it may change any more."""
+    if entries <= _ENCODED_AT_ONCE:
+        return Reply(fields=fields or {}, body=body.encode())
+    return ColdRead(body.encode, lambda data: Reply(fields=fields or {}, body=data))

@@ -1,0 +1,126 @@
+"""Which topic configurations an administrator may ask for. Pure decisions; refusals carry RocketMQ's codes.
+
+Attributes travel as changes (`+message.type=FIFO,-reserve.time`). Those that would need another engine behind
+the topic (BatchCQ queues, compaction) are refused: a topic that only looks like one would lose messages.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from engine.broker.topics import MAX_QUEUES_PER_TOPIC
+from engine.errors import BadRequest, Refused
+from engine.protocol.bodies.topics import PERM_PRIORITY, TopicConfig, TopicFilterType
+from engine.protocol.codes import ResponseCode
+from engine.protocol.headers.topics import CreateTopicRequest, parse_attribute_changes
+from engine.protocol.names import check_topic, is_system_topic
+
+_MESSAGE_TYPES = ("UNSPECIFIED", "NORMAL", "FIFO", "DELAY", "TRANSACTION", "MIXED")
+_ATTRIBUTES: Mapping[str, tuple[str, ...]] = {
+    "queue.type": ("SimpleCQ",),
+    "cleanup.policy": ("DELETE",),
+    "message.type": _MESSAGE_TYPES,
+    "reserve.time": (),
+}
+_MILLISECONDS = re.compile(r"-1|[0-9]{1,18}")
+_UNCHANGEABLE = ("queue.type",)
+_TOPIC_FLAGS = 0x3
+
+
+class TopicRules:
+    """Checks against the names that this broker and its cluster own."""
+
+    def __init__(self, cluster: str, broker: str) -> None:
+        self._cluster = cluster
+        self._broker = broker
+
+    def check_name(self, topic: str) -> None:
+        check_topic(topic)
+        if self.is_system(topic):
+            raise _bad(f"the topic {topic} is the system's own")
+
+    def is_system(self, topic: str) -> bool:
+        return is_system_topic(topic, self._cluster, self._broker)
+
+    def from_header(self, asked: CreateTopicRequest, current: TopicConfig | None) -> TopicConfig:
+        self.check_name(asked.topic)
+        if asked.topic_filter_type not in TopicFilterType.__members__:
+            raise _bad(f"topicFilterType {asked.topic_filter_type:.80} is neither SINGLE_TAG nor MULTI_TAG")
+        config = TopicConfig(
+            topic_name=asked.topic,
+            read_queue_nums=asked.read_queue_nums,
+            write_queue_nums=asked.write_queue_nums,
+            perm=asked.perm,
+            topic_filter_type=TopicFilterType[asked.topic_filter_type],
+            topic_sys_flag=asked.topic_sys_flag or 0,
+            order=asked.order,
+            attributes=changed_attributes(current, parse_attribute_changes(asked.attributes)),
+        )
+        _check_numbers(config)
+        return config
+
+    def from_body(self, asked: TopicConfig, current: TopicConfig | None) -> TopicConfig:
+        """A whole configuration, as the list request has it; its attributes are changes as well."""
+        self.check_name(asked.topic_name)
+        _check_numbers(asked)
+        changes = parse_attribute_changes(
+            ",".join(
+                name if name.startswith("-") else f"+{name.removeprefix('+')}={value}"
+                for name, value in asked.attributes.items()
+            )
+        )
+        return TopicConfig(
+            asked.topic_name,
+            asked.read_queue_nums,
+            asked.write_queue_nums,
+            asked.perm,
+            asked.topic_filter_type,
+            asked.topic_sys_flag,
+            asked.order,
+            changed_attributes(current, changes),
+        )
+
+
+def changed_attributes(current: TopicConfig | None, changes: Mapping[str, str | None]) -> dict[str, str]:
+    attributes = dict(current.attributes) if current is not None else {}
+    for name, value in changes.items():
+        _check_attribute(name, value, current)
+        if value is None:
+            attributes.pop(name, None)
+        else:
+            attributes[name] = value
+    return attributes
+
+
+def _check_attribute(name: str, value: str | None, current: TopicConfig | None) -> None:
+    allowed = _ATTRIBUTES.get(name)
+    if allowed is None:
+        raise BadRequest(f"unknown topic attribute {name:.80}; known are {', '.join(_ATTRIBUTES)}")
+    if value is None:
+        if current is None:
+            raise BadRequest(f"a new topic has no attribute {name} that could be removed")
+        if name in _UNCHANGEABLE:
+            raise BadRequest(f"the attribute {name} cannot be changed")
+    elif name == "reserve.time":
+        if _MILLISECONDS.fullmatch(value) is None:
+            raise BadRequest(f"reserve.time={value:.40} is not a number of milliseconds")
+    elif value not in allowed:
+        raise BadRequest(f"{name}={value:.80} is not supported; allowed is {', '.join(allowed)}")
+
+
+def _check_numbers(config: TopicConfig) -> None:
+    for name, count in (
+        ("readQueueNums", config.read_queue_nums),
+        ("writeQueueNums", config.write_queue_nums),
+    ):
+        if not 1 <= count <= MAX_QUEUES_PER_TOPIC:
+            raise _bad(f"{name} {count} is outside 1..{MAX_QUEUES_PER_TOPIC}")
+    if not 0 <= config.perm < PERM_PRIORITY:
+        raise _bad(f"perm {config.perm} is outside 0..{PERM_PRIORITY - 1}")
+    if config.topic_sys_flag & ~_TOPIC_FLAGS:
+        raise _bad(f"topicSysFlag {config.topic_sys_flag} has unknown bits")
+
+
+def _bad(text: str) -> Refused:
+    return Refused(text, code=ResponseCode.INVALID_PARAMETER)
