@@ -21,6 +21,7 @@ from engine.protocol.layouts.segment_names import parse_segment_name, segment_na
 from engine.store.descriptors import Descriptors
 
 BLANK_UNIT_SIZE = 0x7FFF_FFFF
+_LOOK_UNITS = 200
 Unit = tuple[int, int, int]
 
 
@@ -29,8 +30,10 @@ class ConsumeQueue:
         "_descriptors",
         "_dirty",
         "_file_units",
+        "_is_rest_durable",
         "_min_for_log",
         "_min_offset",
+        "_written_end",
         "end",
         "first",
         "folder",
@@ -59,6 +62,9 @@ class ConsumeQueue:
         self._dirty = dirty
         self._min_offset = 0
         self._min_for_log = -1
+        self._written_end = 0
+        """Behind `end` only between `rewind` and `settle`: what lies there is compared, not trusted."""
+        self._is_rest_durable = False
 
     def _path(self, queue_offset: int) -> str:
         number = queue_offset // self._file_units
@@ -78,15 +84,25 @@ class ConsumeQueue:
             if os.path.islink(path) or os.stat(path).st_size != file_size:
                 return False
         self.first = bases[0] // CQ_UNIT_SIZE
-        self.end = bases[-1] // CQ_UNIT_SIZE + self._file_units
-        # Zeros only behind the end, so halving finds it. The files before the last are full.
-        self.end = self.search(self.end - self._file_units, lambda unit: unit[1] <= 0)
+        self.end = self._written_end = self._find_end(bases[-1] // CQ_UNIT_SIZE)
         return True
+
+    def _find_end(self, last_file: int) -> int:
+        """The files before the last are full, and in the last there are zeros behind the end only. Most queues
+        are short: look at the first units in one read, search the others."""
+        self.end = last_file + self._file_units
+        sizes = [size for _, size, _ in CQ_UNIT.iter_unpack(self.read(last_file, _LOOK_UNITS))]
+        if sizes[-1] > 0:
+            return self.search(last_file + len(sizes), lambda unit: unit[1] <= 0)
+        return last_file + next(number for number, size in enumerate(sizes) if size <= 0)
 
     def write(self, queue_offset: int, units: bytes | bytearray) -> None:
         """Write units from the offset on, and end the queue behind them: the log's order wins."""
-        if queue_offset < self.end:
-            self.cut(queue_offset)
+        if self._written_end > self.end and self._holds_already(queue_offset, units):
+            self.end += len(units) // CQ_UNIT_SIZE
+            return
+        if queue_offset < self._written_end:
+            self.cut(min(queue_offset, self.end))
         if queue_offset > self.end or self.first == self.end:
             self._begin_at(queue_offset)
         view = memoryview(units)
@@ -96,13 +112,32 @@ class ConsumeQueue:
             self._write_piece(queue_offset, piece)
             queue_offset += len(piece) // CQ_UNIT_SIZE
             view = view[len(piece) :]
-        self.end = queue_offset
+        self.end = self._written_end = queue_offset
+
+    def _holds_already(self, queue_offset: int, units: bytes | bytearray) -> bool:
+        """Whether the units that `rewind` stepped back over say the same: then nothing needs to be written."""
+        end = queue_offset + len(units) // CQ_UNIT_SIZE
+        if queue_offset != self.end or end > self._written_end:
+            return False
+        paths = []
+        while queue_offset < end:
+            count = min(end - queue_offset, self._file_units - queue_offset % self._file_units)
+            found = self._read_piece(queue_offset, count)
+            if found != units[: len(found)]:
+                return False
+            paths.append(self._path(queue_offset))
+            units = units[len(found) :]
+            queue_offset += count
+        if not self._is_rest_durable:
+            self._dirty.update(paths)
+        return True
 
     def _begin_at(self, queue_offset: int) -> None:
         """Blanks from the end (or from the file's start, for a queue's first message) up to the offset."""
         if self.first == self.end:
             self.first = self.end = queue_offset - queue_offset % self._file_units
             os.makedirs(self.folder, exist_ok=True)
+        self._min_for_log = -1
         while self.end < queue_offset:
             count = min(queue_offset - self.end, self._file_units - self.end % self._file_units)
             self._write_piece(self.end, CQ_BLANK * count)
@@ -129,6 +164,9 @@ class ConsumeQueue:
         count = min(count, self.end - queue_offset, self._file_units - queue_offset % self._file_units)
         if queue_offset < self.first or count <= 0:
             return b""
+        return self._read_piece(queue_offset, count)
+
+    def _read_piece(self, queue_offset: int, count: int) -> bytes:
         fd = self._descriptors.get(self._path(queue_offset))
         return os.pread(fd, count * CQ_UNIT_SIZE, queue_offset % self._file_units * CQ_UNIT_SIZE)
 
@@ -143,9 +181,18 @@ class ConsumeQueue:
         offset, size, tags_code = CQ_UNIT.unpack(data)
         return offset, size, tags_code
 
-    def search(self, low: int, is_right: Callable[[Unit], bool]) -> int:
-        """The first queue offset from `low` on whose unit is right of a border; the end when none is."""
+    def search(self, low: int, is_right: Callable[[Unit], bool], *, near_end: bool = False) -> int:
+        """The first queue offset from `low` on whose unit is right of a border; the end when none is. With
+        `near_end` the border is looked for from the end in growing steps, before halving."""
         high = self.end
+        step = 1
+        while near_end and high - step >= low:
+            unit = self.unit(high - step)
+            if unit is not None and not is_right(unit):
+                low = high - step + 1
+                break
+            high -= step
+            step *= 2
         while low < high:
             middle = (low + high) // 2
             unit = self.unit(middle)
@@ -166,11 +213,12 @@ class ConsumeQueue:
 
     def cut(self, queue_offset: int) -> None:
         """Drop the unit at the offset and all behind it, on disk too."""
-        if queue_offset >= self.end:
+        end = max(self.end, self._written_end)
+        if queue_offset >= end:
             return
         queue_offset = max(queue_offset, self.first)
         last_kept = (queue_offset - 1) // self._file_units if queue_offset > self.first else -1
-        for number in range((self.end - 1) // self._file_units, queue_offset // self._file_units - 1, -1):
+        for number in range((end - 1) // self._file_units, queue_offset // self._file_units - 1, -1):
             path = self._path(number * self._file_units)
             if number == last_kept:
                 # Shrinking and growing again leaves zeros behind the cut.
@@ -180,12 +228,28 @@ class ConsumeQueue:
                 self._dirty.add(path)
             else:
                 self._delete_file(path)
-        self.end = queue_offset
+        self.end = self._written_end = queue_offset
         self._min_for_log = -1
 
     def cut_from_log(self, commit_log_offset: int) -> None:
         """Drop all units of messages at or behind this place of the log."""
-        self.cut(self.search(self.first, lambda unit: unit[0] >= commit_log_offset or unit[1] <= 0))
+        self.cut(self._border(commit_log_offset))
+
+    def rewind(self, commit_log_offset: int, *, is_durable: bool) -> None:
+        """The same for the eye only: the units stay in the files, to be compared with what `write` brings.
+        `is_durable`: they were synced before. `settle` ends this state."""
+        self.end = self._border(commit_log_offset)
+        self._is_rest_durable = is_durable
+        self._min_for_log = -1
+
+    def settle(self) -> None:
+        """Drop what was rewound over and not written again."""
+        self.cut(self.end)
+
+    def _border(self, commit_log_offset: int) -> int:
+        return self.search(
+            self.first, lambda unit: unit[0] >= commit_log_offset or unit[1] <= 0, near_end=True
+        )
 
     def drop_expired(self, log_min_offset: int) -> list[str]:
         """Delete the files whose messages have all left the log; the last file always stays."""
@@ -212,5 +276,5 @@ class ConsumeQueue:
             self._descriptors.forget(f"{self.folder}/{name}")
             self._dirty.discard(f"{self.folder}/{name}")
         shutil.rmtree(self.folder, ignore_errors=True)
-        self.first = self.end = 0
+        self.first = self.end = self._written_end = 0
         self._min_for_log = -1

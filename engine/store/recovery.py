@@ -100,11 +100,13 @@ class Recovery:
             index_from = self._cut_index(page, index_from)
         if damaged_index_from is not None:
             index_from = min(index_from, damaged_index_from)
-        self._cut_queues(plan.scan_from)
+        self._rewind_queues(plan.scan_from, is_durable=was_closed)
         if self._index is not None and index_from < plan.scan_from:
             self._feed_index(index_from, plan.scan_from)
         end = self._scan(plan, index_from)
         lost_bytes = self._settle_end(end, plan)
+        for queue in self._queues.table.values():
+            queue.settle()
         if self._suspects:
             self.rebuild_queues(self._suspects, end)
         return RecoveryReport(
@@ -182,9 +184,9 @@ class Recovery:
         self._index.drop_newer_than(page.times.index_msg_timestamp if page.times is not None else -1)
         return self._index.last_update[1] + 1 if self._index.files else self._log.min_offset
 
-    def _cut_queues(self, commit_log_offset: int) -> None:
+    def _rewind_queues(self, commit_log_offset: int, *, is_durable: bool) -> None:
         for key, queue in self._queues.table.items():
-            queue.cut_from_log(commit_log_offset)
+            queue.rewind(commit_log_offset, is_durable=is_durable)
             if queue.end > queue.first and not self._agrees(key, queue.end - 1):
                 self._suspects.add(key)
 
