@@ -16,13 +16,8 @@ from engine.protocol.properties import Property, find_property
 from engine.protocol.sys_flags import INNER_BATCH, NEED_UNWRAP, TRANSACTION_MASK
 
 MAX_PROPERTIES_BYTES = 32_767
-_INNER_BATCH_BITS = INNER_BATCH | NEED_UNWRAP
+_UNUSUAL_BITS = TRANSACTION_MASK | INNER_BATCH | NEED_UNWRAP
 _TIMER_PROPERTIES = (Property.TIMER_DELAY_SEC, Property.TIMER_DELAY_MS, Property.TIMER_DELIVER_MS)
-
-
-def check_accepting(now_ms: int, accept_from_ms: int) -> None:
-    if now_ms < accept_from_ms:
-        raise Refused(f"broker unable to service, until {accept_from_ms}")
 
 
 def check_topic_is_open(topic: str) -> None:
@@ -55,13 +50,17 @@ def check_properties(size_bytes: int) -> None:
 
 def check_kind(sys_flag: int, properties: str) -> None:
     """Refuse what this version cannot keep its promise for: it must not become an ordinary message."""
-    if sys_flag & TRANSACTION_MASK or find_property(properties, Property.TRAN_MSG) == "true":
+    if sys_flag & _UNUSUAL_BITS:
+        raise illegal("transactional messages and inner batches are not supported by this version yet")
+    # Three looks for parts of names: an ordinary message has none of them, and that is all it takes.
+    if "TRAN_MSG" in properties or "DELAY" in properties or "TIMER_" in properties:
+        _check_properties_of_kind(properties)
+
+
+def _check_properties_of_kind(properties: str) -> None:
+    if (find_property(properties, Property.TRAN_MSG) or "").lower() == "true":
         raise illegal("transactional messages are not supported by this version yet")
-    if sys_flag & _INNER_BATCH_BITS:
-        raise illegal("inner batches are not supported")
-    # One look for both families of names: ordinary messages have neither.
-    if "DELAY" in properties or "TIMER_" in properties:
-        _check_delay(properties)
+    _check_delay(properties)
 
 
 def _check_delay(properties: str) -> None:
@@ -83,6 +82,10 @@ def check_batch_topic(topic: str) -> None:
 
 def illegal(text: str) -> Refused:
     return Refused(text, code=ResponseCode.MESSAGE_ILLEGAL)
+
+
+def not_accepting(accept_from_ms: int) -> Refused:
+    return Refused(f"broker unable to service, until {accept_from_ms}")
 
 
 def busy(waited_ms: float) -> Refused:

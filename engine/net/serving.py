@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import struct
 from collections.abc import Callable, Mapping
-from typing import Any
 
 import orjson
 
@@ -34,6 +34,13 @@ from engine.protocol.commands import BINARY_HEADER, JSON_HEADER, ONEWAY_FLAG, Co
 log = logging.getLogger(__name__)
 
 _GO_AWAY_ABOVE_VERSION = 475
+_PREFIX = struct.Struct(">iI")
+# The header of an answer in the order of its keys; only the parts that vary are encoded per answer.
+_PLAIN_REPLY = (
+    b'{"code":%d,"extFields":%b,"flag":1,"language":"PYTHON","opaque":%d,'
+    b'"serializeTypeCurrentRPC":"JSON","version":' + str(MQ_VERSION).encode() + b"}"
+)
+_REPLY = _PLAIN_REPLY.replace(b'"serializeType', b'"remark":%b,"serializeType')
 
 
 class Serving:
@@ -163,19 +170,10 @@ def encode_reply(request: Command, reply: Reply) -> bytes:
     if request.serialize_type == BINARY_HEADER:
         answer = Command(reply.code, remark=reply.remark, fields=reply.fields, body=reply.body)
         return encode_command(answer.answering(request))
-    header: dict[str, Any] = {
-        "code": int(reply.code),
-        "extFields": reply.fields,
-        "flag": 1,
-        "language": "PYTHON",
-        "opaque": request.opaque,
-        "serializeTypeCurrentRPC": "JSON",
-        "version": MQ_VERSION,
-    }
-    if reply.remark is not None:
-        header["remark"] = reply.remark
-    raw = orjson.dumps(header)
-    size = len(raw)
-    mark = JSON_HEADER << 24 | size
-    prefix = (4 + size + len(reply.body)).to_bytes(4, "big") + mark.to_bytes(4, "big")
-    return b"".join((prefix, raw, reply.body))
+    fields = orjson.dumps(reply.fields)
+    if reply.remark is None:
+        raw = _PLAIN_REPLY % (reply.code, fields, request.opaque)
+    else:
+        raw = _REPLY % (reply.code, fields, request.opaque, orjson.dumps(reply.remark))
+    size, body = len(raw), reply.body
+    return _PREFIX.pack(4 + size + len(body), JSON_HEADER << 24 | size) + raw + body

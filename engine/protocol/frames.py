@@ -15,6 +15,7 @@ from engine.errors import ProtocolError
 from engine.protocol.commands import BINARY_HEADER, Buffer, Command, decode_header
 
 _PREFIX = struct.Struct(">iI")
+_unpack_prefix = _PREFIX.unpack_from
 PREFIX_SIZE = _PREFIX.size
 
 
@@ -40,6 +41,8 @@ class FrameParser:
 
     def receive_data(self, piece: Buffer) -> list[Command]:
         if not self._partial:
+            # One copy of all frames is cheaper than two small ones for each of them.
+            piece = bytes(piece)
             commands, used = self._cut(piece)
             if used < len(piece):
                 self._keep(piece[used:])
@@ -60,23 +63,21 @@ class FrameParser:
         self._partial = bytearray(rest)
         self._wanted = self._needed(self._partial, 0)
 
-    def _cut(self, data: Buffer) -> tuple[list[Command], int]:
+    def _cut(self, data: bytes) -> tuple[list[Command], int]:
         commands: list[Command] = []
-        append = commands.append
         position, end = 0, len(data)
-        unpack = _PREFIX.unpack_from
-        check = self._check
+        max_frame, max_header = self._limits.max_frame_bytes, self._limits.max_header_bytes
         while end - position >= PREFIX_SIZE:
-            total, mark = unpack(data, position)
+            total, mark = _unpack_prefix(data, position)
             header_size = mark & 0xFFFFFF
-            check(total, header_size)
+            if not header_size + 4 <= total <= max_frame or header_size > max_header:
+                self._check(total, header_size)
             frame_end = position + 4 + total
             if frame_end > end:
                 break
             start = position + PREFIX_SIZE
             body_start = start + header_size
-            body = bytes(data[body_start:frame_end]) if body_start < frame_end else b""
-            append(decode_header(mark >> 24, bytes(data[start:body_start]), body))
+            commands.append(decode_header(mark >> 24, data[start:body_start], data[body_start:frame_end]))
             position = frame_end
         return commands, position
 

@@ -16,7 +16,6 @@ from engine.broker.permissions import check_broker_takes, no_such_topic
 from engine.broker.persistence import TOPICS_FILE
 from engine.broker.send_checks import (
     busy,
-    check_accepting,
     check_batch_topic,
     check_body,
     check_kind,
@@ -24,6 +23,7 @@ from engine.broker.send_checks import (
     check_topic_is_open,
     choose_queue,
     disk_full,
+    not_accepting,
 )
 from engine.broker.stored_properties import StoredProperties
 from engine.broker.topics import TopicTable, plan_auto_creation, retry_topic_config
@@ -108,13 +108,13 @@ class SendHandlers:
         if not self._disk.is_writable:
             raise disk_full(self._disk.usage_ratio)
         now_ms = self._now_ms()
-        check_accepting(now_ms, live.start_accept_send_request_time_stamp)
+        if now_ms < live.start_accept_send_request_time_stamp:
+            raise not_accepting(live.start_accept_send_request_time_stamp)
         header = decode_send(request.code, request.fields)
-        topic = header.topic
-        config = self._topics.get(topic)
+        config = self._topics.get(header.topic)
         if live.broker_permission != PERM_READ_WRITE:
             check_broker_takes(live.broker_permission, config)
-        if config is None or topic in self._topics.unsaved:
+        if config is None or header.topic in self._topics.unsaved:
             return self._send_first(header, request.body, client, now_ms)
         return self._append(header, request.body, client, config, now_ms)
 
@@ -147,18 +147,19 @@ class SendHandlers:
     def _append(
         self, header: SendMessageRequest, body: Buffer, client: Connection, config: TopicConfig, now_ms: int
     ) -> Outcome:
-        topic = header.topic
+        live = self._live
+        topic, queue_id, sys_flag = header.topic, header.queue_id, header.sys_flag
         check_topic_is_open(topic)
-        queue_id = choose_queue(config, header.queue_id, self._draw)
+        if not 0 <= queue_id < config.write_queue_nums:
+            queue_id = choose_queue(config, queue_id, self._draw)
         given = header.properties or ""
-        check_kind(header.sys_flag, given)
-        check_body(len(body), self._live.max_message_size)
-        sys_flag = header.sys_flag
+        check_kind(sys_flag, given)
+        check_body(len(body), live.max_message_size)
         if config.topic_filter_type is TopicFilterType.MULTI_TAG:
             sys_flag |= MULTI_TAGS
-        stored, unique_key = self._properties.extend(given, self._live.trace_on, now_ms)
-        encoded = stored.encode()
-        check_properties(len(encoded))
+        text, unique_key = self._properties.extend(given, live.trace_on, now_ms)
+        properties = text.encode()
+        check_properties(len(properties))
         draft = MessageDraft(
             topic,
             queue_id,
@@ -169,17 +170,17 @@ class SendHandlers:
             header.reconsume_times or 0,
             0,
             body,
-            encoded,
+            properties,
         )
         if header.batch:
-            return self._append_batch(draft, given, queue_id, now_ms)
+            return self._append_batch(draft, given, now_ms)
         result = self._store.put(draft, now_ms)
         if result.status is not PutStatus.PUT_OK:
             raise self._refused(result)
         message_id = f"{self._id_prefix}{result.commit_log_offset:016X}"
         return self._stored(result, 1, draft, message_id, unique_key, given)
 
-    def _append_batch(self, draft: MessageDraft, given: str, queue_id: int, now_ms: int) -> Outcome:
+    def _append_batch(self, draft: MessageDraft, given: str, now_ms: int) -> Outcome:
         """All or nothing; each record keeps exactly the properties that its item came with."""
         check_batch_topic(draft.topic)
         items = decode_batch(draft.body)

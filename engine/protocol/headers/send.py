@@ -64,8 +64,50 @@ class SendMessageRequestV2(Header):
 
 def decode_send(code: int, ext_fields: Mapping[str, str]) -> SendMessageRequest:
     """The header of any send code, in either form."""
-    form = SendMessageRequest if code in _LONG_NAMES else SendMessageRequestV2
-    return SendMessageRequest(*header_arguments(form, ext_fields))
+    if code in _LONG_NAMES:
+        return SendMessageRequest(*header_arguments(SendMessageRequest, ext_fields))
+    return _decode_everyday(ext_fields) or SendMessageRequest(
+        *header_arguments(SendMessageRequestV2, ext_fields)
+    )
+
+
+def _decode_everyday(ext_fields: Mapping[str, str]) -> SendMessageRequest | None:
+    """What nearly every send looks like, in half the time; None: let the general reader judge.
+
+    Numbers are plain ASCII digits and so short that they cannot leave their range.
+    """
+    try:
+        queue_nums, queue_id, sys_flag = ext_fields["d"], ext_fields["e"], ext_fields["f"]
+        born_timestamp, flag = ext_fields["g"], ext_fields["h"]
+        group, topic, default_topic = ext_fields["a"], ext_fields["b"], ext_fields["c"]
+    except KeyError:
+        return None
+    get = ext_fields.get
+    reconsume_times = get("j") or "0"
+    small = queue_nums + queue_id + sys_flag + flag + reconsume_times
+    if len(small) > 9 or len(born_timestamp) > 18:
+        return None
+    digits = small + born_timestamp
+    if not (digits.isdigit() and digits.isascii() and queue_nums and queue_id and sys_flag and flag):
+        return None
+    if get("l") or not (group and topic and default_topic and born_timestamp):
+        return None
+    return SendMessageRequest(
+        group,
+        topic,
+        default_topic,
+        int(queue_nums),
+        int(queue_id),
+        int(sys_flag),
+        int(born_timestamp),
+        int(flag),
+        get("i") or None,
+        int(reconsume_times) if get("j") else None,
+        get("k", "").lower() == "true",
+        None,
+        get("m", "").lower() == "true",
+        get("n") or None,
+    )
 
 
 @dataclass(frozen=True, slots=True)
