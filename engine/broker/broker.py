@@ -13,39 +13,45 @@ import os
 import random
 import socket
 import time
-from collections.abc import Collection
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Protocol
 
 from engine.broker.addresses import VIP_DISTANCE, Addresses, bind, choose_addresses, joined
+from engine.broker.admin_files import admin_files, load_changes, load_request_modes
+from engine.broker.admin_parts import AdminParts, RouteSource, admin_handlers
+from engine.broker.config_changes import CHANGES_FILE, ConfigChanges
+from engine.broker.consume_stats import ConsumeProgress
 from engine.broker.consumers import ConsumerTable
 from engine.broker.disk_room import DiskRoom
 from engine.broker.dispatching import Dispatching
 from engine.broker.flusher import Flusher
 from engine.broker.groups import add_system_groups
 from engine.broker.handlers.clients import ClientHandlers
-from engine.broker.handlers.later import LaterHandlers
 from engine.broker.handlers.locks import LockHandlers
 from engine.broker.handlers.offsets import OffsetHandlers
 from engine.broker.handlers.pull import PullHandlers
 from engine.broker.handlers.query import QueryHandlers
 from engine.broker.handlers.send import SendHandlers, SendPlace
 from engine.broker.housekeeping import Housekeeping, HousekeepingTimes
+from engine.broker.live_effects import LiveEffects
 from engine.broker.membership import Membership
+from engine.broker.metrics import MetricsSources, broker_registry
 from engine.broker.options import BrokerOptions
 from engine.broker.persistence import OFFSETS_FILE, TOPICS_FILE, Done, Persistence
 from engine.broker.producers import ProducerTable
+from engine.broker.put_times import PutTimes, TimedAppends
 from engine.broker.queue_locks import QueueLocks
 from engine.broker.registration import BrokerIdentity, Registration
+from engine.broker.runtime_info import BrokerMoment, disk_space, runtime_info
 from engine.broker.state_files import Tables, load_tables, state_files
+from engine.broker.stats import TICK_MS, BrokerStats, local_day
 from engine.broker.store_options import store_options
 from engine.broker.stored_properties import StoredProperties
 from engine.broker.tasks import start_task
 from engine.broker.topics import add_system_topics, system_topics, withdraw_default_topic
 from engine.broker.traffic import Traffic
 from engine.broker.waits import BrokerWaits
-from engine.daemon.logs import set_level
+from engine.daemon.metrics_port import MetricsPort
 from engine.errors import EngineError
 from engine.net.connection import Connection
 from engine.net.flow import ConnectionLimits, LoopLag
@@ -64,10 +70,6 @@ _NOT_ON_VIP = (RequestCode.PULL_MESSAGE, RequestCode.LITE_PULL_MESSAGE)
 _DRAIN_S = 2.0
 
 
-class RouteSource(Protocol):
-    def routes(self) -> dict[int, Handler]: ...
-
-
 def now_ms() -> int:
     return time.time_ns() // 1_000_000
 
@@ -82,12 +84,16 @@ class Broker:
         self._sockets: list[socket.socket] = []
         self._threads = ThreadPoolExecutor(2, "broker-files")
         self._sync_thread = ThreadPoolExecutor(1, "broker-sync")
+        self._booted_ms = now_ms()
+        self._sampler: asyncio.TimerHandle | None = None
         self.address: tuple[str, int] = ("", 0)
+        self.metrics_port: int | None = None
 
     async def start(self) -> str:
         options = self.options
         self._bind(choose_addresses(options.bind_address, options.broker_ip1))
         try:
+            self._restore_changes()
             self._open_store()
             self._build_tables()
         except (EngineError, OSError):
@@ -100,6 +106,8 @@ class Broker:
         self.housekeeping.start()
         self.lag.start()
         self.dispatching.schedule()
+        self._sample()
+        await self._start_metrics()
         await self.persistence.save_all()
         await self.registration.start()
         return f"broker {options.broker_name} ready on {joined(*self.address)}"
@@ -111,6 +119,15 @@ class Broker:
         self.address = addresses.advertised_host, main.getsockname()[1]
         if port > VIP_DISTANCE:
             self._sockets.append(bind(addresses.bind_host, port - VIP_DISTANCE))
+
+    def _restore_changes(self) -> None:
+        """What administrators changed at run time wins over broker.conf, and is named in the log."""
+        self.config_directory = Path(self.options.store_path_root_dir).expanduser() / "config"
+        self.changes = ConfigChanges(self.live)
+        for refusal in self.changes.restore(load_changes(self.config_directory)):
+            log.warning("%s: %s", CHANGES_FILE, refusal)
+        for name, value in self.changes.snapshot().items():
+            log.warning("%s=%s comes from %s, not from broker.conf", name, value, CHANGES_FILE)
 
     def _open_store(self) -> None:
         wanted = store_options(self.options, pack_host(self.address))
@@ -127,7 +144,6 @@ class Broker:
 
     def _build_tables(self) -> None:
         options = self.options
-        self.config_directory = Path(self.store.options.root) / "config"
         self.tables: Tables = load_tables(self.config_directory)
         self.topics, self.groups, self.offsets = self.tables.topics, self.tables.groups, self.tables.offsets
         now = now_ms()
@@ -146,13 +162,24 @@ class Broker:
         self.producers: ProducerTable[Connection] = ProducerTable()
         self.locks = QueueLocks()
         self.traffic = Traffic()
+        self.request_modes = load_request_modes(self.config_directory)
+        self.put_times = PutTimes()
+        self.stats = BrokerStats(
+            options.broker_cluster_name, self.traffic, self.store.stats(), now, local_day
+        )
+        self.progress = ConsumeProgress(
+            options.broker_name, self.topics, self.offsets, self.consumers, self.store, self.stats
+        )
         self.disk = DiskRoom()
         self.membership = Membership(self.consumers, self.producers, self.groups, self.live)
 
     def _build_tasks(self) -> None:
         options, loop = self.options, self._loop
-        self.persistence = Persistence(
-            state_files(self.config_directory, self.tables, now_ms), loop, self._threads
+        files = state_files(self.config_directory, self.tables, now_ms)
+        files |= admin_files(self.config_directory, self.request_modes, self.changes)
+        self.persistence = Persistence(files, loop, self._threads)
+        self.changes.on_change = LiveEffects(
+            self.live, self.topics, self.store, register=self._register_again, save=self._save, now_ms=now_ms
         )
         self.waits = BrokerWaits(loop, want_flush=self._want_flush, when_saved=self._when_saved)
         self.dispatching = Dispatching(loop, self.store, self.waits.arrived)
@@ -185,6 +212,7 @@ class Broker:
 
     def _build_net(self) -> None:
         options = self.options
+        self.identity = self._identify()
         routes = self._routes()
         limits = ConnectionLimits(max_connections_per_ip=options.signalbox_max_connections_per_ip)
         self.serving = Serving(routes, self.waits, self._loop)
@@ -194,17 +222,20 @@ class Broker:
         # Name servers have nothing to ask of us: whatever they send is answered "not supported".
         nothing = Serving({}, self.waits, self._loop)
         self.requester = Requester(nothing, on_closed=self._name_server_lost)
-        host, port = self.address
-        ha_port = options.ha_listen_port or port + 1
-        identity = BrokerIdentity(
+        self.name_servers = [address for address in options.namesrv_addr.split(";") if address]
+        self.registration = Registration(
+            self.identity, self.name_servers, self.topics, self.live, self.requester
+        )
+
+    def _identify(self) -> BrokerIdentity:
+        options, (host, port) = self.options, self.address
+        return BrokerIdentity(
             options.broker_cluster_name,
             options.broker_name,
             options.broker_id,
             joined(host, port),
-            joined(options.broker_ip2 or host, ha_port),
+            joined(options.broker_ip2 or host, options.ha_listen_port or port + 1),
         )
-        name_servers = [address for address in options.namesrv_addr.split(";") if address]
-        self.registration = Registration(identity, name_servers, self.topics, self.live, self.requester)
 
     def _routes(self) -> dict[int, Handler]:
         """Every handler object of this broker; whoever adds one adds it here."""
@@ -221,7 +252,7 @@ class Broker:
             SendHandlers(
                 place,
                 self.topics,
-                self.store,
+                TimedAppends(self.store, self.put_times, time.perf_counter_ns),
                 live,
                 properties,
                 self.traffic,
@@ -229,7 +260,7 @@ class Broker:
                 now_ms=now_ms,
                 waited_ms=self.lag.delay_ms,
                 draw=random.randrange,
-                appended=self._appended,
+                appended=self.flusher.want if options.is_sync_flush else self.dispatching.schedule,
             ),
             PullHandlers(
                 self.topics,
@@ -258,12 +289,52 @@ class Broker:
             ),
             LockHandlers(self.locks, now_ms=now_ms),
             QueryHandlers(self.store, live),
-            LaterHandlers(),
+            *admin_handlers(self._admin_parts()),
         ]
         routes: dict[int, Handler] = {}
         for handler in handlers:
             routes.update(handler.routes())
         return routes
+
+    def _admin_parts(self) -> AdminParts:
+        return AdminParts(
+            identity=self.identity,
+            options=self.options,
+            tables=self.tables,
+            consumers=self.consumers,
+            producers=self.producers,
+            store=self.store,
+            traffic=self.traffic,
+            stats=self.stats,
+            progress=self.progress,
+            modes=self.request_modes,
+            changes=self.changes,
+            now_ms=now_ms,
+            save=self._save,
+            runtime_info=self._runtime_info,
+            delete_expired_soon=self.housekeeping.delete_expired_soon,
+            name_server=self._connected_name_server,
+        )
+
+    async def _start_metrics(self) -> None:
+        options = self.options
+        sources = MetricsSources(
+            self.traffic,
+            self.progress,
+            self.consumers,
+            self.producers,
+            self.store,
+            self.live,
+            loop_lag_ms=lambda: self.lag.lag_ms,
+            connections=lambda: len(self.server.connections),
+            disk_usage_ratio=lambda: self.disk.usage_ratio,
+        )
+        who = self.identity
+        self._metrics = MetricsPort(broker_registry(who.cluster, who.name, who.address, sources))
+        if options.metrics_exporter_type == "PROM":
+            self.metrics_port = await self._metrics.start(
+                options.metrics_prom_exporter_host, options.metrics_prom_exporter_port
+            )
 
     def _listen(self) -> None:
         for number, sock in enumerate(self._sockets):
@@ -271,12 +342,6 @@ class Broker:
             self.server.add_listener(sock, self.vip_serving if number else self.serving)
 
     # -- what parts tell each other -------------------------------------------------------------------------
-
-    def _appended(self) -> None:
-        if self.options.is_sync_flush:
-            self.flusher.want()
-        else:
-            self.dispatching.schedule()
 
     def _want_flush(self) -> None:
         self.flusher.want()
@@ -298,12 +363,29 @@ class Broker:
 
         self.persistence.when_saved(file, saved)
 
-    def live_changed(self, names: Collection[str]) -> None:
-        """An administrator changed these attributes of `live`: what does not look by itself is told."""
-        if "log_level" in names:
-            set_level(self.live.log_level)
-        if "broker_permission" in names:
-            self._reregistering = start_task(self.registration.register_all(), "register again")
+    def _register_again(self) -> None:
+        self._reregistering = start_task(self.registration.register_all(), "register again")
+
+    def _connected_name_server(self) -> Connection | None:
+        connections = map(self.requester.connected, self.name_servers)
+        return next((connection for connection in connections if connection is not None), None)
+
+    def _sample(self) -> None:
+        """Every ten seconds: where the counters stand."""
+        self.stats.tick(now_ms())
+        self.put_times.tick()
+        self._sampler = self._loop.call_later(TICK_MS / 1000, self._sample)
+
+    def _runtime_info(self) -> dict[str, str]:
+        moment = BrokerMoment(
+            now_ms=now_ms(),
+            boot_ms=self._booted_ms,
+            loop_lag_ms=self.lag.lag_ms,
+            disk=disk_space(str(self.store.options.commit_log_path)),
+            start_accepting_ms=self.live.start_accept_send_request_time_stamp,
+            is_active=not self.serving.is_draining,
+        )
+        return runtime_info(moment, self.store, self.stats, self.put_times)
 
     def _name_server_lost(self, address: str, connection: Connection) -> None:
         self.registration.lost(address)
@@ -316,6 +398,9 @@ class Broker:
         self.waits.release_holds()
         await self.registration.stop()
         await self._drain()
+        if self._sampler is not None:
+            self._sampler.cancel()
+        await self._metrics.stop()
         self.lag.stop()
         await self.housekeeping.stop()
         await self.flusher.stop()

@@ -20,15 +20,19 @@ from engine.protocol.codes import ResponseCode
 CHANGES_FILE = "broker.runtime.properties"
 MAX_TEXT_BYTES = 64 * 1024
 
+_HEADING = (
+    "# Settings changed while the broker ran; they win over broker.conf. Edit only while it is stopped.\n"
+)
 _NAMES = {key.attribute: name for name, key in OPTION_KEYS.items() if key.is_live}
 
 
 class ConfigChanges:
     """`plan` and `stage` a request; once the file holds them, `saved` puts them in force."""
 
-    def __init__(self, live: LiveOptions, on_change: Callable[[frozenset[str]], None]) -> None:
+    def __init__(self, live: LiveOptions) -> None:
         self._live = live
-        self._on_change = on_change
+        self.on_change: Callable[[frozenset[str]], None] = lambda changed: None
+        """Told the attributes that are different; set once the broker's parts exist."""
         self._kept: dict[str, str] = {}
         self._staged: dict[str, str] = {}
         self.version = DataVersion()
@@ -82,7 +86,7 @@ class ConfigChanges:
         changes = plan_change(self._live, format_properties(settings))
         apply_change(self._live, changes)
         if changes:
-            self._on_change(frozenset(changes))
+            self.on_change(frozenset(changes))
 
     def _as_text(self, changes: Mapping[str, Any]) -> dict[str, str]:
         return {
@@ -92,4 +96,4 @@ class ConfigChanges:
 
 
 def encode_changes(snapshot: Mapping[str, str]) -> bytes:
-    return format_properties(snapshot).encode("utf-8")
+    return (_HEADING + format_properties(snapshot)).encode("utf-8")

@@ -1,8 +1,8 @@
 """The recent past of counters that only grow: how much did they grow within the last minute, hour, day?
 
 A `Track` keeps rows of (time, values…) at least `interval_ms` apart and hardly older than `span_ms`, flat
-stretches as their two ends only. What lies between two rows is taken as a straight line. Rows are packed in one array
-(8 bytes a number), because a broker keeps three tracks for each busy topic. Pure: time is passed in.
+stretches as their two ends only. What lies between two rows is taken as a straight line. Rows are packed in
+one array (8 bytes a number), because a broker keeps three tracks per busy topic. Pure: time is passed in.
 """
 
 from __future__ import annotations

@@ -14,6 +14,7 @@ from engine.store.results import MessageDraft, PutResult
 
 ONE_IN = 16
 _BUCKETS = 40
+_TICKS_PER_PERIOD = 6
 _LIMITS_MS = (1, 10, 50, 100, 500, 1000)
 
 
@@ -29,6 +30,7 @@ class PutTimes:
     def __init__(self) -> None:
         self._current = [0] * _BUCKETS
         self._previous = [0] * _BUCKETS
+        self._ticks = 0
         self.max_us = 0
 
     def add(self, took_us: int) -> None:
@@ -36,8 +38,11 @@ class PutTimes:
         if took_us > self.max_us:
             self.max_us = took_us
 
-    def turn(self) -> None:
-        """A new period: the one before last is forgotten."""
+    def tick(self) -> None:
+        """Every ten seconds; each minute a new period begins and the one before last is forgotten."""
+        self._ticks += 1
+        if self._ticks % _TICKS_PER_PERIOD:
+            return
         self._previous, self._current = self._current, [0] * _BUCKETS
 
     def distribution(self) -> str:

@@ -2,11 +2,13 @@
 
 Tools feed these into parsers that throw: a number is always a number, never empty or "NaN". The …Tps values
 are three decimals, for the last 10, 60 and 600 seconds. Keys of features that this version does not have
-(timers, thread pools) stand at zero, because `clusterList` parses them. Pure: everything is passed in.
+(timers, thread pools) stand at zero, because `clusterList` parses them. But for `disk_space`, which looks at
+the disk, everything is passed in.
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -40,6 +42,17 @@ class BrokerMoment:
     disk: DiskSpace
     start_accepting_ms: int
     is_active: bool
+
+
+def disk_space(path: str) -> DiskSpace:
+    """As `df` counts it; of a folder that is not there yet nothing is used."""
+    try:
+        disk = os.statvfs(path)
+    except FileNotFoundError:
+        return DiskSpace(0, 0, 0.0)
+    used = disk.f_blocks - disk.f_bfree
+    ratio = used / max(1, used + disk.f_bavail)
+    return DiskSpace(disk.f_blocks * disk.f_frsize, disk.f_bavail * disk.f_frsize, ratio)
 
 
 def runtime_info(

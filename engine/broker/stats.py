@@ -9,6 +9,7 @@ Pure: time is passed in. Loop thread only.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from datetime import datetime
 from typing import Generic, NamedTuple, TypeVar
 
 from engine.broker.history import Track
@@ -214,3 +215,8 @@ class BrokerStats:
 
 _TOPIC_COLUMNS = {"TOPIC_PUT_NUMS": 0, "TOPIC_PUT_SIZE": 1}
 _PAIR_COLUMNS = {"GROUP_GET_NUMS": 0, "GROUP_GET_SIZE": 1}
+
+
+def local_day(now_ms: int) -> int:
+    """A number that changes at midnight."""
+    return datetime.fromtimestamp(now_ms / 1000).toordinal()

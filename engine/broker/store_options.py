@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from engine.broker.options import BrokerOptions
+from engine.broker.options import BrokerOptions, LiveOptions
 from engine.errors import BadInput
 from engine.store.options import FlushDiskType, ReadLimits, RetentionRules, StoreOptions
 
@@ -39,7 +39,7 @@ def store_options(options: BrokerOptions, store_host: bytes) -> StoreOptions:
         check_crc_on_recover=options.check_crc_on_recover,
         transient_store_pool_enable=options.transient_store_pool_enable and not options.is_sync_flush,
         commit_interval_ms=options.commit_interval_commit_log,
-        retention=_retention(options),
+        retention=retention_rules(options.live),
         reads=_reads(options),
     )
 
@@ -48,14 +48,14 @@ def _commit_log_dir(options: BrokerOptions) -> Path | None:
     return Path(options.store_path_commit_log).expanduser() if options.store_path_commit_log else None
 
 
-def _retention(options: BrokerOptions) -> RetentionRules:
+def retention_rules(live: LiveOptions) -> RetentionRules:
     return RetentionRules(
-        file_reserved_time_hours=options.file_reserved_time,
-        delete_when=options.delete_when,
-        disk_max_used_space_ratio=options.disk_max_used_space_ratio,
-        clean_file_forcibly_enable=options.clean_file_forcibly_enable,
-        disk_space_clean_forcibly_ratio=options.disk_space_clean_forcibly_ratio,
-        disk_space_warning_level_ratio=options.disk_space_warning_level_ratio,
+        file_reserved_time_hours=live.file_reserved_time,
+        delete_when=live.delete_when,
+        disk_max_used_space_ratio=live.disk_max_used_space_ratio,
+        clean_file_forcibly_enable=live.clean_file_forcibly_enable,
+        disk_space_clean_forcibly_ratio=live.disk_space_clean_forcibly_ratio,
+        disk_space_warning_level_ratio=live.disk_space_warning_level_ratio,
     )
 
 

@@ -191,3 +191,9 @@ def withdraw_default_topic(table: TopicTable, now_ms: int) -> None:
     default = table.get(DEFAULT_TOPIC)
     if default is not None and default.is_inheritable:
         table.put(replace(default, perm=PERM_READ_WRITE), now_ms)
+
+
+def offer_default_topic(table: TopicTable, queue_nums: int, now_ms: int) -> None:
+    """With auto-creation on (again), TBW102 can be inherited from."""
+    default = table.get(DEFAULT_TOPIC) or TopicConfig(DEFAULT_TOPIC, queue_nums, queue_nums)
+    table.put(replace(default, perm=_PERM_ALL), now_ms)

@@ -7,8 +7,6 @@ the old way: the members online are told (220), and nothing is written here.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from engine.broker.consumers import ConsumerTable
 from engine.broker.groups import SubscriptionGroupTable
 from engine.broker.offset_plans import correction_offsets, legacy_reset_offset
@@ -56,8 +54,6 @@ class OffsetAdminHandlers:
         consumers: ConsumerTable[Connection],
         store: MessageStore,
         live: LiveOptions,
-        *,
-        save: Callable[[str], None],
     ) -> None:
         self._broker_name = broker_name
         self._topics = topics
@@ -66,7 +62,6 @@ class OffsetAdminHandlers:
         self._consumers = consumers
         self._store = store
         self._live = live
-        self._save = save
 
     def routes(self) -> dict[int, Handler]:
         return {

@@ -22,7 +22,7 @@ def test_a_real_broker_conf_is_read() -> None:
         "namesrvAddr=10.0.0.1:9876;10.0.0.2:9876\nbrokerIP1=10.0.0.9\nmaxMessageSize=65536\n"
     )
     assert options.broker_name == "broker-a"
-    assert options.file_reserved_time == 48
+    assert options.live.file_reserved_time == 48
     assert options.is_sync_flush
     assert options.listen_port == 20911
     assert options.broker_ip1 == "10.0.0.9"

@@ -192,7 +192,7 @@ async def test_lite_pull_can_be_switched_off(start_broker: StartBroker) -> None:
 async def test_what_comes_later_is_refused_in_words(broker: RunningBroker, peer: Peer, code: int) -> None:
     answer = await peer.ask(code)
     assert answer.code == ResponseCode.REQUEST_CODE_NOT_SUPPORTED
-    assert "not supported by this version yet" in str(answer.remark)
+    assert "not part of this version yet" in str(answer.remark)
 
 
 async def test_a_full_disk_refuses_writes_and_keeps_reads(broker: RunningBroker, peer: Peer) -> None:

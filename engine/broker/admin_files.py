@@ -1,0 +1,66 @@
+"""The files behind administrators' changes, below the store's config/: request modes and run-time settings.
+
+Read once at start, written by `persistence` whenever they change. A file that cannot be read, and whose .bak
+cannot either, refuses the start: going on would silently undo what an administrator decided.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeVar
+
+from engine.broker.config_changes import CHANGES_FILE, ConfigChanges, encode_changes
+from engine.broker.persistence import StateFile
+from engine.broker.request_modes import REQUEST_MODES_FILE, RequestModes
+from engine.durable_file import read_durable
+from engine.errors import BadInput, EngineError
+from engine.protocol import fastjson
+from engine.protocol.bodies.locks import MessageRequestModeSerializeWrapper
+
+_T = TypeVar("_T")
+
+
+def load_request_modes(directory: Path) -> RequestModes:
+    return RequestModes(_load(directory / REQUEST_MODES_FILE, MessageRequestModeSerializeWrapper.decode))
+
+
+def load_changes(directory: Path) -> str:
+    """The text of the settings changed at run time; empty when there are none."""
+    return _load(directory / CHANGES_FILE, lambda data: data.decode("utf-8")) or ""
+
+
+def admin_files(directory: Path, modes: RequestModes, changes: ConfigChanges) -> dict[str, StateFile]:
+    return {
+        REQUEST_MODES_FILE: StateFile(
+            directory / REQUEST_MODES_FILE, modes.snapshot, _encode_modes, _ignore, _nothing
+        ),
+        CHANGES_FILE: StateFile(
+            directory / CHANGES_FILE, changes.snapshot, encode_changes, changes.saved, changes.failed
+        ),
+    }
+
+
+def _load(path: Path, decode: Callable[[bytes], _T]) -> _T | None:
+    def parse(data: bytes) -> _T:
+        try:
+            return decode(data)
+        except EngineError as error:
+            raise ValueError(error.text) from None
+
+    content, damage = read_durable(path, parse)
+    if content is None and damage is not None:
+        raise BadInput(f"{path}: {damage}; restore it, or move it and its .bak away to start without it")
+    return content
+
+
+def _encode_modes(modes: MessageRequestModeSerializeWrapper) -> bytes:
+    return fastjson.dumps_pretty(modes.to_json())
+
+
+def _ignore(snapshot: object) -> None:
+    """Nothing waits for this file."""
+
+
+def _nothing() -> None:
+    """The table itself is the truth; the next change writes it again."""

@@ -1,0 +1,81 @@
+"""Puts the administrators' side of a broker together: which handler gets which part. No logic of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+from engine.broker.config_changes import ConfigChanges
+from engine.broker.consume_stats import ConsumeProgress
+from engine.broker.consumers import ConsumerTable
+from engine.broker.handlers.admin_assignment import AssignmentHandlers
+from engine.broker.handlers.admin_broker import BrokerAdminHandlers
+from engine.broker.handlers.admin_clients import ClientAdminHandlers
+from engine.broker.handlers.admin_groups import GroupAdminHandlers
+from engine.broker.handlers.admin_ha import HAAdminHandlers
+from engine.broker.handlers.admin_offsets import OffsetAdminHandlers
+from engine.broker.handlers.admin_progress import ProgressHandlers
+from engine.broker.handlers.admin_refusals import RefusalHandlers
+from engine.broker.handlers.admin_store import StoreAdminHandlers
+from engine.broker.handlers.admin_topics import TopicAdminHandlers
+from engine.broker.options import BrokerOptions
+from engine.broker.producers import ProducerTable
+from engine.broker.registration import BrokerIdentity
+from engine.broker.request_modes import RequestModes
+from engine.broker.state_files import Tables
+from engine.broker.stats import BrokerStats
+from engine.broker.topic_changes import TopicRules
+from engine.broker.traffic import Traffic
+from engine.net.connection import Connection
+from engine.net.outcomes import Handler
+from engine.store.message_store import MessageStore
+
+
+class RouteSource(Protocol):
+    def routes(self) -> dict[int, Handler]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class AdminParts:
+    identity: BrokerIdentity
+    options: BrokerOptions
+    tables: Tables
+    consumers: ConsumerTable[Connection]
+    producers: ProducerTable[Connection]
+    store: MessageStore
+    traffic: Traffic
+    stats: BrokerStats
+    progress: ConsumeProgress
+    modes: RequestModes
+    changes: ConfigChanges
+    now_ms: Callable[[], int]
+    save: Callable[[str], None]
+    runtime_info: Callable[[], dict[str, str]]
+    delete_expired_soon: Callable[[], None]
+    name_server: Callable[[], Connection | None]
+
+
+def admin_handlers(parts: AdminParts) -> list[RouteSource]:
+    name, store, live = parts.identity.name, parts.store, parts.options.live
+    topics, groups, offsets = parts.tables.topics, parts.tables.groups, parts.tables.offsets
+    consumers, now_ms, save = parts.consumers, parts.now_ms, parts.save
+    rules = TopicRules(parts.identity.cluster, name)
+    return [
+        TopicAdminHandlers(
+            name, rules, topics, offsets, parts.traffic, parts.stats, store, now_ms=now_ms, save=save
+        ),
+        GroupAdminHandlers(groups, offsets, parts.traffic, live, now_ms=now_ms, save=save),
+        ProgressHandlers(
+            parts.identity.address, parts.progress, topics, groups, offsets, consumers, now_ms=now_ms
+        ),
+        OffsetAdminHandlers(name, topics, groups, offsets, consumers, store, live),
+        ClientAdminHandlers(name, consumers, parts.producers, topics, groups, store),
+        StoreAdminHandlers(topics, consumers, store, delete_expired_soon=parts.delete_expired_soon),
+        AssignmentHandlers(name, topics, groups, consumers, parts.modes, name_server=parts.name_server),
+        BrokerAdminHandlers(
+            parts.options, parts.changes, parts.stats, runtime_info=parts.runtime_info, now_ms=now_ms
+        ),
+        HAAdminHandlers(parts.identity, store),
+        RefusalHandlers(),
+    ]

@@ -1,0 +1,67 @@
+"""What follows when a setting changes while the broker runs.
+
+Most settings are looked at when they are needed and need nothing here. Some have to be told to others: the
+permission to name servers, the retention rules to the store, the log level to the logs, and whether topics
+make themselves to the topic that they are made after.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from engine.broker.options import LiveOptions
+from engine.broker.persistence import TOPICS_FILE
+from engine.broker.store_options import retention_rules
+from engine.broker.topics import TopicTable, offer_default_topic, withdraw_default_topic
+from engine.daemon.logs import set_level
+from engine.store.message_store import MessageStore
+
+_RETENTION = frozenset(
+    {
+        "file_reserved_time",
+        "delete_when",
+        "disk_max_used_space_ratio",
+        "disk_space_clean_forcibly_ratio",
+        "disk_space_warning_level_ratio",
+        "clean_file_forcibly_enable",
+    }
+)
+
+
+class LiveEffects:
+    """Call it with the attributes of `LiveOptions` that are different now."""
+
+    def __init__(
+        self,
+        live: LiveOptions,
+        topics: TopicTable,
+        store: MessageStore,
+        *,
+        register: Callable[[], None],
+        save: Callable[[str], None],
+        now_ms: Callable[[], int],
+    ) -> None:
+        self._live = live
+        self._topics = topics
+        self._store = store
+        self._register = register
+        self._save = save
+        self._now_ms = now_ms
+
+    def __call__(self, changed: frozenset[str]) -> None:
+        if changed & _RETENTION:
+            self._store.options = replace(self._store.options, retention=retention_rules(self._live))
+        if "log_level" in changed:
+            set_level(self._live.log_level)
+        if "auto_create_topic_enable" in changed:
+            self._change_default_topic()
+        if "broker_permission" in changed:
+            self._register()
+
+    def _change_default_topic(self) -> None:
+        if self._live.auto_create_topic_enable:
+            offer_default_topic(self._topics, self._live.default_topic_queue_nums, self._now_ms())
+        else:
+            withdraw_default_topic(self._topics, self._now_ms())
+        self._save(TOPICS_FILE)
