@@ -193,7 +193,8 @@ class Broker(Daemon):
         super().__init__(name, folder, arguments, {"HOME": str(folder), **(environment or {})})
 
     def _write_config(self) -> None:
-        lines = {**self._settings, "storePathRootDir": str(self.store)}
+        # The logs stay off the disk that is about to fail: they tell what the broker made of it.
+        lines = {"logDir": str(self.folder / "logs"), **self._settings, "storePathRootDir": str(self.store)}
         self.config_path.write_text("".join(f"{key}={value}\n" for key, value in lines.items()))
 
     def use_store(self, store: Path) -> None:
