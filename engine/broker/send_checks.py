@@ -11,18 +11,13 @@ from collections.abc import Callable
 from engine.errors import NotPermitted, Refused
 from engine.protocol.bodies.topics import TopicConfig
 from engine.protocol.codes import ResponseCode
-from engine.protocol.names import SEND_FORBIDDEN_TOPICS, is_retry_topic
+from engine.protocol.names import is_retry_topic
 from engine.protocol.properties import Property, find_property
+from engine.protocol.records import MAX_PROPERTIES_BYTES
 from engine.protocol.sys_flags import INNER_BATCH, NEED_UNWRAP, TRANSACTION_MASK
 
-MAX_PROPERTIES_BYTES = 32_767
 _UNUSUAL_BITS = TRANSACTION_MASK | INNER_BATCH | NEED_UNWRAP
 _TIMER_PROPERTIES = (Property.TIMER_DELAY_SEC, Property.TIMER_DELAY_MS, Property.TIMER_DELIVER_MS)
-
-
-def check_topic_is_open(topic: str) -> None:
-    if topic in SEND_FORBIDDEN_TOPICS:
-        raise NotPermitted(f"Sending message to topic[{topic}] is forbidden.")
 
 
 def choose_queue(config: TopicConfig, queue_id: int, draw: Callable[[int], int]) -> int:
@@ -36,16 +31,6 @@ def choose_queue(config: TopicConfig, queue_id: int, draw: Callable[[int], int])
         f"{config.write_queue_nums} write and {config.read_queue_nums} read queues",
         code=ResponseCode.INVALID_PARAMETER,
     )
-
-
-def check_body(size_bytes: int, max_message_size: int) -> None:
-    if size_bytes > max_message_size:
-        raise illegal(f"message body size {size_bytes} exceeds maxMessageSize {max_message_size}")
-
-
-def check_properties(size_bytes: int) -> None:
-    if size_bytes > MAX_PROPERTIES_BYTES:
-        raise illegal(f"message properties of {size_bytes} bytes, at most {MAX_PROPERTIES_BYTES} are stored")
 
 
 def check_kind(sys_flag: int, properties: str) -> None:
@@ -78,6 +63,18 @@ def _is_no_delay(level: str) -> bool:
 def check_batch_topic(topic: str) -> None:
     if is_retry_topic(topic):
         raise illegal("a batch cannot be sent to a retry topic")
+
+
+def closed_topic(topic: str) -> NotPermitted:
+    return NotPermitted(f"Sending message to topic[{topic}] is forbidden.")
+
+
+def large_body(size_bytes: int, max_message_size: int) -> Refused:
+    return illegal(f"message body size {size_bytes} exceeds maxMessageSize {max_message_size}")
+
+
+def large_properties(size_bytes: int) -> Refused:
+    return illegal(f"message properties of {size_bytes} bytes, at most {MAX_PROPERTIES_BYTES} are stored")
 
 
 def illegal(text: str) -> Refused:

@@ -13,17 +13,17 @@ from engine.protocol.properties import PAIR_END, Property, decode_properties, en
 
 
 class StoredProperties:
-    """`extend(text, trace_on, now_ms) -> (text to store, unique key)`."""
+    """`extend(text, trace_on, now_ms) -> (bytes to store, unique key)`."""
 
     def __init__(self, cluster: str, region: str, make_unique_key: Callable[[int], str]) -> None:
         self._added = {Property.MSG_REGION: region, Property.CLUSTER: cluster}
         self._suffixes = {flag: self._suffix(flag) for flag in (True, False)}
         self._make_unique_key = make_unique_key
 
-    def _suffix(self, trace_on: bool) -> str:
-        return encode_properties({**self._added, Property.TRACE_ON: "true" if trace_on else "false"})
+    def _suffix(self, trace_on: bool) -> bytes:
+        return encode_properties({**self._added, Property.TRACE_ON: "true" if trace_on else "false"}).encode()
 
-    def extend(self, text: str, trace_on: bool, now_ms: int) -> tuple[str, str]:
+    def extend(self, text: str, trace_on: bool, now_ms: int) -> tuple[bytes, str]:
         if "CLUSTER\x01" in text or "POP_CK\x01" in text:
             text = self._without_ours(text)
         if text and text[-1] != PAIR_END:
@@ -32,7 +32,7 @@ class StoredProperties:
         if unique_key is None:
             unique_key = self._make_unique_key(now_ms)
             text = f"{text}UNIQ_KEY\x01{unique_key}\x02"
-        return text + self._suffixes[trace_on], unique_key
+        return text.encode() + self._suffixes[trace_on], unique_key
 
     def _without_ours(self, text: str) -> str:
         kept = decode_properties(text)

@@ -19,7 +19,7 @@ from typing import Any
 import orjson
 
 from engine.errors import ProtocolError
-from engine.protocol.codes import MQ_VERSION, LanguageCode, language_named
+from engine.protocol.codes import MQ_VERSION, LanguageCode
 
 JSON_HEADER = 0
 BINARY_HEADER = 1
@@ -120,7 +120,7 @@ def _decode_json_header(header: Buffer, body: Buffer) -> Command:
     except struct.error:
         raise ProtocolError("code, opaque, flag or version of the header is not an int32") from None
     remark = get("remark")
-    language = get("language", "OTHER")
+    language = get("language")
     return Command(
         code,
         opaque,
@@ -128,9 +128,7 @@ def _decode_json_header(header: Buffer, body: Buffer) -> Command:
         remark if type(remark) is str else None,
         _string_map(get("extFields")),
         body,
-        _LANGUAGE_CODES.get(language, LanguageCode.OTHER)
-        if type(language) is str
-        else language_named(language),
+        _LANGUAGE_CODES.get(language, _OTHER) if type(language) is str else _OTHER,
         version,
     )
 
@@ -236,4 +234,5 @@ class _BinaryReader:
 
 
 _LANGUAGE_NAMES = {int(language): language.name for language in LanguageCode}
+_OTHER = int(LanguageCode.OTHER)
 _LANGUAGE_CODES = {language.name: int(language) for language in LanguageCode}

@@ -17,12 +17,12 @@ from engine.broker.persistence import TOPICS_FILE
 from engine.broker.send_checks import (
     busy,
     check_batch_topic,
-    check_body,
     check_kind,
-    check_properties,
-    check_topic_is_open,
     choose_queue,
+    closed_topic,
     disk_full,
+    large_body,
+    large_properties,
     not_accepting,
 )
 from engine.broker.stored_properties import StoredProperties
@@ -37,8 +37,9 @@ from engine.protocol.codes import RequestCode, ResponseCode
 from engine.protocol.commands import Buffer, Command
 from engine.protocol.headers.send import SendMessageRequest, decode_send
 from engine.protocol.hosts import pack_host
-from engine.protocol.names import check_topic, is_retry_topic
+from engine.protocol.names import SEND_FORBIDDEN_TOPICS, check_topic, is_retry_topic
 from engine.protocol.properties import Property, find_property
+from engine.protocol.records import MAX_PROPERTIES_BYTES
 from engine.protocol.sys_flags import MULTI_TAGS
 from engine.store.results import MessageDraft, PutResult, PutStatus
 
@@ -123,7 +124,8 @@ class SendHandlers:
     ) -> Outcome:
         """The topic is not on disk yet (perhaps another send is just seeing to it)."""
         check_topic(header.topic)
-        check_topic_is_open(header.topic)
+        if header.topic in SEND_FORBIDDEN_TOPICS:
+            raise closed_topic(header.topic)
         config = self._topics.get(header.topic) or self._plan_topic(header)
         check_kind(header.sys_flag, header.properties or "")
         if header.topic not in self._topics:
@@ -149,17 +151,20 @@ class SendHandlers:
     ) -> Outcome:
         live = self._live
         topic, queue_id, sys_flag = header.topic, header.queue_id, header.sys_flag
-        check_topic_is_open(topic)
+        # Conditions stand here and refusals in `send_checks`: most sends pass without a call.
+        if topic in SEND_FORBIDDEN_TOPICS:
+            raise closed_topic(topic)
         if not 0 <= queue_id < config.write_queue_nums:
             queue_id = choose_queue(config, queue_id, self._draw)
         given = header.properties or ""
         check_kind(sys_flag, given)
-        check_body(len(body), live.max_message_size)
+        if len(body) > live.max_message_size:
+            raise large_body(len(body), live.max_message_size)
         if config.topic_filter_type is TopicFilterType.MULTI_TAG:
             sys_flag |= MULTI_TAGS
-        text, unique_key = self._properties.extend(given, live.trace_on, now_ms)
-        properties = text.encode()
-        check_properties(len(properties))
+        properties, unique_key = self._properties.extend(given, live.trace_on, now_ms)
+        if len(properties) > MAX_PROPERTIES_BYTES:
+            raise large_properties(len(properties))
         draft = MessageDraft(
             topic,
             queue_id,

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import astuple, dataclass, field
+from operator import itemgetter
 
 from engine.protocol.codes import RequestCode
 from engine.protocol.wire import Header, Int32, Int64, header_arguments, named
@@ -71,26 +72,29 @@ def decode_send(code: int, ext_fields: Mapping[str, str]) -> SendMessageRequest:
     )
 
 
+_EVERYDAY = itemgetter("a", "b", "c", "d", "e", "f", "g", "h")
+_NO = frozenset({None, "", "false"})
+
+
 def _decode_everyday(ext_fields: Mapping[str, str]) -> SendMessageRequest | None:
     """What nearly every send looks like, in half the time; None: let the general reader judge.
 
     Numbers are plain ASCII digits and so short that they cannot leave their range.
     """
     try:
-        queue_nums, queue_id, sys_flag = ext_fields["d"], ext_fields["e"], ext_fields["f"]
-        born_timestamp, flag = ext_fields["g"], ext_fields["h"]
-        group, topic, default_topic = ext_fields["a"], ext_fields["b"], ext_fields["c"]
+        group, topic, default_topic, queue_nums, queue_id, sys_flag, born_timestamp, flag = _EVERYDAY(
+            ext_fields
+        )
     except KeyError:
         return None
     get = ext_fields.get
-    reconsume_times = get("j") or "0"
-    small = queue_nums + queue_id + sys_flag + flag + reconsume_times
-    if len(small) > 9 or len(born_timestamp) > 18:
+    reconsume_times = get("j")
+    small = f"{queue_nums}{queue_id}{sys_flag}{flag}{reconsume_times or 0}"
+    if not (len(small) < 10 and small.isdigit() and small.isascii() and get("k") in _NO and get("m") in _NO):
         return None
-    digits = small + born_timestamp
-    if not (digits.isdigit() and digits.isascii() and queue_nums and queue_id and sys_flag and flag):
+    if not (queue_nums and queue_id and sys_flag and flag and group and topic and default_topic):
         return None
-    if get("l") or not (group and topic and default_topic and born_timestamp):
+    if not (len(born_timestamp) < 19 and born_timestamp.isdigit() and born_timestamp.isascii()) or get("l"):
         return None
     return SendMessageRequest(
         group,
@@ -102,10 +106,10 @@ def _decode_everyday(ext_fields: Mapping[str, str]) -> SendMessageRequest | None
         int(born_timestamp),
         int(flag),
         get("i") or None,
-        int(reconsume_times) if get("j") else None,
-        get("k", "").lower() == "true",
+        int(reconsume_times) if reconsume_times else None,
+        False,
         None,
-        get("m", "").lower() == "true",
+        False,
         get("n") or None,
     )
 

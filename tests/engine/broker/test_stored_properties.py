@@ -10,7 +10,7 @@ ADDED = {"MSG_REGION": "eu", "TRACE_ON": "true", "CLUSTER": "C"}
 
 def extend(text: str, trace_on: bool = True) -> tuple[dict[str, str], str, str]:
     stored, key = StoredProperties("C", "eu", lambda now_ms: f"made-at-{now_ms}").extend(text, trace_on, 7)
-    return decode_properties(stored), key, stored
+    return decode_properties(stored.decode()), key, stored.decode()
 
 
 def test_the_brokers_own_are_added() -> None:
