@@ -1,0 +1,76 @@
+"""Timing of appends: what is timed, and what is made of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from engine.broker.put_times import ONE_IN, PutTimes, TimedAppends
+from engine.protocol.batches import BatchItem
+from engine.store.results import MessageDraft, PutResult, PutStatus
+
+DRAFT = MessageDraft("t", 0, 0, 0, 0, b"", 0, 0, b"", b"")
+
+
+class Store:
+    puts = 0
+
+    def put(self, draft: MessageDraft, now_ms: int) -> PutResult:
+        self.puts += 1
+        return PutResult(PutStatus.PUT_OK, commit_log_offset=self.puts)
+
+    def put_batch(self, draft: MessageDraft, items: list[BatchItem], now_ms: int) -> PutResult:
+        return PutResult(PutStatus.PUT_OK)
+
+
+def clock() -> Iterator[int]:
+    """Each pair of looks is 3 ms apart."""
+    now_ns = 0
+    while True:
+        yield now_ns
+        now_ns += 3_000_000
+
+
+def test_every_append_reaches_the_store_and_some_are_timed() -> None:
+    times, store, ticks = PutTimes(), Store(), clock()
+    appends = TimedAppends(store, times, lambda: next(ticks))
+    results = [appends.put(DRAFT, 0).commit_log_offset for _ in range(ONE_IN * 2)]
+    assert results == list(range(1, ONE_IN * 2 + 1))
+    assert times.max_us == 3_000
+    assert next(ticks) == 4 * 3_000_000
+
+
+def test_batches_are_always_timed() -> None:
+    times, ticks = PutTimes(), clock()
+    TimedAppends(Store(), times, lambda: next(ticks)).put_batch(DRAFT, [], 0)
+    assert times.max_us == 3_000
+
+
+def test_percentiles_are_right_to_a_factor_of_two() -> None:
+    times = PutTimes()
+    for _ in range(99):
+        times.add(10)
+    times.add(50_000)
+    assert 0.010 <= times.percentile_ms(0.99) <= 0.020
+    assert 50 <= times.percentile_ms(0.999) <= 100
+    assert times.max_us == 50_000
+
+
+def test_without_appends_a_percentile_is_zero() -> None:
+    assert PutTimes().percentile_ms(0.99) == 0.0
+
+
+def test_old_times_are_forgotten_after_two_minutes() -> None:
+    times = PutTimes()
+    times.add(1_000_000)
+    for _ in range(12):
+        times.tick()
+    assert times.percentile_ms(0.99) == 0.0
+
+
+def test_the_distribution_counts_each_once() -> None:
+    times = PutTimes()
+    for took_us in (5, 500, 4_000, 5_000_000):
+        times.add(took_us)
+    counts = [int(part.rpartition(":")[2]) for part in times.distribution().split(" ")]
+    assert sum(counts) == 4
+    assert (counts[0], counts[-1]) == (2, 1)

@@ -1,0 +1,130 @@
+"""Statistics over a clock that the test turns."""
+
+from __future__ import annotations
+
+import pytest
+
+from engine.broker import stats as stats_module
+from engine.broker.stats import BrokerStats
+from engine.broker.traffic import Traffic
+from engine.protocol.bodies.stats import BrokerStatsItem
+from engine.store.results import StoreStats
+
+START_MS = 1_000_000
+TICK_MS = 10_000
+DAY_MS = 86_400_000
+
+
+class Clocked:
+    def __init__(self) -> None:
+        self.traffic = Traffic()
+        self.store = StoreStats()
+        self.now_ms = START_MS
+        self.stats = BrokerStats(
+            "cluster", self.traffic, self.store, START_MS, day_of=lambda now_ms: now_ms // DAY_MS
+        )
+
+    def tick(self, times: int = 1) -> None:
+        for _ in range(times):
+            self.now_ms += TICK_MS
+            self.stats.tick(self.now_ms)
+
+    def put(self, topic: str, messages: int, size_bytes: int = 0) -> None:
+        self.traffic.put(topic, messages, size_bytes)
+        self.store.put_count += messages
+
+
+@pytest.fixture
+def clocked() -> Clocked:
+    return Clocked()
+
+
+def test_puts_of_a_topic_are_summed_and_divided(clocked: Clocked) -> None:
+    for _ in range(12):
+        clocked.put("orders", 50, 5_000)
+        clocked.tick()
+    nums = clocked.stats.view("TOPIC_PUT_NUMS", "orders", clocked.now_ms)
+    size = clocked.stats.view("TOPIC_PUT_SIZE", "orders", clocked.now_ms)
+    assert nums is not None and size is not None
+    assert nums.stats_minute == BrokerStatsItem(300, 5.0, 50.0)
+    assert nums.stats_hour == BrokerStatsItem(600, 5.0, 50.0)
+    assert size.stats_minute.sum == 30_000
+
+
+def test_a_topic_is_seen_before_the_first_tick(clocked: Clocked) -> None:
+    clocked.put("orders", 3)
+    data = clocked.stats.view("TOPIC_PUT_NUMS", "orders", clocked.now_ms + 1_000)
+    assert data is not None and data.stats_minute == BrokerStatsItem(3, 3.0, 3.0)
+
+
+def test_gets_go_by_topic_and_group(clocked: Clocked) -> None:
+    clocked.traffic.got("orders", "billing", 8, 800)
+    clocked.tick()
+    data = clocked.stats.view("GROUP_GET_NUMS", "orders@billing", clocked.now_ms)
+    assert data is not None and data.stats_minute.sum == 8
+    assert clocked.stats.view("GROUP_GET_NUMS", "orders@other", clocked.now_ms) is None
+    assert clocked.stats.get_rate("orders", "billing", clocked.now_ms) == pytest.approx(0.8)
+
+
+@pytest.mark.parametrize(
+    ("name", "key"),
+    [
+        ("TOPIC_PUT_NUMS", "unknown"),
+        ("NO_SUCH_STATS", "orders"),
+        ("BROKER_PUT_NUMS", "other-cluster"),
+        ("SNDBCK_PUT_NUMS", "orders@billing"),
+    ],
+)
+def test_what_was_never_counted_is_no_item(clocked: Clocked, name: str, key: str) -> None:
+    clocked.put("orders", 1)
+    clocked.tick()
+    assert clocked.stats.view(name, key, clocked.now_ms) is None
+
+
+def test_the_whole_broker_goes_by_its_cluster(clocked: Clocked) -> None:
+    clocked.put("orders", 10)
+    clocked.put("bills", 20)
+    clocked.tick()
+    data = clocked.stats.view("BROKER_PUT_NUMS", "cluster", clocked.now_ms)
+    assert data is not None and data.stats_minute.sum == 30
+
+
+def test_rates_have_three_windows(clocked: Clocked) -> None:
+    clocked.tick(60)
+    for _ in range(6):
+        clocked.put("orders", 100)
+        clocked.tick()
+    assert clocked.stats.rates(clocked.now_ms, 10).put == pytest.approx(10.0)
+    assert clocked.stats.rates(clocked.now_ms, 60).put == pytest.approx(10.0)
+    assert clocked.stats.rates(clocked.now_ms, 600).put == pytest.approx(1.0)
+
+
+def test_a_deleted_topic_is_forgotten(clocked: Clocked) -> None:
+    clocked.put("orders", 1)
+    clocked.tick()
+    clocked.traffic.forget_topic("orders")
+    clocked.tick()
+    assert clocked.stats.view("TOPIC_PUT_NUMS", "orders", clocked.now_ms) is None
+    assert clocked.stats.put_rate("orders", clocked.now_ms) == 0.0
+
+
+def test_mornings_are_marked_when_the_day_changes(clocked: Clocked) -> None:
+    clocked.put("orders", 5)
+    clocked.now_ms = DAY_MS
+    clocked.tick()
+    clocked.put("orders", 2)
+    assert clocked.stats.today_morning.put == 5
+    clocked.now_ms = 2 * DAY_MS
+    clocked.tick()
+    assert (clocked.stats.yesterday_morning.put, clocked.stats.today_morning.put) == (5, 7)
+
+
+def test_there_is_room_for_so_many_items_and_the_rest_is_unknown(
+    clocked: Clocked, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(stats_module, "MAX_ITEMS", 2)
+    for topic in ("a", "b", "c"):
+        clocked.put(topic, 1)
+    clocked.tick(2)
+    views = [clocked.stats.view("TOPIC_PUT_NUMS", topic, clocked.now_ms) for topic in ("a", "b", "c")]
+    assert [view is not None for view in views] == [True, True, False]
