@@ -16,7 +16,7 @@ from engine.client.listeners import ListenerCalls
 from engine.client.messages import ReceivedMessage
 from engine.client.offset_stores import OffsetStore
 from engine.client.options import ConsumerOptions
-from engine.client.periodic import Periodic
+from engine.client.periodic import Periodic, end_task
 from engine.client.queue_work import QueueWork
 from engine.client.send_backs import DELAY_BY_BROKER, LEVEL_AFTER_TIMEOUT, SendBacks
 from engine.errors import EngineError
@@ -90,10 +90,7 @@ class ConcurrentConsuming:
 
     async def close(self) -> None:
         await self._scan.stop()
-        for worker in self._workers:
-            worker.cancel()
-        if self._workers:
-            await asyncio.wait(self._workers)
+        await asyncio.gather(*map(end_task, self._workers))
 
     # -- inside ---------------------------------------------------------------------------------------------
 

@@ -9,6 +9,7 @@ between delivers it again. Loop thread only.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import time
 from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
@@ -187,10 +188,9 @@ class LitePullConsumer:
             left_s = deadline - loop.time()
             if messages or left_s <= 0:
                 return messages
-            try:
-                await asyncio.wait_for(self._arrival.wait(), left_s)
-            except TimeoutError:
-                return self._take(max_messages or self.options.max_poll_messages)
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(left_s):
+                    await self._arrival.wait()
 
     def _take(self, most: int) -> list[ReceivedMessage]:
         messages: list[ReceivedMessage] = []

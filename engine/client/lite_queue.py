@@ -13,6 +13,7 @@ from collections.abc import Awaitable, Callable
 
 from engine.client.messages import ReceivedMessage
 from engine.client.options import PullOptions
+from engine.client.periodic import end_task
 from engine.client.pulls import PullResult, PullStatus
 from engine.errors import EngineError
 from engine.protocol.bodies.basics import MessageQueue
@@ -57,8 +58,7 @@ class LiteQueue:
     async def stop(self) -> None:
         task, self._task = self._task, None
         if task is not None:
-            task.cancel()
-            await asyncio.wait((task,))
+            await end_task(task)
 
     async def seek(self, offset: int) -> None:
         await self.stop()

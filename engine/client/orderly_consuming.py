@@ -17,7 +17,7 @@ from engine.client.listeners import ListenerCalls
 from engine.client.messages import ReceivedMessage
 from engine.client.offset_stores import OffsetStore
 from engine.client.options import ConsumerOptions
-from engine.client.periodic import Periodic
+from engine.client.periodic import Periodic, end_task
 from engine.client.queue_locks import QueueLocks
 from engine.client.queue_work import QueueWork
 from engine.client.send_backs import TO_DEAD_LETTERS, SendBacks
@@ -84,13 +84,11 @@ class OrderlyConsuming:
         while self._calling and asyncio.get_running_loop().time() < deadline:
             await asyncio.sleep(0.01)
         # A call that is still running must not keep its queue from being released.
-        for task in self._tasks.values():
-            task.cancel()
+        await asyncio.gather(*map(end_task, self._tasks.values()))
 
     async def close(self) -> None:
         await self._renewal.stop()
-        for task in self._tasks.values():
-            task.cancel()
+        await asyncio.gather(*map(end_task, self._tasks.values()))
 
     # -- inside ---------------------------------------------------------------------------------------------
 

@@ -15,6 +15,24 @@ from engine.errors import EngineError
 log = logging.getLogger(__name__)
 
 
+END_ATTEMPTS = 20
+END_ATTEMPT_S = 0.5
+
+
+async def end_task(task: asyncio.Task[None]) -> None:
+    """Cancel a task and wait until it has ended.
+
+    More than once if need be: up to Python 3.11 `wait_for` swallows a cancellation that comes together with
+    the answer it waits for, and the task would go on for ever.
+    """
+    for _ in range(END_ATTEMPTS):
+        if task.done():
+            return
+        task.cancel()
+        await asyncio.wait((task,), timeout=END_ATTEMPT_S)
+    log.error("%s does not end", task.get_name())
+
+
 class Periodic:
     """`start`, `wake`, `stop`. Wakes that come while the step runs lead to exactly one more run."""
 
@@ -38,13 +56,13 @@ class Periodic:
     async def stop(self) -> None:
         task, self._task = self._task, None
         if task is not None:
-            task.cancel()
-            await asyncio.wait((task,))
+            await end_task(task)
 
     async def _run(self) -> None:
         while True:
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._woken.wait(), self._interval_s)
+                async with asyncio.timeout(self._interval_s):
+                    await self._woken.wait()
             self._woken.clear()
             await self._run_step()
             if self._min_interval_s:

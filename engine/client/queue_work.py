@@ -14,6 +14,7 @@ from typing import Protocol
 
 from engine.client.messages import ReceivedMessage
 from engine.client.options import PullOptions
+from engine.client.periodic import end_task
 from engine.client.process_queue import ProcessQueue
 from engine.client.pulls import PullResult, PullStatus
 from engine.errors import EngineError
@@ -76,8 +77,7 @@ class QueueWork:
     async def stop_pulling(self) -> None:
         task, self._task = self._task, None
         if task is not None and task is not asyncio.current_task():
-            task.cancel()
-            await asyncio.wait((task,))
+            await end_task(task)
 
     def finish(self, messages: list[ReceivedMessage]) -> int | None:
         """Done with these; what may be committed now, None when the queue is not ours any more."""

@@ -17,6 +17,7 @@ import logging
 from collections.abc import Mapping
 from typing import Protocol
 
+from engine.client.periodic import end_task
 from engine.errors import EngineError, NotFound
 from engine.net.connection import Connection
 from engine.net.outcomes import Reply
@@ -74,10 +75,7 @@ class ServerRequests:
         task.add_done_callback(self._tasks.discard)
 
     async def close(self) -> None:
-        for task in self._tasks:
-            task.cancel()
-        if self._tasks:
-            await asyncio.wait(self._tasks)
+        await asyncio.gather(*map(end_task, list(self._tasks)))
 
     async def _serve(self, request: Command, connection: Connection) -> None:
         try:

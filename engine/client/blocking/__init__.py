@@ -1,0 +1,12 @@
+"""The client without await: the same names and methods, for scripts, threads and Django views.
+
+Each object runs an event loop in a thread of its own; objects that are given one `LoopThread` share it.
+"""
+
+from __future__ import annotations
+
+from engine.client.blocking.admin import Admin
+from engine.client.blocking.clients import LitePullConsumer, Producer, PushConsumer
+from engine.client.blocking.loop_thread import LoopThread
+
+__all__ = ["Admin", "LitePullConsumer", "LoopThread", "Producer", "PushConsumer"]

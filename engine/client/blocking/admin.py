@@ -1,0 +1,183 @@
+"""The admin for code without an event loop: the same groups, the same methods. Safe from any thread."""
+
+from __future__ import annotations
+
+from types import TracebackType
+from typing import Self
+
+from engine.client import admin
+from engine.client.admin import (
+    ADMIN_TIMEOUT_MS,
+    brokers,
+    clients,
+    clusters,
+    groups,
+    messages,
+    name_servers,
+    offsets,
+    topics,
+)
+from engine.client.blocking.loop_thread import Face, LoopThread, waiting
+
+
+class _Part(Face):
+    """One group of questions; the loop is the admin's."""
+
+    def __init__(self, loop: LoopThread, inner: object) -> None:
+        super().__init__(loop, lambda: inner)
+
+
+class ClusterAdmin(_Part):
+    """`admin.cluster`."""
+
+    info = waiting(clusters.ClusterAdmin.info)
+    masters = waiting(clusters.ClusterAdmin.masters)
+    brokers = waiting(clusters.ClusterAdmin.brokers)
+    address_of = waiting(clusters.ClusterAdmin.address_of)
+
+
+class TopicAdmin(_Part):
+    """`admin.topics`."""
+
+    names = waiting(topics.TopicAdmin.names)
+    system_topics = waiting(topics.TopicAdmin.system_topics)
+    route = waiting(topics.TopicAdmin.route)
+    delete_in_name_servers = waiting(topics.TopicAdmin.delete_in_name_servers)
+    create = waiting(topics.TopicAdmin.create)
+    create_many = waiting(topics.TopicAdmin.create_many)
+    delete_on_broker = waiting(topics.TopicAdmin.delete_on_broker)
+    config = waiting(topics.TopicAdmin.config)
+    configs = waiting(topics.TopicAdmin.configs)
+    stats_on_broker = waiting(topics.TopicAdmin.stats_on_broker)
+    groups_on_broker = waiting(topics.TopicAdmin.groups_on_broker)
+    stats = waiting(topics.TopicAdmin.stats)
+    groups = waiting(topics.TopicAdmin.groups)
+    delete = waiting(topics.TopicAdmin.delete)
+    masters_of = waiting(topics.TopicAdmin.masters_of)
+
+
+class GroupAdmin(_Part):
+    """`admin.groups`."""
+
+    create = waiting(groups.GroupAdmin.create)
+    create_many = waiting(groups.GroupAdmin.create_many)
+    configs = waiting(groups.GroupAdmin.configs)
+    config = waiting(groups.GroupAdmin.config)
+    delete = waiting(groups.GroupAdmin.delete)
+    set_readable = waiting(groups.GroupAdmin.set_readable)
+    set_request_mode = waiting(groups.GroupAdmin.set_request_mode)
+    consume_stats_on_broker = waiting(groups.GroupAdmin.consume_stats_on_broker)
+    consume_stats = waiting(groups.GroupAdmin.consume_stats)
+    consume_stats_of_broker = waiting(groups.GroupAdmin.consume_stats_of_broker)
+    time_spans = waiting(groups.GroupAdmin.time_spans)
+    topics = waiting(groups.GroupAdmin.topics)
+    subscription = waiting(groups.GroupAdmin.subscription)
+
+
+class OffsetAdmin(_Part):
+    """`admin.offsets`."""
+
+    max_offset = waiting(offsets.OffsetAdmin.max_offset)
+    min_offset = waiting(offsets.OffsetAdmin.min_offset)
+    offset_at = waiting(offsets.OffsetAdmin.offset_at)
+    earliest_store_time = waiting(offsets.OffsetAdmin.earliest_store_time)
+    committed = waiting(offsets.OffsetAdmin.committed)
+    commit = waiting(offsets.OffsetAdmin.commit)
+    reset_on_broker = waiting(offsets.OffsetAdmin.reset_on_broker)
+    reset_queue = waiting(offsets.OffsetAdmin.reset_queue)
+    reset = waiting(offsets.OffsetAdmin.reset)
+    clone = waiting(offsets.OffsetAdmin.clone)
+    all_on_broker = waiting(offsets.OffsetAdmin.all_on_broker)
+    of_clients = waiting(offsets.OffsetAdmin.of_clients)
+    corrections = waiting(offsets.OffsetAdmin.corrections)
+
+
+class MessageAdmin(_Part):
+    """`admin.messages`."""
+
+    by_offset_id = waiting(messages.MessageAdmin.by_offset_id)
+    by_unique_key = waiting(messages.MessageAdmin.by_unique_key)
+    by_key = waiting(messages.MessageAdmin.by_key)
+    at = waiting(messages.MessageAdmin.at)
+    consume_queue = waiting(messages.MessageAdmin.consume_queue)
+    consume_directly = waiting(messages.MessageAdmin.consume_directly)
+
+
+class ClientAdmin(_Part):
+    """`admin.clients`."""
+
+    consumers = waiting(clients.ClientAdmin.consumers)
+    consumer_ids = waiting(clients.ClientAdmin.consumer_ids)
+    producers = waiting(clients.ClientAdmin.producers)
+    all_producers = waiting(clients.ClientAdmin.all_producers)
+    running_info = waiting(clients.ClientAdmin.running_info)
+
+
+class BrokerAdmin(_Part):
+    """`admin.brokers`."""
+
+    runtime_info = waiting(brokers.BrokerAdmin.runtime_info)
+    config = waiting(brokers.BrokerAdmin.config)
+    update_config = waiting(brokers.BrokerAdmin.update_config)
+    stats = waiting(brokers.BrokerAdmin.stats)
+    ha_status = waiting(brokers.BrokerAdmin.ha_status)
+    delay_offsets = waiting(brokers.BrokerAdmin.delay_offsets)
+    timer_metrics = waiting(brokers.BrokerAdmin.timer_metrics)
+    epoch_cache = waiting(brokers.BrokerAdmin.epoch_cache)
+    clean_expired_queues = waiting(brokers.BrokerAdmin.clean_expired_queues)
+    clean_unused_topics = waiting(brokers.BrokerAdmin.clean_unused_topics)
+    delete_expired_commit_logs = waiting(brokers.BrokerAdmin.delete_expired_commit_logs)
+
+
+class NameServerAdmin(_Part):
+    """`admin.name_servers`."""
+
+    config = waiting(name_servers.NameServerAdmin.config)
+    update_config = waiting(name_servers.NameServerAdmin.update_config)
+    put = waiting(name_servers.NameServerAdmin.put)
+    get = waiting(name_servers.NameServerAdmin.get)
+    delete = waiting(name_servers.NameServerAdmin.delete)
+    pairs = waiting(name_servers.NameServerAdmin.pairs)
+    wipe_write_perm = waiting(name_servers.NameServerAdmin.wipe_write_perm)
+    add_write_perm = waiting(name_servers.NameServerAdmin.add_write_perm)
+
+
+class Admin(Face):
+    """`engine.client.Admin` without await.
+
+    >>> with blocking.Admin(namesrv=NAMESRV) as admin:
+    ...     "TBW102" in admin.topics.names()
+    True
+    """
+
+    def __init__(
+        self,
+        *,
+        namesrv: str | None = None,
+        timeout_ms: int = ADMIN_TIMEOUT_MS,
+        loop: LoopThread | None = None,
+    ) -> None:
+        super().__init__(loop, lambda: admin.Admin(namesrv=namesrv, timeout_ms=timeout_ms))
+        self.cluster = ClusterAdmin(self._loop, self._inner.cluster)
+        self.topics = TopicAdmin(self._loop, self._inner.topics)
+        self.groups = GroupAdmin(self._loop, self._inner.groups)
+        self.offsets = OffsetAdmin(self._loop, self._inner.offsets)
+        self.messages = MessageAdmin(self._loop, self._inner.messages)
+        self.clients = ClientAdmin(self._loop, self._inner.clients)
+        self.brokers = BrokerAdmin(self._loop, self._inner.brokers)
+        self.name_servers = NameServerAdmin(self._loop, self._inner.name_servers)
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        self._loop.run(self._inner.close())
+        self._close_loop()
+
+    start = waiting(admin.Admin.start)

@@ -1,0 +1,164 @@
+"""Producer and consumers for code without an event loop. Safe from any thread."""
+
+from __future__ import annotations
+
+import concurrent.futures
+import threading
+from types import TracebackType
+from typing import Self
+
+from engine.client import lite_pull_consumer, producer, push_consumer
+from engine.client.blocking.loop_thread import Face, LoopThread, on_loop, waiting
+from engine.client.listeners import Listener
+from engine.client.messages import Message, SendResult
+from engine.client.options import Acks, ConsumerOptions, LitePullOptions, ProducerOptions
+from engine.client.send_plans import Select
+from engine.protocol.bodies.basics import MessageQueue
+
+
+class Producer(Face):
+    """`engine.client.Producer` without await.
+
+    >>> with blocking.Producer("shop", namesrv=NAMESRV) as producer:
+    ...     result = producer.send(Message("orders", b"17 teapots"))
+    >>> result.status.name
+    'SEND_OK'
+    """
+
+    def __init__(
+        self,
+        group: str,
+        *,
+        namesrv: str | None = None,
+        acks: Acks | None = None,
+        options: ProducerOptions | None = None,
+        loop: LoopThread | None = None,
+    ) -> None:
+        super().__init__(loop, lambda: producer.Producer(group, namesrv=namesrv, acks=acks, options=options))
+        self._room = threading.BoundedSemaphore(self._inner.options.max_in_flight)
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        self._loop.run(self._inner.close())
+        self._close_loop()
+
+    def send_async(
+        self,
+        message: Message,
+        *,
+        select: Select | None = None,
+        sharding_key: str | None = None,
+        queue: MessageQueue | None = None,
+    ) -> concurrent.futures.Future[SendResult]:
+        """Send without waiting for the answer; waits only while `max_in_flight` sends are under way."""
+        self._room.acquire()
+        sent = self._inner.send(message, select=select, sharding_key=sharding_key, queue=queue)
+        future: concurrent.futures.Future[SendResult] = self._loop.submit(sent)
+        future.add_done_callback(lambda _: self._room.release())
+        return future
+
+    start = waiting(producer.Producer.start)
+    send = waiting(producer.Producer.send)
+    send_oneway = waiting(producer.Producer.send_oneway)
+    send_batch = waiting(producer.Producer.send_batch)
+    flush = waiting(producer.Producer.flush)
+    queues = waiting(producer.Producer.queues)
+
+
+class PushConsumer(Face):
+    """`engine.client.PushConsumer` without await; a plain listener runs in threads of its own.
+
+    >>> import queue
+    >>> bodies: queue.Queue[bytes] = queue.Queue()
+    >>> consumer = blocking.PushConsumer("mail-room", lambda m: bodies.put(m.body), namesrv=NAMESRV)
+    >>> consumer.subscribe("mail")
+    >>> with consumer, blocking.Producer("shop", namesrv=NAMESRV) as producer:
+    ...     _ = producer.send(Message("mail", b"a letter"))
+    ...     bodies.get(timeout=30)
+    b'a letter'
+    """
+
+    def __init__(
+        self,
+        group: str,
+        listener: Listener,
+        *,
+        namesrv: str | None = None,
+        options: ConsumerOptions | None = None,
+        loop: LoopThread | None = None,
+    ) -> None:
+        super().__init__(
+            loop, lambda: push_consumer.PushConsumer(group, listener, namesrv=namesrv, options=options)
+        )
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        self._loop.run(self._inner.close())
+        self._close_loop()
+
+    start = waiting(push_consumer.PushConsumer.start)
+    subscribe = on_loop(push_consumer.PushConsumer.subscribe)
+    unsubscribe = on_loop(push_consumer.PushConsumer.unsubscribe)
+    assignment = on_loop(push_consumer.PushConsumer.assignment)
+
+
+class LitePullConsumer(Face):
+    """`engine.client.LitePullConsumer` without await."""
+
+    def __init__(
+        self,
+        group: str,
+        *,
+        namesrv: str | None = None,
+        options: LitePullOptions | None = None,
+        loop: LoopThread | None = None,
+    ) -> None:
+        super().__init__(
+            loop, lambda: lite_pull_consumer.LitePullConsumer(group, namesrv=namesrv, options=options)
+        )
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close(commit=kind is None)
+
+    def close(self, *, commit: bool = True) -> None:
+        self._loop.run(self._inner.close(commit=commit))
+        self._close_loop()
+
+    start = waiting(lite_pull_consumer.LitePullConsumer.start)
+    subscribe = on_loop(lite_pull_consumer.LitePullConsumer.subscribe)
+    unsubscribe = on_loop(lite_pull_consumer.LitePullConsumer.unsubscribe)
+    assign = waiting(lite_pull_consumer.LitePullConsumer.assign)
+    assignment = on_loop(lite_pull_consumer.LitePullConsumer.assignment)
+    queues = waiting(lite_pull_consumer.LitePullConsumer.queues)
+    pause = on_loop(lite_pull_consumer.LitePullConsumer.pause)
+    resume = on_loop(lite_pull_consumer.LitePullConsumer.resume)
+    poll = waiting(lite_pull_consumer.LitePullConsumer.poll)
+    seek = waiting(lite_pull_consumer.LitePullConsumer.seek)
+    seek_to_begin = waiting(lite_pull_consumer.LitePullConsumer.seek_to_begin)
+    seek_to_end = waiting(lite_pull_consumer.LitePullConsumer.seek_to_end)
+    seek_to_time = waiting(lite_pull_consumer.LitePullConsumer.seek_to_time)
+    commit = waiting(lite_pull_consumer.LitePullConsumer.commit)
+    committed = waiting(lite_pull_consumer.LitePullConsumer.committed)
+    position = on_loop(lite_pull_consumer.LitePullConsumer.position)

@@ -1,0 +1,106 @@
+"""Two stores for `idempotent`: a SQLite file (consumers on one machine) and Redis (consumers anywhere).
+
+In both a key is absent, claimed by an owner until its lease ends, or done until it is forgotten; an expired
+key is an absent one. SQLite runs in a thread, one statement group at a time; Redis is imported when it is
+used.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+import threading
+from typing import Any
+
+from engine.client.idempotent import Claim
+
+_CLAIMED, _DONE = 0, 1
+_PURGE_INTERVAL_MS = 10 * 60 * 1000
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS consumed (
+    key TEXT PRIMARY KEY, state INTEGER NOT NULL, owner TEXT NOT NULL, expires_ms INTEGER NOT NULL
+) WITHOUT ROWID
+"""
+
+
+class SqliteDedup:
+    """Keys in a table of a SQLite database; processes that share the file share the keys."""
+
+    def __init__(self, path: str, *, busy_timeout_s: float = 20.0) -> None:
+        self._lock = threading.Lock()
+        self._next_purge_ms = 0
+        # Transactions are begun by hand: a claim must hold the write lock from its first look on.
+        self._db = sqlite3.connect(
+            path, timeout=busy_timeout_s, isolation_level=None, check_same_thread=False
+        )
+        self._db.execute("PRAGMA journal_mode=WAL")
+        self._db.execute(_SCHEMA)
+
+    async def claim(self, key: str, owner: str, now_ms: int, lease_ms: int) -> Claim:
+        return await asyncio.to_thread(self._claim, key, owner, now_ms, lease_ms)
+
+    async def finish(self, key: str, now_ms: int, keep_ms: int) -> None:
+        row = (key, _DONE, "", now_ms + keep_ms)
+        await asyncio.to_thread(self._run, "INSERT OR REPLACE INTO consumed VALUES (?, ?, ?, ?)", row)
+
+    async def release(self, key: str, owner: str) -> None:
+        statement = "DELETE FROM consumed WHERE key = ? AND owner = ? AND state = ?"
+        await asyncio.to_thread(self._run, statement, (key, owner, _CLAIMED))
+
+    def close(self) -> None:
+        with self._lock:
+            self._db.close()
+
+    def _run(self, statement: str, values: tuple[object, ...]) -> None:
+        with self._lock:
+            self._db.execute(statement, values)
+
+    def _claim(self, key: str, owner: str, now_ms: int, lease_ms: int) -> Claim:
+        with self._lock:
+            self._db.execute("BEGIN IMMEDIATE")
+            try:
+                claim = self._claim_in_transaction(key, owner, now_ms, lease_ms)
+            finally:
+                self._db.execute("COMMIT")
+            return claim
+
+    def _claim_in_transaction(self, key: str, owner: str, now_ms: int, lease_ms: int) -> Claim:
+        if now_ms >= self._next_purge_ms:
+            self._db.execute("DELETE FROM consumed WHERE expires_ms <= ?", (now_ms,))
+            self._next_purge_ms = now_ms + _PURGE_INTERVAL_MS
+        found = self._db.execute("SELECT state, expires_ms FROM consumed WHERE key = ?", (key,)).fetchone()
+        if found is not None and found[1] > now_ms:
+            return Claim.DONE if found[0] == _DONE else Claim.BUSY
+        row = (key, _CLAIMED, owner, now_ms + lease_ms)
+        self._db.execute("INSERT OR REPLACE INTO consumed VALUES (?, ?, ?, ?)", row)
+        return Claim.TAKEN
+
+
+_DONE_VALUE = b"done"
+_RELEASE = "if redis.call('get', KEYS[1]) == ARGV[1] then return redis.call('del', KEYS[1]) end return 0"
+
+
+class RedisDedup:
+    """Keys in Redis, which forgets them by its own clock. Needs the `redis` package (extra `redis`)."""
+
+    def __init__(self, url: str, *, prefix: str = "signalbox:consumed:") -> None:
+        from redis.asyncio import Redis
+
+        self._redis: Any = Redis.from_url(url)
+        self._prefix = prefix
+
+    async def claim(self, key: str, owner: str, now_ms: int, lease_ms: int) -> Claim:
+        name = self._prefix + key
+        if await self._redis.set(name, owner, nx=True, px=lease_ms):
+            return Claim.TAKEN
+        # A claim that ended between the two looks is taken at the next delivery.
+        return Claim.DONE if await self._redis.get(name) == _DONE_VALUE else Claim.BUSY
+
+    async def finish(self, key: str, now_ms: int, keep_ms: int) -> None:
+        await self._redis.set(self._prefix + key, _DONE_VALUE, px=keep_ms)
+
+    async def release(self, key: str, owner: str) -> None:
+        await self._redis.eval(_RELEASE, 1, self._prefix + key, owner)
+
+    async def close(self) -> None:
+        await self._redis.aclose()
