@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from engine.protocol.batches import BatchItem, encode_batch
+from engine.protocol.bodies.topics import TopicConfig
 from engine.protocol.codes import RequestCode, ResponseCode
 from tests.engine.broker.conftest import StartBroker
 from tests.engine.broker.peers import WAITING, Peer, RunningBroker, records, send_header
@@ -233,3 +234,15 @@ async def test_an_oversized_heartbeat_is_refused(broker: RunningBroker, peer: Pe
     assert answer.code == ResponseCode.INVALID_PARAMETER
     for junk in (b"", b"[]", b"{", b"null", b'{"clientID":5,"consumerDataSet":"x"}'):
         assert (await peer.ask(RequestCode.HEART_BEAT, body=junk)).code != 0
+
+
+async def test_a_broker_that_is_closed_for_writing_refuses_ordered_topics(
+    start_broker: StartBroker,
+) -> None:
+    broker = await start_broker(brokerPermission="4")
+    peer = Peer(broker.address)
+    broker.inner.topics.put(TopicConfig("ordered", 4, 4, 6, order=True), 0)
+    broker.inner.topics.put(TopicConfig("plain", 4, 4, 6), 0)
+    assert (await peer.send("ordered")).code == ResponseCode.NO_PERMISSION
+    assert (await peer.send("plain")).code == 0
+    await peer.close()

@@ -185,3 +185,13 @@ async def test_synchronous_flush_is_not_waited_for_by_who_does_not_want_to(start
     assert answer.code == 0
     assert b"careless" in await pull_until(peer, "orders", 2)
     await peer.close()
+
+
+async def test_many_waiting_pulls_are_all_woken(broker: RunningBroker, peer: Peer) -> None:
+    await peer.send("orders")
+    waiting = [asyncio.create_task(peer.pull("orders", 1, sys_flag=WAITING)) for _ in range(200)]
+    await eventually(lambda: len(broker.inner.waits.holds) == 200)
+    await peer.send("orders", b"news")
+    answers = await asyncio.wait_for(asyncio.gather(*waiting), 5)
+    assert {answer.code for answer in answers} == {0}
+    assert len(broker.inner.waits.holds) == 0

@@ -1,0 +1,94 @@
+"""Tables on disk: who waits is told, writes of one file never overlap, a storm of changes is few writes."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import threading
+from collections.abc import AsyncIterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from engine.broker.persistence import Persistence, StateFile
+
+
+class Table:
+    """A number that is saved; `gate` holds the writing thread."""
+
+    def __init__(self, path: Path) -> None:
+        self.value = 0
+        self.saved: list[int] = []
+        self.failures = 0
+        self.encoded: list[int] = []
+        self.gate = threading.Event()
+        self.gate.set()
+        self.error: Exception | None = None
+        self.file = StateFile(path, lambda: self.value, self._encode, self.saved.append, self._failed)
+
+    def _encode(self, value: int) -> bytes:
+        self.gate.wait(5)
+        self.encoded.append(value)
+        if self.error is not None:
+            raise self.error
+        return b"%d" % value
+
+    def _failed(self) -> None:
+        self.failures += 1
+
+
+@pytest.fixture
+async def table(tmp_path: Path) -> Table:
+    return Table(tmp_path / "config" / "table.json")
+
+
+@pytest.fixture
+async def persistence(table: Table) -> AsyncIterator[Persistence]:
+    with ThreadPoolExecutor(2) as threads:
+        yield Persistence({"table": table.file}, asyncio.get_running_loop(), threads)
+
+
+async def saved(persistence: Persistence) -> OSError | None:
+    done: asyncio.Future[OSError | None] = asyncio.get_running_loop().create_future()
+    persistence.when_saved("table", done.set_result)
+    return await asyncio.wait_for(done, 5)
+
+
+async def test_what_is_on_disk_is_what_was_asked_for(persistence: Persistence, table: Table) -> None:
+    table.value = 7
+    assert await saved(persistence) is None
+    assert table.file.path.read_bytes() == b"7"
+    assert table.saved == [7]
+
+
+async def test_changes_during_a_write_share_the_next_one(persistence: Persistence, table: Table) -> None:
+    table.gate.clear()
+    waiting = []
+    for table.value in range(1, 51):
+        waiting.append(asyncio.ensure_future(saved(persistence)))
+        await asyncio.sleep(0)
+    table.gate.set()
+    assert await asyncio.gather(*waiting) == [None] * 50
+    assert table.encoded == [1, 50]
+    assert table.file.path.read_bytes() == b"50"
+
+
+@pytest.mark.parametrize("error", [OSError(errno.ENOSPC, "no room"), ValueError("no such value")])
+async def test_a_failure_is_told_to_all_who_wait(
+    persistence: Persistence, table: Table, error: Exception
+) -> None:
+    table.error = error
+    assert isinstance(await saved(persistence), OSError)
+    assert (table.saved, table.failures) == ([], 1)
+    table.error = None
+    assert await saved(persistence) is None
+
+
+async def test_everything_is_saved_at_the_end(persistence: Persistence, table: Table) -> None:
+    table.gate.clear()
+    persistence.save("table")
+    table.value = 9
+    table.gate.set()
+    await persistence.save_all()
+    assert table.file.path.read_bytes() == b"9"
