@@ -53,7 +53,8 @@ class RemoteOffsets:
     async def load(self, queue: MessageQueue) -> int | None:
         offset = await self._queue_offsets.committed(self._group, queue)
         if offset is not None:
-            self._table[queue] = offset
+            # What was set while the broker was asked is newer than its answer.
+            self._table.setdefault(queue, offset)
         return offset
 
     def get(self, queue: MessageQueue) -> int | None:

@@ -81,6 +81,15 @@ async def test_loading_puts_the_offset_into_memory() -> None:
     assert (await store.load(A), store.get(A), await store.load(B)) == (9, 9, None)
 
 
+async def test_an_update_while_loading_is_not_overwritten() -> None:
+    store, brokers = remote()
+    brokers.table[A] = 0
+    store.update(A, 7)
+    await store.load(A)
+    await store.persist()
+    assert brokers.table[A] == 7
+
+
 async def test_a_file_keeps_what_was_persisted(tmp_path: Path) -> None:
     path = local_offsets_path(str(tmp_path), "10.0.0.1@DEFAULT", "group")
     assert path == tmp_path / "10.0.0.1@DEFAULT" / "group" / "offsets.json"
