@@ -1,0 +1,37 @@
+"""Replication as a lone master tells of it."""
+
+from __future__ import annotations
+
+from engine.protocol.bodies.ha import HARuntimeInfo
+from engine.protocol.codes import RequestCode, ResponseCode
+from tests.engine.broker.peers import Peer, RunningBroker
+
+
+async def test_a_lone_master_has_no_slaves(broker: RunningBroker, peer: Peer) -> None:
+    await peer.send("orders")
+    info = HARuntimeInfo.decode((await peer.ask(RequestCode.GET_BROKER_HA_STATUS)).body)
+    assert (info.master, info.in_sync_slave_nums, info.ha_connection_info) == (True, 0, ())
+    assert info.master_commit_log_max_offset == broker.inner.store.commit_log_max_offset > 0
+
+
+async def test_who_asks_is_told_where_the_master_is(broker: RunningBroker, peer: Peer) -> None:
+    answer = await peer.ask(RequestCode.EXCHANGE_BROKER_HA_INFO)
+    assert answer.fields["masterAddress"] == broker.address
+    assert answer.fields["masterHaAddress"].startswith("127.0.0.1:")
+    assert answer.fields["masterFlushOffset"] == str(broker.inner.store.flushed_offset)
+
+
+async def test_what_others_tell_changes_nothing_on_a_master(broker: RunningBroker, peer: Peer) -> None:
+    told = {"masterFlushOffset": "9999", "masterAddress": "evil:1", "masterHaAddress": "evil:2"}
+    assert (await peer.ask(RequestCode.EXCHANGE_BROKER_HA_INFO, told)).fields == {}
+    reset = await peer.ask(RequestCode.RESET_MASTER_FLUSH_OFFSET, {"masterFlushOffset": "9999"})
+    assert reset.code == 0
+    assert broker.inner.store.flushed_offset < 9999
+    bad = await peer.ask(RequestCode.RESET_MASTER_FLUSH_OFFSET, {"masterFlushOffset": "x"})
+    assert bad.code == ResponseCode.SYSTEM_ERROR
+
+
+async def test_without_a_controller_there_are_no_epochs(broker: RunningBroker, peer: Peer) -> None:
+    answer = await peer.ask(RequestCode.GET_BROKER_EPOCH_CACHE)
+    assert answer.code == ResponseCode.SYSTEM_ERROR
+    assert "controller" in str(answer.remark)

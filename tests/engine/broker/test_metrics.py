@@ -1,0 +1,76 @@
+"""Metrics as Prometheus would read them, from a real port."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+
+from engine.broker import metrics
+from tests.engine.broker.conftest import StartBroker
+from tests.engine.broker.peers import Peer, RunningBroker, eventually
+
+Labels = frozenset[tuple[str, str]]
+
+
+async def scrape(broker: RunningBroker) -> dict[tuple[str, Labels], float]:
+    assert broker.inner.metrics_port is not None
+    reader, writer = await asyncio.open_connection("127.0.0.1", broker.inner.metrics_port)
+    writer.write(b"GET /metrics HTTP/1.0\r\n\r\n")
+    text = (await reader.read()).split(b"\r\n\r\n", 1)[1].decode()
+    writer.close()
+    ours = {"cluster", "node_type", "node_id", "broker"}
+    return {
+        (sample.name, frozenset(item for item in sample.labels.items() if item[0] not in ours)): sample.value
+        for family in text_string_to_metric_families(text)
+        for sample in family.samples
+    }
+
+
+def labels(**values: str) -> Labels:
+    return frozenset(values.items())
+
+
+async def test_traffic_and_lag_are_exported(start_broker: StartBroker) -> None:
+    broker = await start_broker(metricsExporterType="PROM", metricsPromExporterPort="0")
+    peer = Peer(broker.address)
+    await peer.heartbeat("billing", "orders")
+    await peer.send_batch("orders", [b"x"] * 5)
+    await eventually(lambda: broker.inner.store.max_offset("orders", 0) == 5)
+    await peer.pull("orders", 0, consumer_group="billing", max_msg_nums=3)
+    broker.inner.offsets.commit("orders", "billing", 0, 3)
+    found = await scrape(broker)
+    await peer.close()
+
+    assert found["rocketmq_messages_in_total", labels(topic="orders")] == 5
+    assert found["rocketmq_throughput_in_total", labels(topic="orders")] > 5 * 91
+    pair = labels(topic="orders", consumer_group="billing")
+    assert found["rocketmq_messages_out_total", pair] == 3
+    assert found["rocketmq_throughput_out_total", pair] > 3 * 91
+    assert found["rocketmq_consumer_lag_messages", pair] == 2
+    assert found["rocketmq_consumer_connections", labels(consumer_group="billing")] == 1
+    assert found["rocketmq_producer_connections", labels()] == 1
+    assert found["rocketmq_broker_permission", labels()] == 6
+    assert found["rocketmq_storage_size", labels()] > 0
+    assert found["rocketmq_storage_flush_behind_bytes", labels()] >= 0
+    assert found["rocketmq_storage_dispatch_behind_bytes", labels()] == 0
+    assert found["signalbox_connections", labels()] == 1
+    assert found["process_resident_memory_bytes", labels()] > 1 << 20
+
+
+async def test_there_is_no_port_unless_asked_for(broker: RunningBroker) -> None:
+    assert broker.inner.metrics_port is None
+
+
+async def test_the_number_of_series_is_bounded_and_the_busiest_stay(
+    start_broker: StartBroker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(metrics, "MAX_SERIES", 2)
+    broker = await start_broker(metricsExporterType="PROM", metricsPromExporterPort="0")
+    for number in range(5):
+        broker.inner.traffic.put(f"topic-{number}", number, 1)
+    found = await scrape(broker)
+    shown = {key[1] for key in found if key[0] == "rocketmq_messages_in_total"}
+    assert shown == {labels(topic="topic-4"), labels(topic="topic-3")}
+    assert found["signalbox_metrics_series_dropped", labels()] == 3
