@@ -1,0 +1,1 @@
+"""The operators' command line: mqadmin's commands on our own client. `python -m engine.admin --help`."""

@@ -1,0 +1,5 @@
+import sys
+
+from engine.admin.main import main
+
+sys.exit(main())

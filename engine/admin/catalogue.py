@@ -1,0 +1,10 @@
+"""All commands: importing this module registers them."""
+
+import engine.admin.brokers
+import engine.admin.clusters
+import engine.admin.consumption
+import engine.admin.groups
+import engine.admin.messages
+import engine.admin.name_servers
+import engine.admin.offsets
+import engine.admin.topics  # noqa: F401
