@@ -1,7 +1,7 @@
 """Many messages in one request: which belong together, and the body that carries them.
 
 The messages of a batch share one topic and one queue; none of them may be delayed. Each has its own unique
-key and properties, the request itself (its wrapper) one key more. Bodies are not compressed. Pure.
+key and properties. Bodies are not compressed. Pure.
 """
 
 from __future__ import annotations
@@ -38,12 +38,12 @@ def batch_drafts(
         properties = properties_text(message, msg_id, waits).encode()
         item_size = _ITEM_OVERHEAD_BYTES + len(body) + len(properties)
         if size + item_size > limit and items:
-            yield _draft(items, msg_ids, keys.next(now_ms), waits)
+            yield _draft(items, msg_ids, waits)
             items, msg_ids, size = [], [], 0
         items.append(BatchItem(message.flag, body, properties))
         msg_ids.append(msg_id)
         size += item_size
-    yield _draft(items, msg_ids, keys.next(now_ms), waits)
+    yield _draft(items, msg_ids, waits)
 
 
 def check_batch(messages: Sequence[Message]) -> None:
@@ -57,8 +57,10 @@ def check_batch(messages: Sequence[Message]) -> None:
         raise _illegal("a batch cannot go to a retry topic")
 
 
-def _draft(items: list[BatchItem], msg_ids: list[str], wrapper_key: str, waits: bool) -> Draft:
-    wrapper = orjson.dumps(f"UNIQ_KEY\x01{wrapper_key}\x02WAIT\x01{'true' if waits else 'false'}\x02")
+def _draft(items: list[BatchItem], msg_ids: list[str], waits: bool) -> Draft:
+    # No unique key here: brokers up to 5.1 append these properties to those of each message, where the later
+    # of two keys counts, and all messages would bear one id.
+    wrapper = orjson.dumps(f"WAIT\x01{'true' if waits else 'false'}\x02")
     return Draft(encode_batch(items), wrapper, 0, 0, ",".join(msg_ids))
 
 
