@@ -44,6 +44,8 @@ class Campaign:
         self.broker = broker
         self.random = random.Random(seed)
         self.history = History()
+        self.reader_troubles = {rq.SYSTEM_BUSY}
+        """Response codes at which a reader may give up: a broker that stops says that it is busy."""
         self._windows = windows or Windows()
         self._groups = [f"CrashGroup{number}" for number in range(readers)]
         self._next_seq: dict[str, int] = {}
@@ -91,8 +93,7 @@ class Campaign:
         for reader in self._readers:
             reader.join(_JOIN_S)
             assert not reader.is_alive(), "a reader hangs"
-            # A broker that stops says that it is busy; a reader has no other trouble in any fault of ours.
-            assert {answer.code for answer in reader.refusals} <= {rq.SYSTEM_BUSY}, reader.refusals
+            assert {answer.code for answer in reader.refusals} <= self.reader_troubles, reader.refusals
         self._producers, self._readers = [], []
         return codes
 

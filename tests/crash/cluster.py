@@ -121,6 +121,9 @@ class Daemon:
             self._process.kill()
             self._process.wait()
 
+    def freeze(self) -> None:
+        os.kill(self.pid, signal.SIGSTOP)
+
     def stop(self, timeout_s: float = 10.0) -> float:
         """SIGTERM; returns the seconds until it ended by itself, fails when it ends badly or not at all."""
         assert self._process is not None

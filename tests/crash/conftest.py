@@ -15,6 +15,7 @@ import pytest
 from tests.crash.checker.log_patterns import check_log
 from tests.crash.checker.violations import describe
 from tests.crash.cluster import Broker, Daemon
+from tests.crash.power import Ext4Disk
 
 MakeBroker = Callable[..., Broker]
 
@@ -49,3 +50,13 @@ def seed() -> int:
     chosen = int(os.environ.get("CRASH_SEED", random.randrange(1 << 30)))
     print(f"CRASH_SEED={chosen}")
     return chosen
+
+
+@pytest.fixture
+def disk(tmp_path: Path, daemons: list[Daemon]) -> Iterator[Ext4Disk]:
+    """A file system of its own, for tests that may mount."""
+    disk = Ext4Disk(tmp_path)
+    yield disk
+    for daemon in daemons:
+        daemon.kill()
+    disk.unmount()

@@ -98,6 +98,7 @@ class Ext4Disk:
             os.close(folder)
 
     def cut(self, broker: Broker) -> None:
+        broker.freeze()  # a machine without power does not live to see its disk fail
         self.shut_down()
         broker.kill()
         self.unmount()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -17,10 +17,13 @@ from tests.crash.checker.resources import Allowance, check_resources
 from tests.crash.cluster import ASYNC, SYNC, Daemon
 from tests.crash.conftest import MakeBroker
 from tests.crash.load import GROUP, QUEUES, TOPIC
+from tests.crash.power import Ext4Disk
 from tests.crash.shims.build import shim
 from tests.crash.wire import Address, Link
 
 RESUME_S = 5.0
+DEAD_DISK_GRACE_S = 1.5
+"""A flush every 500 ms, and a machine that is busy."""
 MB = 1 << 20
 
 
@@ -46,7 +49,7 @@ class Faults:
         self._control.unlink()
 
 
-@pytest.mark.parametrize(("flush", "grace_s"), [(SYNC, 0.0), (ASYNC, 1.5)])
+@pytest.mark.parametrize(("flush", "grace_s"), [(SYNC, 0.0), (ASYNC, DEAD_DISK_GRACE_S)])
 def test_nothing_is_acknowledged_after_a_failed_sync(
     make_broker: MakeBroker, tmp_path: Path, flush: str, grace_s: float, seed: int
 ) -> None:
@@ -69,6 +72,22 @@ def test_nothing_is_acknowledged_after_a_failed_sync(
     campaign.crash()
     campaign.restart()
     campaign.verify()
+
+
+def go_on_with_a_dead_disk(campaign: Campaign, die: Callable[[], object]) -> None:
+    """Writes fail as well as syncs: acknowledging ends, the process and its log stay calm."""
+    campaign.reader_troubles.add(rq.SYSTEM_ERROR)
+    campaign.start()
+    campaign.begin_load()
+    time.sleep(1.0)
+    die()
+    died_at = time.monotonic()
+    time.sleep(DEAD_DISK_GRACE_S + 1.0)
+    campaign.end_load()
+    late = sends_after(campaign.history.events(), died_at + DEAD_DISK_GRACE_S, OK)
+    assert not late, f"{len(late)} acknowledged on a dead disk, such as {late[0]}"
+    assert campaign.broker.is_alive
+    assert campaign.acknowledged() > 100
 
 
 def test_a_full_disk_refuses_writes_and_nothing_else(
@@ -137,6 +156,30 @@ def test_a_slow_disk_makes_sends_slow_and_nothing_worse(
     campaign.verify()
 
 
+@pytest.mark.crash_long
+@pytest.mark.parametrize("part", ["/commitlog/", "/consumequeue/"])
+def test_a_part_of_the_store_on_a_dead_disk_ends_acknowledging(
+    make_broker: MakeBroker, tmp_path: Path, part: str, seed: int
+) -> None:
+    faults = Faults(tmp_path, part)
+    campaign = Campaign(make_broker(environment=faults.environment), seed)
+    go_on_with_a_dead_disk(campaign, lambda: faults.begin("dead"))
+    campaign.crash()
+    faults.end()
+    campaign.restart()
+    campaign.verify()
+
+
+@pytest.mark.crash_long
+@pytest.mark.needs_mounts
+@pytest.mark.parametrize("flush", [SYNC, ASYNC])
+def test_a_dead_disk_ends_acknowledging(
+    make_broker: MakeBroker, disk: Ext4Disk, flush: str, seed: int
+) -> None:
+    campaign = Campaign(make_broker(flush=flush, store=disk.store), seed)
+    go_on_with_a_dead_disk(campaign, disk.shut_down)
+
+
 @pytest.fixture
 def small_disk(tmp_path: Path, daemons: list[Daemon]) -> Iterator[Path]:
     folder = tmp_path / "small"
@@ -185,5 +228,5 @@ def fill(fd: int, leave_bytes: int) -> None:
 def test_fifty_failed_syncs(
     make_broker: MakeBroker, tmp_path: Path, flush: str, attempt: int, seed: int
 ) -> None:
-    grace_s = 0.0 if flush == SYNC else 1.5
+    grace_s = 0.0 if flush == SYNC else DEAD_DISK_GRACE_S
     test_nothing_is_acknowledged_after_a_failed_sync(make_broker, tmp_path, flush, grace_s, seed + attempt)

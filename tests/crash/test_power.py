@@ -4,7 +4,6 @@ short tail.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -14,22 +13,13 @@ from tests.crash.checker.check import check_history
 from tests.crash.checker.events import CRASH, OK, SEND
 from tests.crash.checker.lost import loss_window_s, without_lost
 from tests.crash.checker.lost_by_offset import check_lost_by_offset
-from tests.crash.cluster import ASYNC, SYNC, Broker, Daemon
+from tests.crash.cluster import ASYNC, SYNC, Broker
 from tests.crash.conftest import MakeBroker
 from tests.crash.drain import mark_event
 from tests.crash.power import Ext4Disk, Platter
 
-LOSS_WINDOW_S = 1.2
+LOSS_WINDOW_S = 1.5
 """500 ms between flushes, one flush, and a machine that is busy."""
-
-
-@pytest.fixture
-def disk(tmp_path: Path, daemons: list[Daemon]) -> Iterator[Ext4Disk]:
-    disk = Ext4Disk(tmp_path)
-    yield disk
-    for daemon in daemons:
-        daemon.kill()
-    disk.unmount()
 
 
 def cut_under_load(campaign: Campaign, power: Platter | Ext4Disk) -> None:

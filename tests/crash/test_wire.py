@@ -14,7 +14,7 @@ import pytest
 from tests.crash import requests as rq
 from tests.crash.checker.events import FAIL, INFO, OK, History
 from tests.crash.load import Producer, body_of, read_events, value_of
-from tests.crash.wire import Address, Link, LinkClosed, decode_answer, decode_stored, encode_request
+from tests.crash.wire import Address, Answer, Link, LinkClosed, decode_answer, decode_stored, encode_request
 
 
 def answer_frame(opaque: int, code: int, fields: dict[str, str]) -> bytes:
@@ -62,7 +62,7 @@ def test_answers_are_cut_from_any_pieces(listener: socket.socket) -> None:
     with Link(address_of(listener)) as link:
         peer, _ = listener.accept()
         with peer:
-            answers = []
+            answers: list[Answer] = []
             for byte in frames:
                 peer.sendall(bytes([byte]))
             while len(answers) < 2:

@@ -174,8 +174,9 @@ class Breeder:
         return bytes(good)
 
     def _wrong_header_types(self) -> bytes:
-        odd = self._random.choice(("x", [], {}, 1.5, True, None, 1 << 40, -(1 << 40), "105", ""))
-        return request(self._code(), self._opaque(), **{f"{self._random.choice(_HEADER_KEYS)}_": odd})
+        values: tuple[object, ...] = ("x", [], {}, 1.5, True, None, 1 << 40, -(1 << 40), "105", "")
+        odd = {f"{self._random.choice(_HEADER_KEYS)}_": self._random.choice(values)}
+        return request(self._code(), self._opaque(), None, b"", **odd)
 
     def _bad_binary_header(self) -> bytes:
         return frame(self._random.randbytes(self._random.randrange(0, 60)), kind=1)

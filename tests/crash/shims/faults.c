@@ -3,6 +3,7 @@
  * FAULT_FILE names a control file. Absent or empty: everything is as ever. Otherwise its one line is
  *     eio          fdatasync, fsync, msync fail with EIO
  *     sleep MS     they sleep MS milliseconds first
+ *     dead         as eio, and writes fail with EIO, too
  *     enospc       growing a file (posix_fallocate, fallocate, ftruncate) or writing to it fails with ENOSPC
  * FAULT_MATCH, when set, limits this to files whose path holds that text (msync has no path: never limited).
  */
@@ -50,19 +51,19 @@ static int sync_fails(int fd)
         return 0;
     if (!strncmp(line, "sleep ", 6))
         usleep((useconds_t)atoi(line + 6) * 1000);
-    if (strncmp(line, "eio", 3))
+    if (strncmp(line, "eio", 3) && strncmp(line, "dead", 4))
         return 0;
     errno = EIO;
     return 1;
 }
 
-static int no_space(int fd)
+static int write_fails(int fd)
 {
     char line[64];
-    if (!command(line, sizeof line) || strncmp(line, "enospc", 6) || !concerns(fd))
+    if (!command(line, sizeof line) || !concerns(fd))
         return 0;
-    errno = ENOSPC;
-    return 1;
+    errno = strncmp(line, "enospc", 6) ? EIO : ENOSPC;
+    return !strncmp(line, "enospc", 6) || !strncmp(line, "dead", 4);
 }
 
 #define REAL(result, name, ...) \
@@ -80,24 +81,24 @@ int msync(void *at, size_t size, int flags)
 int posix_fallocate(int fd, off_t at, off_t size)
 {
     REAL(int, "posix_fallocate", int, off_t, off_t);
-    return no_space(fd) ? ENOSPC : real(fd, at, size);
+    return write_fails(fd) ? errno : real(fd, at, size);
 }
 int posix_fallocate64(int fd, off_t at, off_t size) { return posix_fallocate(fd, at, size); }
 int fallocate(int fd, int mode, off_t at, off_t size)
 {
     REAL(int, "fallocate", int, int, off_t, off_t);
-    return no_space(fd) ? -1 : real(fd, mode, at, size);
+    return write_fails(fd) ? -1 : real(fd, mode, at, size);
 }
 int fallocate64(int fd, int mode, off_t at, off_t size) { return fallocate(fd, mode, at, size); }
 ssize_t pwrite64(int fd, const void *data, size_t size, off_t at)
 {
     REAL(ssize_t, "pwrite64", int, const void *, size_t, off_t);
-    return no_space(fd) ? -1 : real(fd, data, size, at);
+    return write_fails(fd) ? -1 : real(fd, data, size, at);
 }
 ssize_t pwrite(int fd, const void *data, size_t size, off_t at) { return pwrite64(fd, data, size, at); }
 ssize_t write(int fd, const void *data, size_t size)
 {
     REAL(ssize_t, "write", int, const void *, size_t);
     /* Sockets, pipes and terminals have no space to run out of. */
-    return (getenv("FAULT_MATCH") && no_space(fd)) ? -1 : real(fd, data, size);
+    return (getenv("FAULT_MATCH") && write_fails(fd)) ? -1 : real(fd, data, size);
 }
