@@ -15,7 +15,7 @@ async def _run_and_forget(self: Flusher, plan: Any) -> None:
     await _run(self, plan)
 
 
-Flusher._run = _run_and_forget  # type: ignore[method-assign,assignment]
+Flusher._run = _run_and_forget  # type: ignore[method-assign]
 
 if __name__ == "__main__":
     sys.exit(main())
