@@ -5,12 +5,12 @@
      8  BODYCRC 4            CRC32 of the stored body without the top bit
     12  QUEUEID 4
     16  FLAG 4               the application's own
-    20  QUEUEOFFSET 8      ┐
-    28  PHYSICALOFFSET 8   ├ known only at append, see `stamp`
-    36  SYSFLAG 4          ┘
+    20  QUEUEOFFSET 8
+    28  PHYSICALOFFSET 8     where the record itself lies in the log
+    36  SYSFLAG 4
     40  BORNTIMESTAMP 8
     48  BORNHOST 8 | 20      20 when SYSFLAG has BORN_HOST_V6; what follows then lies 12 bytes later
-    56  STORETIMESTAMP 8     known only at append
+    56  STORETIMESTAMP 8
     64  STOREHOST 8 | 20     20 when SYSFLAG has STORE_HOST_V6
     72  RECONSUMETIMES 4
     76  PREPARED OFFSET 8    commit log offset of the half message that this one commits
@@ -29,7 +29,8 @@ import struct
 from collections.abc import Mapping
 from dataclasses import dataclass
 from struct import Struct
-from typing import Any, Protocol
+from typing import Any
+from zlib import crc32
 
 from engine.errors import BadInput, CorruptRecord
 from engine.protocol.hashes import body_crc
@@ -45,27 +46,17 @@ __all__ = [
     "MAGIC_V2",
     "Host",
     "Record",
+    "RecordForm",
     "decode_record",
     "decode_records",
     "encode_blank",
-    "encode_draft",
     "encode_record",
     "pack_host",
     "record_size",
-    "stamp",
     "unpack_host",
 ]
 
 Buffer = bytes | bytearray | memoryview
-
-
-class WritableBytes(Protocol):
-    """A bytearray, a memoryview or a mapped file."""
-
-    def __buffer__(self, flags: int, /) -> memoryview: ...
-
-    def __getitem__(self, index: int, /) -> int: ...
-
 
 MAGIC_V1 = 0xDAA320A7 - (1 << 32)
 MAGIC_V2 = 0xDAA320AB - (1 << 32)
@@ -75,12 +66,8 @@ MAX_TOPIC_V1_BYTES = 127
 MAX_PROPERTIES_BYTES = 0x7FFF
 
 _PREFIX = Struct(">ii")
-_STAMPED = Struct(">qqi")
-_STAMPED_AT = 20
+_PROPERTIES_SIZE = Struct(">h")
 _SYS_FLAG_AT = 36
-_STORE_TIME = Struct(">q")
-_STORE_TIME_AT = 56
-_V6_GROWTH = V6_SIZE - V4_SIZE
 
 
 def _fixed_part(host_bits: int) -> Struct:
@@ -153,81 +140,73 @@ def record_size(
     return fixed + body_bytes + topic_prefix + topic_bytes + 2 + properties_bytes
 
 
-def encode_draft(
-    *,
-    topic: bytes,
-    queue_id: int,
-    flag: int,
-    sys_flag: int,
-    born_timestamp: int,
-    born_host: bytes,
-    store_host: bytes,
-    reconsume_times: int,
-    prepared_transaction_offset: int,
-    body: Buffer,
-    properties: bytes,
-) -> bytearray:
-    """A whole record whose offsets and store time are still 0: `stamp` sets them once it has its place.
+class RecordForm:
+    """What the records of one topic and one kind of hosts have in common, worked out once.
 
-    The host bits of sys_flag are set here from the hosts' lengths, whatever the caller had in them.
+    `overhead` and the lengths of body and properties give a record's size before it is encoded: its place
+    in the log must be known first. The arguments of `encode` are in the order of the layout.
     """
-    topic_bytes, properties_bytes = len(topic), len(properties)
-    host_bits = _HOST_BITS.get((len(born_host), len(store_host)))
-    if host_bits is None or not 0 < topic_bytes <= 0x7FFF or properties_bytes > MAX_PROPERTIES_BYTES:
-        raise BadInput(
-            "record parts out of range",
-            topic_bytes=topic_bytes,
-            properties_bytes=properties_bytes,
-            host_bytes=(len(born_host), len(store_host)),
-        )
-    is_v1 = topic_bytes <= MAX_TOPIC_V1_BYTES
-    fixed = _FIXED[host_bits]
-    size = fixed.size + len(body) + topic_bytes + properties_bytes + (3 if is_v1 else 4)
-    try:
-        draft = bytearray(
-            fixed.pack(
+
+    __slots__ = ("_host_bits", "_magic", "_pack", "_store_host", "_topic", "born_host_bytes", "overhead")
+
+    def __init__(self, topic: bytes, born_host_bytes: int, store_host: bytes) -> None:
+        host_bits = _HOST_BITS.get((born_host_bytes, len(store_host)))
+        if host_bits is None or not 0 < len(topic) <= 0x7FFF:
+            raise BadInput(
+                "record parts out of range",
+                topic_bytes=len(topic),
+                host_bytes=(born_host_bytes, len(store_host)),
+            )
+        is_v1 = len(topic) <= MAX_TOPIC_V1_BYTES
+        self._host_bits = host_bits
+        self._magic = MAGIC_V1 if is_v1 else MAGIC_V2
+        self._pack = _FIXED[host_bits].pack
+        self._store_host = store_host
+        self._topic = len(topic).to_bytes(1 if is_v1 else 2, "big") + topic
+        self.born_host_bytes = born_host_bytes
+        self.overhead = _FIXED[host_bits].size + len(self._topic) + 2
+
+    def encode(
+        self,
+        size: int,
+        queue_id: int,
+        flag: int,
+        queue_offset: int,
+        commit_log_offset: int,
+        sys_flag: int,
+        born_timestamp: int,
+        born_host: bytes,
+        store_timestamp: int,
+        reconsume_times: int,
+        prepared_transaction_offset: int,
+        body: Buffer,
+        properties: bytes,
+    ) -> bytes:
+        """One record. `size` is what its size field says: 0 for a log that completes it last. The host bits
+        of sys_flag follow from the hosts, whatever the caller had in them."""
+        try:
+            fixed = self._pack(
                 size,
-                MAGIC_V1 if is_v1 else MAGIC_V2,
-                body_crc(body),
+                self._magic,
+                crc32(body) & 0x7FFF_FFFF,
                 queue_id,
                 flag,
-                0,
-                0,
-                sys_flag & ~HOST_MASK | host_bits,
+                queue_offset,
+                commit_log_offset,
+                sys_flag & ~HOST_MASK | self._host_bits,
                 born_timestamp,
                 born_host,
-                0,
-                store_host,
+                store_timestamp,
+                self._store_host,
                 reconsume_times,
                 prepared_transaction_offset,
                 len(body),
             )
-        )
-    except struct.error as error:
-        raise BadInput(f"a number does not fit its field of the record: {error}") from None
-    draft += body
-    draft += topic_bytes.to_bytes(1 if is_v1 else 2, "big")
-    draft += topic
-    draft += properties_bytes.to_bytes(2, "big")
-    draft += properties
-    return draft
-
-
-def stamp(
-    buffer: WritableBytes,
-    pos: int,
-    queue_offset: int,
-    commit_log_offset: int,
-    store_timestamp: int,
-    sys_flag: int,
-) -> None:
-    """Write into the draft at `pos` what is known only at append. The draft's host bits stay as they are,
-    because they say where its fields lie."""
-    host_bits = buffer[pos + _SYS_FLAG_AT + 3] & HOST_MASK
-    sys_flag = sys_flag & ~HOST_MASK | host_bits
-    _STAMPED.pack_into(buffer, pos + _STAMPED_AT, queue_offset, commit_log_offset, sys_flag)
-    store_time_at = pos + _STORE_TIME_AT + (_V6_GROWTH if host_bits & BORN_HOST_V6 else 0)
-    _STORE_TIME.pack_into(buffer, store_time_at, store_timestamp)
+            # MAX_PROPERTIES_BYTES is what fits the signed field.
+            properties_size = _PROPERTIES_SIZE.pack(len(properties))
+        except struct.error as error:
+            raise BadInput(f"a value does not fit its field of the record: {error}") from None
+        return b"".join((fixed, body, self._topic, properties_size, properties))
 
 
 def encode_record(
@@ -248,24 +227,27 @@ def encode_record(
     prepared_transaction_offset: int = 0,
 ) -> bytes:
     """A complete record from values."""
+    packed_born_host = pack_host(born_host)
     try:
-        draft = encode_draft(
-            topic=topic.encode(),
-            queue_id=queue_id,
-            flag=flag,
-            sys_flag=sys_flag,
-            born_timestamp=born_timestamp,
-            born_host=pack_host(born_host),
-            store_host=pack_host(store_host),
-            reconsume_times=reconsume_times,
-            prepared_transaction_offset=prepared_transaction_offset,
-            body=body,
-            properties=encode_properties(properties or {}).encode(),
-        )
-        stamp(draft, 0, queue_offset, commit_log_offset, store_timestamp, sys_flag)
-    except (UnicodeEncodeError, struct.error) as error:
+        form = RecordForm(topic.encode(), len(packed_born_host), pack_host(store_host))
+        stored_properties = encode_properties(properties or {}).encode()
+    except UnicodeEncodeError as error:
         raise BadInput(f"a value does not fit the record: {error}") from None
-    return bytes(draft)
+    return form.encode(
+        form.overhead + len(body) + len(stored_properties),
+        queue_id,
+        flag,
+        queue_offset,
+        commit_log_offset,
+        sys_flag,
+        born_timestamp,
+        packed_born_host,
+        store_timestamp,
+        reconsume_times,
+        prepared_transaction_offset,
+        body,
+        stored_properties,
+    )
 
 
 def encode_blank(remaining: int) -> bytes:

@@ -100,13 +100,13 @@ class CommitLog:
             self.pool.committed_offset = last.end_offset
         self.end_offset = last.end_offset
 
-    def write(self, records: bytearray, first_size: int) -> None:
-        """Append at the offset that `make_room` gave. The size of the first record goes last: see above."""
+    def write(self, records: bytes, first_size: int) -> None:
+        """Append at the offset that `make_room` gave. The size field of the first record comes as 0 and is
+        written last: see above."""
         target = self._target
         assert target is not None
         pos = self.end_offset - self._target_base
         size = len(records)
-        _pack_size_into(records, 0, 0)
         target[pos : pos + size] = records
         _pack_size_into(target, pos, first_size)
         self.end_offset += size

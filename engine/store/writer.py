@@ -7,12 +7,13 @@ append nothing here can fail. One caller at a time.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import accumulate
 
 from engine.errors import BadInput, DiskFull, StoreError
 from engine.protocol.batches import BatchItem
 from engine.protocol.names import is_valid_topic
-from engine.protocol.records import MAX_PROPERTIES_BYTES, encode_draft, stamp
-from engine.protocol.sys_flags import TRANSACTION_COMMIT, TRANSACTION_MASK
+from engine.protocol.records import MAX_PROPERTIES_BYTES, RecordForm
+from engine.protocol.sys_flags import TRANSACTION_COMMIT, TRANSACTION_MASK, TRANSACTION_NONE
 from engine.store.commit_log import CommitLog
 from engine.store.queue_offsets import QueueKey, QueueOffsets
 from engine.store.results import MessageDraft, PutResult, PutStatus, StoreStats
@@ -20,6 +21,9 @@ from engine.store.results import MessageDraft, PutResult, PutStatus, StoreStats
 # Half the time of calling the named tuple, on the path of every single put.
 _new_tuple = tuple.__new__
 _MAX_QUEUE_ID = 0x7FFF_FFFF
+_MAX_FORMS = 16_384
+_QUEUED = (TRANSACTION_NONE, TRANSACTION_COMMIT)
+"""Prepared and rolled-back messages lie in the log only."""
 
 
 class Writer:
@@ -37,15 +41,16 @@ class Writer:
         self._stats = stats
         self._store_host = store_host
         self._max_message_size = max_message_size
+        self._forms: dict[str, RecordForm] = {}
         self.refusal: PutResult | None = None
         """Set when nothing may be written any more (fenced) or for the moment (disk full)."""
 
     def put(self, draft: MessageDraft, now_ms: int) -> PutResult:
         if self.refusal is not None:
             return self._refuse(self.refusal)
-        topic, queue_id, body, properties = draft.topic, draft.queue_id, draft.body, draft.properties
-        sys_flag = draft.sys_flag
-        log = self._log
+        topic, queue_id, flag, sys_flag, born_timestamp, born_host, retries, prepared, body, properties, _ = (
+            draft
+        )
         key = (topic, queue_id)
         queue_offset = self._offsets.next.get(key, -1)
         if queue_offset < 0 or len(properties) > MAX_PROPERTIES_BYTES or len(body) > self._max_message_size:
@@ -53,33 +58,27 @@ class Writer:
             if fault is not None:
                 return self._refuse(fault)
             queue_offset = max(queue_offset, 0)
-        try:
-            record = encode_draft(
-                topic=topic.encode(),
-                queue_id=queue_id,
-                flag=draft.flag,
-                sys_flag=sys_flag,
-                born_timestamp=draft.born_timestamp,
-                born_host=draft.born_host,
-                store_host=self._store_host,
-                reconsume_times=draft.reconsume_times,
-                prepared_transaction_offset=draft.prepared_transaction_offset,
-                body=body,
-                properties=properties,
-            )
-            offset = log.make_room(len(record))
-        except (BadInput, StoreError) as error:
-            return self._refuse(_refusal_of(error))
+        is_queued = sys_flag & TRANSACTION_MASK in _QUEUED
+        if not is_queued:
+            queue_offset = 0
+        log = self._log
         if now_ms < log.last_store_timestamp:
             now_ms = log.last_store_timestamp
-        else:
-            log.last_store_timestamp = now_ms
-        if not sys_flag & TRANSACTION_MASK or sys_flag & TRANSACTION_MASK == TRANSACTION_COMMIT:
+        try:
+            form = self._form(topic, len(born_host))
+            size = form.overhead + len(body) + len(properties)
+            offset = log.make_room(size)
+            # fmt: off
+            record = form.encode(
+                0, queue_id, flag, queue_offset, offset, sys_flag, born_timestamp, born_host, now_ms,
+                retries, prepared, body, properties,
+            )
+            # fmt: on
+        except (BadInput, StoreError) as error:
+            return self._refuse(_refusal_of(error))
+        log.last_store_timestamp = now_ms
+        if is_queued:
             self._offsets.next[key] = queue_offset + 1
-        else:  # prepared and rolled-back messages lie in the log only
-            queue_offset = 0
-        stamp(record, 0, queue_offset, offset, now_ms, sys_flag)
-        size = len(record)
         log.write(record, size)
         stats = self._stats
         stats.put_count += 1
@@ -94,48 +93,40 @@ class Writer:
         fault = self._batch_fault(key, items)
         if fault is not None:
             return self._refuse(fault)
-        try:
-            records = self._encode_items(draft, items)
-            batch_size = sum(map(len, records))
-            first_offset = self._log.make_room(batch_size)
-        except (BadInput, StoreError) as error:
-            return self._refuse(_refusal_of(error))
         first_queue_offset = self._offsets.next.get(key, 0)
         store_timestamp = max(now_ms, self._log.last_store_timestamp)
-        offsets: list[int] = []
-        offset = first_offset
-        for number, record in enumerate(records):
-            stamp(record, 0, first_queue_offset + number, offset, store_timestamp, draft.sys_flag)
-            offsets.append(offset)
-            offset += len(record)
+        try:
+            form = self._form(draft.topic, len(draft.born_host))
+            overhead = form.overhead
+            sizes = [overhead + len(item.body) + len(item.properties) for item in items]
+            offsets = list(accumulate(sizes, initial=self._log.make_room(sum(sizes))))
+            records = _encode_items(form, draft, items, sizes, offsets, first_queue_offset, store_timestamp)
+        except (BadInput, StoreError) as error:
+            return self._refuse(_refusal_of(error))
         self._log.last_store_timestamp = store_timestamp
-        self._offsets.next[key] = first_queue_offset + len(records)
-        self._log.write(bytearray().join(records), len(records[0]))
-        self._stats.put_count += len(records)
-        self._stats.put_bytes += batch_size
+        self._offsets.next[key] = first_queue_offset + len(items)
+        self._log.write(records, sizes[0])
+        self._stats.put_count += len(items)
+        self._stats.put_bytes += len(records)
         self._stats.batch_count += 1
         return PutResult(
-            PutStatus.PUT_OK, first_offset, batch_size, first_queue_offset, store_timestamp, tuple(offsets)
+            PutStatus.PUT_OK,
+            offsets[0],
+            len(records),
+            first_queue_offset,
+            store_timestamp,
+            tuple(offsets[:-1]),
         )
 
-    def _encode_items(self, draft: MessageDraft, items: Sequence[BatchItem]) -> list[bytearray]:
-        topic = draft.topic.encode()
-        return [
-            encode_draft(
-                topic=topic,
-                queue_id=draft.queue_id,
-                flag=item.flag,
-                sys_flag=draft.sys_flag,
-                born_timestamp=draft.born_timestamp,
-                born_host=draft.born_host,
-                store_host=self._store_host,
-                reconsume_times=draft.reconsume_times,
-                prepared_transaction_offset=draft.prepared_transaction_offset,
-                body=item.body,
-                properties=item.properties,
-            )
-            for item in items
-        ]
+    def _form(self, topic: str, born_host_bytes: int) -> RecordForm:
+        """The topic's form, made anew when its producers change between kinds of address."""
+        form = self._forms.get(topic)
+        if form is None or form.born_host_bytes != born_host_bytes:
+            form = RecordForm(topic.encode(), born_host_bytes, self._store_host)
+            if len(self._forms) >= _MAX_FORMS:
+                self._forms.clear()
+            self._forms[topic] = form
+        return form
 
     def _batch_fault(self, key: QueueKey, items: Sequence[BatchItem]) -> PutResult | None:
         if not items:
@@ -162,6 +153,28 @@ class Writer:
     def _refuse(self, refusal: PutResult) -> PutResult:
         self._stats.put_failed_count += 1
         return refusal
+
+
+def _encode_items(
+    form: RecordForm,
+    draft: MessageDraft,
+    items: Sequence[BatchItem],
+    sizes: list[int],
+    offsets: list[int],
+    first_queue_offset: int,
+    store_timestamp: int,
+) -> bytes:
+    _, queue_id, _, sys_flag, born_timestamp, born_host, retries, prepared, _, _, _ = draft
+    encode = form.encode
+    # fmt: off
+    return b"".join([
+        encode(
+            size if number else 0, queue_id, item.flag, first_queue_offset + number, offset, sys_flag,
+            born_timestamp, born_host, store_timestamp, retries, prepared, item.body, item.properties,
+        )
+        for number, (item, size, offset) in enumerate(zip(items, sizes, offsets, strict=False))
+    ])
+    # fmt: on
 
 
 def _refusal_of(error: BadInput | StoreError) -> PutResult:
