@@ -34,6 +34,7 @@ class ConsumeQueue:
         "_min_for_log",
         "_min_offset",
         "_written_end",
+        "checked_from",
         "end",
         "first",
         "folder",
@@ -57,6 +58,8 @@ class ConsumeQueue:
         self.first = 0
         """Queue offset of the first unit of the first file; `first == end` means that there is no file."""
         self.end = 0
+        self.checked_from = 0
+        """Units from here on were written by this process, or compared with the log."""
         self._file_units = file_units
         self._descriptors = descriptors
         self._dirty = dirty
@@ -88,8 +91,8 @@ class ConsumeQueue:
         return True
 
     def _find_end(self, last_file: int) -> int:
-        """The files before the last are full, and in the last there are zeros behind the end only. Most queues
-        are short: look at the first units in one read, search the others."""
+        """The files before the last are full, and in the last there are zeros behind the end only. Most are
+        short: look at the first units in one read, search the others."""
         self.end = last_file + self._file_units
         sizes = [size for _, size, _ in CQ_UNIT.iter_unpack(self.read(last_file, _LOOK_UNITS))]
         if sizes[-1] > 0:
@@ -105,17 +108,20 @@ class ConsumeQueue:
             self.cut(min(queue_offset, self.end))
         if queue_offset > self.end or self.first == self.end:
             self._begin_at(queue_offset)
-        view = memoryview(units)
-        while view:
+        self.end = self._written_end = self._write_units(queue_offset, memoryview(units))
+
+    def _write_units(self, queue_offset: int, units: memoryview) -> int:
+        """Write across files; the queue offset behind the last unit."""
+        while units:
             room = self._file_units - queue_offset % self._file_units
-            piece = view[: room * CQ_UNIT_SIZE]
+            piece = units[: room * CQ_UNIT_SIZE]
             self._write_piece(queue_offset, piece)
             queue_offset += len(piece) // CQ_UNIT_SIZE
-            view = view[len(piece) :]
-        self.end = self._written_end = queue_offset
+            units = units[len(piece) :]
+        return queue_offset
 
     def _holds_already(self, queue_offset: int, units: bytes | bytearray) -> bool:
-        """Whether the units that `rewind` stepped back over say the same: then nothing needs to be written."""
+        """Whether the units that `rewind` stepped back over say the same: nothing to write then."""
         end = queue_offset + len(units) // CQ_UNIT_SIZE
         if queue_offset != self.end or end > self._written_end:
             return False
@@ -170,10 +176,6 @@ class ConsumeQueue:
         fd = self._descriptors.get(self._path(queue_offset))
         return os.pread(fd, count * CQ_UNIT_SIZE, queue_offset % self._file_units * CQ_UNIT_SIZE)
 
-    def next_file_offset(self, queue_offset: int) -> int:
-        """Where a reader goes on that met a hole: the next file, or the end."""
-        return min((queue_offset // self._file_units + 1) * self._file_units, self.end)
-
     def unit(self, queue_offset: int) -> Unit | None:
         data = self.read(queue_offset, 1)
         if len(data) < CQ_UNIT_SIZE:
@@ -211,6 +213,12 @@ class ConsumeQueue:
             self._min_for_log = log_min_offset
         return self._min_offset
 
+    def patch(self, queue_offset: int, units: bytes) -> None:
+        """Overwrite units inside the queue; its length stays."""
+        inside = max(self.end - queue_offset, 0) * CQ_UNIT_SIZE
+        self._write_units(queue_offset, memoryview(units)[:inside])
+        self._min_for_log = -1
+
     def cut(self, queue_offset: int) -> None:
         """Drop the unit at the offset and all behind it, on disk too."""
         end = max(self.end, self._written_end)
@@ -238,7 +246,7 @@ class ConsumeQueue:
     def rewind(self, commit_log_offset: int, *, is_durable: bool) -> None:
         """The same for the eye only: the units stay in the files, to be compared with what `write` brings.
         `is_durable`: they were synced before. `settle` ends this state."""
-        self.end = self._border(commit_log_offset)
+        self.end = self.checked_from = self._border(commit_log_offset)
         self._is_rest_durable = is_durable
         self._min_for_log = -1
 
@@ -276,5 +284,5 @@ class ConsumeQueue:
             self._descriptors.forget(f"{self.folder}/{name}")
             self._dirty.discard(f"{self.folder}/{name}")
         shutil.rmtree(self.folder, ignore_errors=True)
-        self.first = self.end = self._written_end = 0
+        self.first = self.end = self.checked_from = self._written_end = 0
         self._min_for_log = -1

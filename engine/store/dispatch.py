@@ -150,6 +150,13 @@ class Dispatcher:
         self._stats.dispatched_count += len(rows)
         return arrivals
 
+    def unit_of(self, row: Row) -> bytes:
+        """The queue unit that a record leads to."""
+        tags_code = row[8]
+        if row[12] and row[2] == SCHEDULE_TOPIC:
+            tags_code = row[7] + self._delay_ms(row[12])
+        return _pack_unit(row[5], row[1], tags_code)
+
     def _delay_ms(self, level: int) -> int:
         levels = self._delay_level_ms
         return levels[min(level, len(levels)) - 1] if levels else 0

@@ -27,7 +27,8 @@ from engine.store.next_segment import NextSegment
 from engine.store.options import StoreOptions
 from engine.store.queries import Queries
 from engine.store.queue_offsets import QueueOffsets
-from engine.store.reader import Matches, Reader, read_cold
+from engine.store.queue_repair import QueueRepair
+from engine.store.reader import Matches, Reader
 from engine.store.recovery import Progress, Recovery, RecoveryReport
 from engine.store.results import (
     Arrival,
@@ -88,7 +89,8 @@ class MessageStore:
             store_host=options.store_host,
             max_message_size=options.max_message_size,
         )
-        self._reader = Reader(self._log, self._queues, options.reads, self._stats)
+        repair = QueueRepair(self._log, self._queues, self._dispatcher)
+        self._reader = Reader(self._log, self._queues, repair, options.reads, self._stats)
         self._queries = Queries(self._log, self._gate, self._index)
         self._log_flush = LogFlush(
             self._log,
@@ -198,7 +200,7 @@ class MessageStore:
 
     def read_cold(self, cold: ColdRanges) -> bytes:
         """Any thread. Empty when the messages were deleted meanwhile; CorruptRecord when damaged."""
-        return read_cold(cold)
+        return self._reader.read_cold(cold)
 
     def is_hot(self, topic: str, queue_id: int, queue_offset: int) -> bool:
         queue = self._queues.get(topic, queue_id)

@@ -18,6 +18,7 @@ from engine.store.commit_log import CommitLog
 from engine.store.consume_queue import BLANK_UNIT_SIZE, ConsumeQueue
 from engine.store.consume_queues import ConsumeQueues
 from engine.store.options import ReadLimits
+from engine.store.queue_repair import QueueRepair
 from engine.store.results import ColdRange, ColdRanges, GetResult, GetStatus, StoreStats
 
 Matches = Callable[[int], bool]
@@ -41,9 +42,17 @@ class _Batch:
 
 
 class Reader:
-    def __init__(self, log: CommitLog, queues: ConsumeQueues, limits: ReadLimits, stats: StoreStats) -> None:
+    def __init__(
+        self,
+        log: CommitLog,
+        queues: ConsumeQueues,
+        repair: QueueRepair,
+        limits: ReadLimits,
+        stats: StoreStats,
+    ) -> None:
         self._log = log
         self._queues = queues
+        self._repair = repair
         self._limits = limits
         self._stats = stats
         self.checked_from = 0
@@ -58,19 +67,29 @@ class Reader:
         max_bytes: int | None,
         matches: Matches | None,
     ) -> GetResult:
+        if self._repair.reports:
+            self._repair.mend_reported()
         queue = self._queues.table.get((topic, queue_id))
         if queue is None:
             return GetResult(GetStatus.NO_MATCHED_LOGIC_QUEUE, 0, 0, 0)
         min_offset = queue.min_offset(self._log.files.min_offset)
         if not min_offset <= queue_offset < queue.end:
             return self._outside(queue_offset, min_offset, queue.end)
-        batch = self._gather(queue, queue_offset, max(max_messages, 1), max_bytes or _MAX_BODY_BYTES, matches)
+        max_messages, max_bytes = max(max_messages, 1), max_bytes or _MAX_BODY_BYTES
+        batch = self._gather(queue, queue_offset, max_messages, max_bytes, matches)
+        if batch.next_offset == queue_offset:
+            self._repair.mend(queue, queue_offset)
+            min_offset = queue.min_offset(self._log.files.min_offset)
+            batch = self._gather(queue, queue_offset, max_messages, max_bytes, matches)
         if batch.count:
             return self._found(queue, queue_offset, batch, min_offset)
         self._stats.get_missed_count += 1
         if batch.next_offset == queue_offset:
-            return GetResult(
-                GetStatus.OFFSET_FOUND_NULL, queue.next_file_offset(queue_offset), min_offset, queue.end
+            raise CorruptRecord(
+                f"{topic}@{queue_id} has no unit at {queue_offset}, and the log does not tell it",
+                topic=topic,
+                queue_id=queue_id,
+                queue_offset=queue_offset,
             )
         status = GetStatus.MESSAGE_WAS_REMOVING if batch.removed else GetStatus.NO_MATCHED_MESSAGE
         return GetResult(status, batch.next_offset, min_offset, queue.end)
@@ -94,11 +113,11 @@ class Reader:
         matches: Matches | None,
     ) -> _Batch:
         limits = self._limits
-        log_min = self._log.files.min_offset
+        log_min, log_end = self._log.files.min_offset, self._log.end_offset
         hot_from = self._log.end_offset - limits.hot_window_bytes
         hot_bytes = min(max_bytes, limits.max_transfer_bytes_in_memory)
         hot_count = min(max_messages, limits.max_transfer_count_in_memory)
-        if matches is None:
+        if matches is None and queue_offset >= queue.checked_from:
             batch = _plain_batch(
                 queue, queue_offset, hot_count, hot_bytes, max(log_min, hot_from, self.checked_from)
             )
@@ -112,15 +131,16 @@ class Reader:
         count = total = 0
         span_end = -1
         for offset, size, tags_code in CQ_UNIT.iter_unpack(queue.read(queue_offset, scan_units)):
-            if size <= 0:
-                break
+            is_blank = size == BLANK_UNIT_SIZE
+            if not is_blank and not (0 < size <= log_end - offset and log_min <= offset):
+                break  # damage: from the queue's first message on, every unit leads into the log
             if count:
                 if offset >= hot_from:
                     if total + size > hot_bytes or count >= hot_count:
                         break
                 elif total + size > cold_bytes or count >= cold_count:
                     break
-            if offset < log_min or size == BLANK_UNIT_SIZE:
+            if is_blank:
                 batch.removed = True
             elif matches is None or matches(tags_code) or is_ext_address(tags_code):
                 if offset == span_end:
@@ -194,23 +214,27 @@ class Reader:
                 queue_offsets.append(queue_offset)
                 place += size
                 if place == end:
-                    ranges.append(self._cold_range(queue, start, end, queue_offsets))
+                    ranges.append(self._cold_range(start, end, queue_offsets))
                     start, end = next(spans, (_NOWHERE, _NOWHERE))
                     place, queue_offsets = start, []
             queue_offset += 1
         return ColdRanges(queue.topic, queue.queue_id, tuple(ranges))
 
-    def _cold_range(self, queue: ConsumeQueue, start: int, end: int, queue_offsets: list[int]) -> ColdRange:
+    def _cold_range(self, start: int, end: int, queue_offsets: list[int]) -> ColdRange:
         file = self._log.files.at(start)
-        if file is None:
-            raise CorruptRecord(
-                f"{queue.topic}@{queue.queue_id} points to commit log offset {start}, which is not there",
-                topic=queue.topic,
-                queue_id=queue.queue_id,
-                queue_offset=queue_offsets[0],
-                commit_log_offset=start,
-            )
+        assert file is not None  # `_gather` takes only offsets that the log has
         return ColdRange(str(file.path), file.base_offset, start, end - start, tuple(queue_offsets))
+
+    def read_cold(self, cold: ColdRanges) -> bytes:
+        """Fetch and check; any thread. Empty when retention has meanwhile taken a segment. What is damaged is
+        reported, and mended before the next pull if it was only the queue."""
+        try:
+            return _read_ranges(cold)
+        except CorruptRecord as error:
+            place = error.data["queue_offset"]
+            assert isinstance(place, int)
+            self._repair.reports.append((cold.topic, cold.queue_id, place))
+            raise
 
 
 def _plain_batch(
@@ -234,8 +258,7 @@ def _plain_batch(
     return batch
 
 
-def read_cold(cold: ColdRanges) -> bytes:
-    """Fetch and check; any thread. Empty when retention has meanwhile taken a segment."""
+def _read_ranges(cold: ColdRanges) -> bytes:
     parts = []
     for item in cold.ranges:
         try:

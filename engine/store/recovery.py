@@ -5,46 +5,31 @@ read record by record with CRC. Queues are cut at that place and written anew fr
 crash or a damaged queue file left behind it disappears. Only a queue that contradicts the log before that
 place is deleted and rebuilt from the log's beginning.
 
-Where the log ends:
-- nothing written there (a zero size), or a bad record with nothing whole behind it: that is the tail. It is
-  cut, and the bytes behind it are zeroed so that they can never come back to life;
-- a bad record behind which whole ones follow: cut as well if those were never known to be on disk (after a
-  power loss pages of the unflushed tail survive in any order, and a log is a prefix or nothing); refused,
-  naming file and offset, if they were: dropping acknowledged messages is not ours to decide.
+Where the log ends, and whether damage is a torn tail or a reason to refuse, is decided in `log_end`.
 """
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Final
 
 from engine.errors import StoreError
-from engine.protocol._records_cy import SCAN_BLANK, SCAN_MORE, Row, scan_records
-from engine.protocol.hosts import V4_SIZE, V6_SIZE
-from engine.protocol.records import MAGIC_V1, MAGIC_V2, decode_record, record_size
-from engine.protocol.sys_flags import (
-    BORN_HOST_V6,
-    STORE_HOST_V6,
-    TRANSACTION_MASK,
-    TRANSACTION_PREPARED,
-    TRANSACTION_ROLLBACK,
-)
+from engine.protocol._records_cy import SCAN_BLANK, SCAN_MORE, Row
+from engine.protocol.sys_flags import TRANSACTION_MASK, TRANSACTION_PREPARED, TRANSACTION_ROLLBACK
 from engine.store.checkpoint import CheckpointPage
 from engine.store.commit_log import CommitLog
 from engine.store.consume_queues import ConsumeQueues
 from engine.store.dispatch import Dispatcher
 from engine.store.index import Index
-from engine.store.mapped_files import MappedFiles
+from engine.store.log_end import damage_at, ends_torn, settle_end, sync_segments
 from engine.store.queue_offsets import QueueKey
+from engine.store.queue_repair import agrees
 
 _SLICE = 4096
 _CLEAN_SCAN_FILES = 3
 _TIME_MARGIN_MS = 3_000
 _STORE_TIME: Final = 7
-_HEAD_SIZE = 36
 _NOTHING = 1 << 63
 Progress = Callable[[int, int], None]
 
@@ -104,7 +89,8 @@ class Recovery:
         if self._index is not None and index_from < plan.scan_from:
             self._feed_index(index_from, plan.scan_from)
         end = self._scan(plan, index_from)
-        lost_bytes = self._settle_end(end, plan)
+        settle_end(self._log.files, end, plan.known_end, plan.known_timestamp)
+        sync_segments(self._log.files, plan.scan_from)
         for queue in self._queues.table.values():
             queue.settle()
         if self._suspects:
@@ -115,7 +101,7 @@ class Recovery:
             self._scanned_count,
             self._last_store_timestamp,
             tuple(self._suspects),
-            lost_bytes,
+            max(plan.known_end - end, 0),
         )
 
     # Where to start
@@ -187,26 +173,8 @@ class Recovery:
     def _rewind_queues(self, commit_log_offset: int, *, is_durable: bool) -> None:
         for key, queue in self._queues.table.items():
             queue.rewind(commit_log_offset, is_durable=is_durable)
-            if queue.end > queue.first and not self._agrees(key, queue.end - 1):
+            if queue.end > queue.first and not agrees(self._log, queue, queue.end - 1):
                 self._suspects.add(key)
-
-    def _agrees(self, key: QueueKey, queue_offset: int) -> bool:
-        """Whether the unit leads to a record of this queue and offset (or to one that retention took)."""
-        unit = self._queues.table[key].unit(queue_offset)
-        if unit is None:
-            return False
-        offset, size, _ = unit
-        file = self._log.files.at(offset)
-        if file is None:
-            return offset < self._log.min_offset
-        head = file.read(offset - file.base_offset, _HEAD_SIZE)
-        return (
-            len(head) == _HEAD_SIZE
-            and int.from_bytes(head[:4], "big") == size
-            and int.from_bytes(head[12:16], "big") == key[1]
-            and int.from_bytes(head[20:28], "big") == queue_offset
-            and int.from_bytes(head[28:36], "big") == offset
-        )
 
     # Reading the log
 
@@ -239,7 +207,7 @@ class Recovery:
         if not rows or end <= plan.known_end:
             return end
         offset, size = rows[-1][5], rows[-1][1]
-        if not _ends_torn(self._log.files, offset, size):
+        if not ends_torn(self._log.files, offset, size):
             return end
         queue = self._queues.get(rows[-1][2], rows[-1][3])
         if queue is not None:
@@ -292,86 +260,6 @@ class Recovery:
         while offset < end:
             rows, next_offset, _ = self._log.scan(offset, end, _SLICE, check_crc=False)
             if next_offset == offset:
-                raise self._damage(offset)
+                raise damage_at(self._log.files, offset)
             act(rows)
             offset = next_offset
-
-    # The end
-
-    def _settle_end(self, end: int, plan: RecoveryPlan) -> int:
-        files = self._log.files
-        file = files.at(end)
-        is_plain_end = file is None or (
-            file is files.last and _is_zero_head(file.read(end - file.base_offset, 8))
-        )
-        if not is_plain_end or end < plan.known_end:
-            follower = self._record_after(end)
-            if follower is not None and (
-                follower[0] < plan.known_end or 0 < follower[1] <= plan.known_timestamp
-            ):
-                raise self._damage(end)
-        files.drop_from(end if end % files.file_size else end + 1)
-        if file is not None:
-            file.zero_from(end - file.base_offset)
-        self._sync_segments(plan.scan_from)
-        return max(plan.known_end - end, 0) if plan.known_end < _NOTHING else 0
-
-    def _record_after(self, commit_log_offset: int) -> tuple[int, int] | None:
-        """Offset and store time of the first whole record behind a damaged place."""
-        for file in self._log.files.files:
-            if file.end_offset <= commit_log_offset:
-                continue
-            mapped = self._log.files.mapped(file)
-            pos = max(commit_log_offset + 1 - file.base_offset, 0)
-            for magic in (MAGIC_V1, MAGIC_V2):
-                found = mapped.find(magic.to_bytes(4, "big", signed=True), pos + 4)
-                while found >= 0:
-                    rows, _, _ = scan_records(mapped, found - 4, file.size, True, 1, file.base_offset)
-                    if rows:
-                        return file.base_offset + found - 4, rows[0][_STORE_TIME]
-                    found = mapped.find(magic.to_bytes(4, "big", signed=True), found + 1)
-        return None
-
-    def _damage(self, commit_log_offset: int) -> StoreError:
-        file = self._log.files.at(commit_log_offset)
-        name = file.path if file is not None else self._log.files.directory
-        return StoreError(
-            f"the commit log is damaged at offset {commit_log_offset} ({name}) and whole records follow: "
-            "restore this file from a copy or from a replica",
-            commit_log_offset=commit_log_offset,
-            path=str(name),
-        )
-
-    def _sync_segments(self, scan_from: int) -> None:
-        """What a killed process left in the page cache counts as on disk only after a sync."""
-        for file in self._log.files.files:
-            if file.end_offset > scan_from:
-                _sync(file.path)
-        os.fsync(self._log.files.directory_fd)
-
-
-def _ends_torn(files: MappedFiles, commit_log_offset: int, size: int) -> bool:
-    file = files.at(commit_log_offset)
-    assert file is not None
-    data = file.read(commit_log_offset - file.base_offset, size)
-    record = decode_record(data, 0, False)
-    bare_size = record_size(
-        topic_bytes=len(record.topic.encode()),
-        body_bytes=len(record.body),
-        properties_bytes=0,
-        born_host_bytes=V6_SIZE if record.sys_flag & BORN_HOST_V6 else V4_SIZE,
-        store_host_bytes=V6_SIZE if record.sys_flag & STORE_HOST_V6 else V4_SIZE,
-    )
-    return size > bare_size and data[-1] == 0
-
-
-def _sync(path: Path) -> None:
-    fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
-    try:
-        os.fdatasync(fd)
-    finally:
-        os.close(fd)
-
-
-def _is_zero_head(head: bytes) -> bool:
-    return not any(head[:4]) or not any(head[4:])

@@ -121,7 +121,9 @@ def drain(store: MessageStore, topic: str = "Orders", queue_id: int = 0) -> list
     offset = store.min_offset(topic, queue_id)
     while offset < store.max_offset(topic, queue_id):
         result = store.get(topic, queue_id, offset, 32)
-        for record in decode_records(body_of(store, result)):
+        records = decode_records(body_of(store, result))
+        assert records, result
+        for record in records:
             assert (record.topic, record.queue_id, record.queue_offset) == (topic, queue_id, offset)
             numbers.append(int(record.body[:8]))
             offset += 1

@@ -147,16 +147,36 @@ def test_old_bytes_are_checked_before_they_are_served(tmp_path: Path) -> None:
     store.close()
 
 
-def test_a_damaged_unit_is_noticed_and_the_queue_can_be_rebuilt(tmp_path: Path) -> None:
+def test_a_damaged_unit_is_noticed_and_mended(tmp_path: Path) -> None:
     store = open_store(tmp_path, verify_on_open_bytes=1)
     fill(store, 100, queues=1)
     store.close()
-    overwrite(tmp_path / "consumequeue" / "Orders" / "0" / "00000000000000000000", 20 * 4 + 7, b"\xff")
+    path = tmp_path / "consumequeue" / "Orders" / "0" / "00000000000000000000"
+    before = path.read_bytes()
+    overwrite(path, 20 * 4 + 7, b"\xff")
     store = open_store(tmp_path, verify_on_open_bytes=1)
     with pytest.raises(CorruptRecord):
         body_of(store, store.get("Orders", 0, 0, 32))
-    store.rebuild_queue("Orders", 0)
     assert drain(store) == list(range(100))
+    assert path.read_bytes() == before
+    store.close()
+
+
+def test_zeros_inside_a_queue_are_mended_before_anybody_skips_them(tmp_path: Path) -> None:
+    store = open_store(tmp_path, verify_on_open_bytes=1)
+    fill(store, 100, queues=1)
+    store.close()
+    overwrite(tmp_path / "consumequeue" / "Orders" / "0" / "00000000000000000000", 20 * 7, bytes(20 * 5))
+    store = open_store(tmp_path, verify_on_open_bytes=1)
+    assert drain(store) == list(range(100))
+    store.close()
+
+
+def test_a_whole_queue_can_be_rebuilt(tmp_path: Path) -> None:
+    store = open_store(tmp_path)
+    fill(store, 300, queues=2)
+    store.rebuild_queue("Orders", 1)
+    assert drain(store, queue_id=1) == list(range(1, 300, 2))
     store.close()
 
 

@@ -1,0 +1,99 @@
+"""Mends single units of a consume queue from the log.
+
+Whoever follows a unit and finds something else than the record it promises reports the place. The units
+between the nearest two neighbours that do lead to their records are then written anew from that stretch of
+the log; what the log does not hold any more becomes blank. Where the log itself is damaged, units stay as
+they are and lead to the same complaint again: a message is never skipped in silence.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+
+from engine.protocol._records_cy import Row
+from engine.protocol.layouts.queue_units import CQ_BLANK
+from engine.store.commit_log import CommitLog
+from engine.store.consume_queue import BLANK_UNIT_SIZE, ConsumeQueue
+from engine.store.consume_queues import ConsumeQueues
+from engine.store.dispatch import Dispatcher
+
+_HEAD_SIZE = 36
+_SLICE = 4096
+_MAX_SPAN_UNITS = 100_000
+
+
+class QueueRepair:
+    def __init__(self, log: CommitLog, queues: ConsumeQueues, dispatcher: Dispatcher) -> None:
+        self._log = log
+        self._queues = queues
+        self._dispatcher = dispatcher
+        self.reports: deque[tuple[str, int, int]] = deque(maxlen=1000)
+        """(topic, queue id, queue offset); any thread may append."""
+
+    def mend_reported(self) -> None:
+        while self.reports:
+            topic, queue_id, queue_offset = self.reports.popleft()
+            queue = self._queues.get(topic, queue_id)
+            if queue is not None:
+                self.mend(queue, queue_offset)
+
+    def mend(self, queue: ConsumeQueue, queue_offset: int) -> None:
+        first, end = self._suspect_span(queue, queue_offset)
+        before, behind = queue.unit(first - 1), queue.unit(end)
+        start, log_min = before[0] if before is not None else 0, self._log.min_offset
+        stop = behind[0] if behind is not None else self._dispatcher.offset
+        found = self._units_in_log(queue, max(start, log_min), min(stop, self._dispatcher.offset))
+        for offset in range(first, end):
+            # Not found: retention took it, if the stretch began before the log does; else the log is damaged.
+            unit = found.get(offset, CQ_BLANK if start < log_min else b"")
+            if unit and unit != queue.read(offset, 1):
+                queue.patch(offset, unit)
+
+    def _suspect_span(self, queue: ConsumeQueue, queue_offset: int) -> tuple[int, int]:
+        """The units around the place that do not lead to their records, at least the one itself."""
+        first, end = queue_offset, queue_offset + 1
+        limit = _MAX_SPAN_UNITS
+        while first > queue.first and limit and not agrees(self._log, queue, first - 1):
+            first -= 1
+            limit -= 1
+        while end < queue.end and limit and not agrees(self._log, queue, end):
+            end += 1
+            limit -= 1
+        return first, end
+
+    def _units_in_log(self, queue: ConsumeQueue, start: int, stop: int) -> dict[int, bytes]:
+        found: dict[int, bytes] = {}
+        while start < stop:
+            rows, next_offset, _ = self._log.scan(start, stop, _SLICE, check_crc=False)
+            for row in rows:
+                if _is_of(row, queue):
+                    found[row[4]] = self._dispatcher.unit_of(row)
+            if next_offset == start:
+                break
+            start = next_offset
+        return found
+
+
+def _is_of(row: Row, queue: ConsumeQueue) -> bool:
+    return row[2] == queue.topic and row[3] == queue.queue_id
+
+
+def agrees(log: CommitLog, queue: ConsumeQueue, queue_offset: int) -> bool:
+    """Whether the unit leads to a record of this queue and offset, or to one that retention took."""
+    unit = queue.unit(queue_offset)
+    if unit is None:
+        return False
+    offset, size, _ = unit
+    if size == BLANK_UNIT_SIZE:
+        return True
+    file = log.files.at(offset)
+    if file is None:
+        return 0 <= offset < log.min_offset and size > 0
+    head = file.read(offset - file.base_offset, _HEAD_SIZE)
+    return (
+        len(head) == _HEAD_SIZE
+        and int.from_bytes(head[:4], "big") == size
+        and int.from_bytes(head[12:16], "big") == queue.queue_id
+        and int.from_bytes(head[20:28], "big") == queue_offset
+        and int.from_bytes(head[28:36], "big") == offset
+    )
