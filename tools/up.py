@@ -57,8 +57,8 @@ Send and receive from another terminal:
 
 or from Python:
 
-    from engine.client.blocking import Producer
     from engine.client import Message
+    from engine.client.blocking import Producer
     with Producer("my-producers", namesrv="{namesrv}") as producer:
         print(producer.send(Message("hello", b"hi")))
 
