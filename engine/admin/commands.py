@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from engine.client.admin import Admin
-from engine.errors import BadInput
 
 Arguments = argparse.Namespace
 
@@ -132,7 +131,4 @@ async def chosen_brokers(admin: Admin, arguments: Arguments) -> list[str]:
     """The broker of -b, or the masters of the cluster of -c."""
     if arguments.brokerAddr:
         return [arguments.brokerAddr]
-    masters = await admin.cluster.masters(arguments.clusterName)
-    if not masters:
-        raise BadInput(f"the cluster {arguments.clusterName} has no master")
-    return masters
+    return await admin.cluster.masters(arguments.clusterName)

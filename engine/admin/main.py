@@ -14,8 +14,8 @@ import sys
 from engine.admin.commands import Command, registered
 from engine.admin.rendering import Renderer, printable
 from engine.client.admin import Admin
-from engine.errors import BadInput, EngineError
-from engine.protocol.codes import ResponseCode
+from engine.client.answers import code_name
+from engine.errors import BadInput, EngineError, PeerError, Refused
 
 DEFAULT_NAMESRV = "127.0.0.1:9876"
 
@@ -34,7 +34,7 @@ def main(arguments: list[str] | None = None) -> int:
     except BadInput as error:
         return _fail(error.text, 2)
     except EngineError as error:
-        return _fail(f"{_code_name(error.code)}: {error.text}", 1)
+        return _fail(_explained(error), 1)
     except KeyboardInterrupt:
         return 130
     except BrokenPipeError:
@@ -92,11 +92,11 @@ async def _run(chosen: Command, given: argparse.Namespace) -> None:
             renderer.show(result)
 
 
-def _code_name(code: int) -> str:
-    try:
-        return f"{ResponseCode(code).name} ({code})"
-    except ValueError:
-        return f"code {code}"
+def _explained(error: EngineError) -> str:
+    """A refusal is told with its response code; a server that cannot be reached has none."""
+    if isinstance(error, (Refused, PeerError)) and not error.text.startswith(code_name(error.code)):
+        return f"{code_name(error.code)}: {error.text}"
+    return error.text
 
 
 def _fail(text: str, status: int) -> int:

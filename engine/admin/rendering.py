@@ -11,6 +11,7 @@ from typing import Any, TextIO
 import orjson
 
 from engine.admin.commands import Facts, Result, Table
+from engine.protocol.bodies.basics import MessageQueue
 
 
 class Renderer:
@@ -20,7 +21,7 @@ class Renderer:
 
     def show(self, result: Result) -> None:
         if self._as_json:
-            self._out.write(orjson.dumps(_as_data(result), default=str).decode() + "\n")
+            self._out.write(orjson.dumps(_plain(_as_data(result)), default=str).decode() + "\n")
         elif isinstance(result, Facts):
             self._show_facts(result)
         elif self._out.isatty():
@@ -40,9 +41,9 @@ class Renderer:
     def _show_plain(self, table: Table) -> None:
         rows = [tuple(printable(cell) for cell in row) for row in (table.columns, *table.rows)]
         widths = [max(len(row[column]) for row in rows) for column in range(len(table.columns))]
-        for number, row in enumerate(rows):
+        for row in rows:
             cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=True)]
-            self._out.write(("#" if number == 0 else "") + "  ".join(cells).rstrip() + "\n")
+            self._out.write("  ".join(cells).rstrip() + "\n")
         for note in table.notes:
             self._out.write(printable(note) + "\n")
 
@@ -76,3 +77,18 @@ def _as_data(result: Result) -> Any:
         return result.data
     keys = [column.replace(" ", "_").lower() for column in result.columns]
     return [dict(zip(keys, row, strict=True)) for row in result.rows]
+
+
+def _plain(value: Any) -> Any:
+    """Maps with keys that JSON has not (numbers, queues) get text keys; a queue reads topic@broker@id."""
+    if isinstance(value, dict):
+        return {_key(key): _plain(member) for key, member in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(member) for member in value]
+    return value
+
+
+def _key(key: object) -> str:
+    if isinstance(key, MessageQueue):
+        return f"{key.topic}@{key.broker_name}@{key.queue_id}"
+    return str(key)

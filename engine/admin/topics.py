@@ -22,7 +22,7 @@ from engine.admin.commands import (
 from engine.admin.times import shown_time
 from engine.client.admin import Admin
 from engine.client.allocation import average
-from engine.errors import BadInput, EngineError
+from engine.errors import EngineError
 from engine.protocol.bodies.basics import MessageQueue
 from engine.protocol.bodies.routes import TopicRouteData
 from engine.protocol.bodies.topics import PERM_READ, PERM_READ_WRITE, PERM_WRITE, TopicConfig
@@ -182,8 +182,6 @@ async def update_topic_perm(admin: Admin, arguments: Arguments) -> Result:
     example="deleteTopic -t orders -c DefaultCluster",
 )
 async def delete_topic(admin: Admin, arguments: Arguments) -> Result:
-    if not await admin.cluster.masters(arguments.clusterName):
-        raise BadInput(f"the cluster {arguments.clusterName} has no master")
     await admin.topics.delete(arguments.topic, arguments.clusterName)
     data = {"topic": arguments.topic, "cluster": arguments.clusterName}
     return Facts(data, f"delete topic [{arguments.topic}] from cluster [{arguments.clusterName}] success")

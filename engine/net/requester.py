@@ -7,6 +7,7 @@ same address at once share the attempt. Loop thread only.
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Callable
 
 from engine.errors import BadInput, PeerUnreachable
@@ -77,7 +78,8 @@ class Requester:
         except TimeoutError:
             raise PeerUnreachable(f"{address} did not accept within {self._connect_timeout_s:g} s") from None
         except OSError as error:
-            raise PeerUnreachable(f"cannot connect to {address}: {error.strerror or error}") from None
+            reason = os.strerror(error.errno) if error.errno and error.errno > 0 else error
+            raise PeerUnreachable(f"cannot connect to {address}: {reason}") from None
         self._open[address] = connection
         return connection
 
