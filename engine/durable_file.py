@@ -1,8 +1,8 @@
 """Small files that must survive a crash at any moment: whole old content or whole new content, never a mix.
 
 A write goes to `<name>.tmp`, is synced, the previous file is kept as `<name>.bak`, the new one is renamed
-into place, and the directory is synced. A crash leaves either the old file, or no file and a good .bak, or the
-new file. A read that finds the file missing, empty or torn (the caller's `parse` says so) takes the .bak.
+into place, and the directory is synced. A crash leaves either the old file, or no file and a good .bak, or
+the new file. A read that finds the file missing, empty or torn (the caller's `parse` says so) takes the .bak.
 Blocking; any thread, but one writer per path.
 """
 

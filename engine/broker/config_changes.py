@@ -12,9 +12,9 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from engine.broker.options import OPTION_KEYS, LiveOptions, apply_change, plan_change
-from engine.daemon.properties_text import format_properties, parse_properties
 from engine.errors import BadInput, BadRequest, NotPermitted, Refused
 from engine.protocol.bodies.basics import DataVersion
+from engine.protocol.bodies.config_text import format_config, parse_config
 from engine.protocol.codes import ResponseCode
 
 CHANGES_FILE = "broker.runtime.properties"
@@ -45,7 +45,7 @@ class ConfigChanges:
             decoded = text.decode("utf-8")
         except UnicodeDecodeError:
             raise BadRequest("the text is not UTF-8") from None
-        if not parse_properties(decoded):
+        if not parse_config(decoded):
             raise Refused("no setting is given", code=ResponseCode.INVALID_PARAMETER)
         try:
             return self._as_text(plan_change(self._live, decoded))
@@ -72,9 +72,9 @@ class ConfigChanges:
     def restore(self, text: str) -> list[str]:
         """At start: the file's settings. What this version does not allow is named, not applied."""
         refused: list[str] = []
-        for name, value in parse_properties(text).items():
+        for name, value in parse_config(text).items():
             try:
-                plan_change(self._live, format_properties({name: value}))
+                plan_change(self._live, format_config({name: value}))
             except (BadInput, NotPermitted) as error:
                 refused.append(error.text)
             else:
@@ -83,7 +83,7 @@ class ConfigChanges:
         return refused
 
     def _apply(self, settings: Mapping[str, str]) -> None:
-        changes = plan_change(self._live, format_properties(settings))
+        changes = plan_change(self._live, format_config(settings))
         apply_change(self._live, changes)
         if changes:
             self.on_change(frozenset(changes))
@@ -96,4 +96,4 @@ class ConfigChanges:
 
 
 def encode_changes(snapshot: Mapping[str, str]) -> bytes:
-    return (_HEADING + format_properties(snapshot)).encode("utf-8")
+    return (_HEADING + format_config(snapshot)).encode("utf-8")

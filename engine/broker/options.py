@@ -15,8 +15,8 @@ from dataclasses import dataclass, field, fields
 from typing import Any
 
 from engine.broker.option_kinds import ADDRESSES, HOST, HOURS, NAME, PATH, Choice, Flag, Kind, Whole
-from engine.daemon.properties_text import format_properties, parse_properties
 from engine.errors import BadInput, NotPermitted
+from engine.protocol.bodies.config_text import format_config, parse_config
 from engine.protocol.wire import camel_case
 
 _INT32, _INT64 = 0x7FFFFFFF, 0x7FFFFFFFFFFFFFFF
@@ -167,7 +167,7 @@ def load_options(
     text: str, overrides: Mapping[str, str] | None = None, defaults: Mapping[str, str] | None = None
 ) -> BrokerOptions:
     """Options of a broker.conf's text; `overrides` (the command line) win, `defaults` stand in."""
-    given = {**(defaults or {}), **parse_properties(text), **(overrides or {})}
+    given = {**(defaults or {}), **parse_config(text), **(overrides or {})}
     _refuse_missing_features(given)
     fixed: dict[str, Any] = {}
     live: dict[str, Any] = {}
@@ -222,13 +222,13 @@ def option_values(options: BrokerOptions) -> dict[str, str]:
 
 
 def options_text(options: BrokerOptions) -> str:
-    return format_properties(option_values(options))
+    return format_config(option_values(options))
 
 
 def plan_change(live: LiveOptions, text: str) -> dict[str, Any]:
     """The attributes of `live` that this `key=value` text would change, all checked, not yet applied."""
     changes: dict[str, Any] = {}
-    for name, value in parse_properties(text).items():
+    for name, value in parse_config(text).items():
         key = OPTION_KEYS.get(name)
         if key is None or not key.is_live:
             raise NotPermitted(f"{name:.200} cannot be changed at run time")

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from engine.daemon.properties_text import format_properties, parse_properties
 from engine.errors import BadInput, BadRequest, NotFound, NotPermitted
 from engine.namesrv.kv import ORDER_TOPIC_CONFIG, KVConfig
 from engine.namesrv.options import CHANGEABLE, NamesrvOptions, apply_properties, as_properties
@@ -16,6 +15,7 @@ from engine.namesrv.routes import RouteTable
 from engine.net.connection import Connection
 from engine.net.outcomes import Handler, Outcome, Persist, Reply
 from engine.protocol.bodies.basics import DataVersion, KVTable, TopicList
+from engine.protocol.bodies.config_text import decode_config, format_config
 from engine.protocol.bodies.registration import BODY_SINCE, RegisterBrokerBody, body_crc32
 from engine.protocol.bodies.routes import (
     BrokerMemberGroup,
@@ -228,7 +228,7 @@ class NamesrvHandlers:
         return Reply()
 
     def update_config(self, request: Command, client: Connection) -> Outcome:
-        properties = _properties_of(request)
+        properties = decode_config(bytes(request.body))
         refused = sorted(set(properties) - CHANGEABLE)
         if refused:
             raise NotPermitted(f"cannot be changed at run time: {', '.join(refused)[:200]}")
@@ -240,7 +240,7 @@ class NamesrvHandlers:
         return Reply()
 
     def get_config(self, request: Command, client: Connection) -> Outcome:
-        return Reply(body=format_properties(as_properties(self._options)).encode())
+        return Reply(body=format_config(as_properties(self._options)).encode())
 
 
 def _registration_of(request: Command) -> RegisterBrokerBody:
@@ -249,13 +249,6 @@ def _registration_of(request: Command) -> RegisterBrokerBody:
     if request.version < BODY_SINCE:
         return RegisterBrokerBody(TopicConfigAndMappingSerializeWrapper.decode(request.body))
     return RegisterBrokerBody.decode(request.body, version=request.version)
-
-
-def _properties_of(request: Command) -> dict[str, str]:
-    try:
-        return parse_properties(bytes(request.body).decode())
-    except UnicodeDecodeError:
-        raise BadRequest("the configuration text is not UTF-8") from None
 
 
 def _topic_list(topics: list[str]) -> Reply:

@@ -8,11 +8,11 @@ from dataclasses import replace
 from pathlib import Path
 
 from engine.daemon.logs import start_logging
-from engine.daemon.properties_text import format_properties, parse_properties
 from engine.daemon.running import run_daemon
-from engine.errors import BadInput
+from engine.errors import BadInput, EngineError
 from engine.namesrv.namesrv import Namesrv
 from engine.namesrv.options import NamesrvOptions, apply_properties, as_properties
+from engine.protocol.bodies.config_text import format_config, parse_config
 
 log = logging.getLogger(__name__)
 
@@ -25,10 +25,10 @@ def main(arguments: list[str] | None = None) -> int:
     given = parser.parse_args(arguments)
     try:
         options, unknown = load_options(given.config, given.listen)
-    except BadInput as error:
+    except EngineError as error:
         parser.error(error.text)
     if given.print_config:
-        print(format_properties(as_properties(options)), end="")
+        print(format_config(as_properties(options)), end="")
         return 0
     directory = Path(options.log_dir).expanduser() if options.log_dir else None
     start_logging(directory, "namesrv", options.log_level)
@@ -45,7 +45,7 @@ def load_options(config: str | None, listen: str | None) -> tuple[NamesrvOptions
             text = Path(config).read_text()
         except (OSError, UnicodeDecodeError) as error:
             raise BadInput(f"{config} cannot be read: {error}") from None
-        options, unknown = apply_properties(options, parse_properties(text))
+        options, unknown = apply_properties(options, parse_config(text))
     if listen is not None:
         host, separator, port = listen.rpartition(":")
         if not separator or not host or not port.isdigit() or int(port) > 65535:

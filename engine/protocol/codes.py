@@ -1,4 +1,4 @@
-"""Request codes, response codes and language codes of the RocketMQ remoting protocol: the only home of these numbers.
+"""Request, response and language codes of the RocketMQ remoting protocol: the only home of these numbers.
 
 Names are Apache RocketMQ's, so that an operator finds them in its documentation. A code that is listed here
 is not thereby served: docs/compatibility.md says which are handled and which are refused, and why.

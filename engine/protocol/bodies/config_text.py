@@ -23,14 +23,18 @@ def decode_config(data: bytes) -> dict[str, str]:
     if len(data) > MAX_TEXT_BYTES:
         raise BadRequest(f"the configuration text has {len(data)} bytes, {MAX_TEXT_BYTES} are allowed")
     try:
-        text = data.decode("utf-8")
+        return parse_config(data.decode("utf-8"))
     except UnicodeDecodeError:
         raise BadRequest("the configuration text is not UTF-8") from None
+
+
+def parse_config(text: str) -> dict[str, str]:
+    """The pairs of a text; blanks at the end of a value are nobody's intention and do not count."""
     pairs: dict[str, str] = {}
     for line in _logical_lines(text):
         match = _PAIR.fullmatch(line)
-        if match is not None:
-            pairs[_unescape(match[1])] = _unescape(match[2])
+        if match is not None and match[1]:
+            pairs[_unescape(match[1])] = _unescape(match[2]).rstrip()
     return pairs
 
 
@@ -39,7 +43,17 @@ def encode_config(pairs: Mapping[str, str]) -> bytes:
     for key, value in pairs.items():
         if "\n" in key + value or "\r" in key + value:
             raise BadRequest(f"the configuration value of {key!r:.80} has a line break")
-    return "".join(f"{key}={pairs[key]}\n" for key in sorted(pairs)).encode("utf-8")
+    return format_config(pairs).encode("utf-8")
+
+
+def format_config(pairs: Mapping[str, object]) -> str:
+    return "".join(f"{key}={_shown(pairs[key])}\n" for key in sorted(pairs))
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return str(value)
 
 
 def _logical_lines(text: str) -> list[str]:

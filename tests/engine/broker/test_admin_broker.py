@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from engine.broker.config_changes import CHANGES_FILE
-from engine.daemon.properties_text import parse_properties
+from engine.protocol.bodies.config_text import parse_config
 from engine.protocol.bodies.basics import DataVersion, KVTable
 from engine.protocol.bodies.stats import BrokerStatsData
 from engine.protocol.codes import RequestCode, ResponseCode
@@ -23,7 +23,7 @@ async def settings(peer: Peer) -> dict[str, str]:
     answer = await peer.ask(RequestCode.GET_BROKER_CONFIG)
     assert answer.code == 0
     DataVersion.decode(answer.fields["version"].encode())
-    return parse_properties(bytes(answer.body).decode())
+    return parse_config(bytes(answer.body).decode())
 
 
 async def test_every_setting_is_shown_sorted(broker: RunningBroker, peer: Peer) -> None:
@@ -64,7 +64,7 @@ async def test_an_attack_changes_nothing_here_or_on_disk(
     assert "cannot be changed at run time" in str(answer.remark)
     assert await settings(peer) == before
     file = tmp_path / "store" / "config" / CHANGES_FILE
-    assert parse_properties(file.read_text()) == {}
+    assert parse_config(file.read_text()) == {}
 
 
 @pytest.mark.parametrize("text", [b"", b"maxMessageSize=big", b"maxMessageSize=" + b"9" * 1_000_000])

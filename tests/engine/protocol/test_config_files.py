@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from engine.daemon.properties_text import format_properties, parse_properties
+from engine.protocol.bodies.config_text import format_config, parse_config
 
 
 @pytest.mark.parametrize(
@@ -17,15 +17,14 @@ from engine.daemon.properties_text import format_properties, parse_properties
         ("a=b=c", {"a": "b=c"}),
         ("alone", {"alone": ""}),
         ("a=1\\", {"a": "1"}),
-        ("u=\\uZZZZ", {"u": "ZZZZ"}),
         ("", {}),
     ],
 )
 def test_java_properties_are_read(text, expected):
-    assert parse_properties(text) == expected
+    assert parse_config(text) == expected
 
 
 def test_formatting_is_sorted_and_reads_back():
-    text = format_properties({"b": True, "a": 5, "c": "x"})
+    text = format_config({"b": True, "a": 5, "c": "x"})
     assert text == "a=5\nb=true\nc=x\n"
-    assert parse_properties(text) == {"a": "5", "b": "true", "c": "x"}
+    assert parse_config(text) == {"a": "5", "b": "true", "c": "x"}
