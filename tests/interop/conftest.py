@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from .clusters import Cluster, chosen_targets, running
+from .clusters import APACHE_TARGETS, Cluster, chosen_targets, running
 from .jars import CLIENT_VERSIONS, SERVER_VERSIONS
 from .java_client import JavaClient
 from .mqadmin import AdminShell
@@ -29,6 +29,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="session", params=chosen_targets())
 def cluster(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    with running(request.param, tmp_path_factory.mktemp(request.param)) as started:
+        yield started
+
+
+@pytest.fixture(scope="session", params=APACHE_TARGETS)
+def apache(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    """Each line of Apache's servers in turn, for the tests of our own client."""
     with running(request.param, tmp_path_factory.mktemp(request.param)) as started:
         yield started
 
