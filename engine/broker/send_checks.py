@@ -6,17 +6,20 @@ yet? broker closed? name, forbidden topic, existence, queue id, then what the st
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from engine.errors import NotPermitted, Refused
+from engine.protocol.batches import BatchItem
 from engine.protocol.bodies.topics import TopicConfig
 from engine.protocol.codes import ResponseCode
+from engine.protocol.commands import Buffer
 from engine.protocol.names import is_retry_topic
 from engine.protocol.properties import Property, find_property
 from engine.protocol.records import MAX_PROPERTIES_BYTES
 from engine.protocol.sys_flags import INNER_BATCH, NEED_UNWRAP, TRANSACTION_MASK
 
 _UNUSUAL_BITS = TRANSACTION_MASK | INNER_BATCH | NEED_UNWRAP
+_KIND_MARKS = (b"TRAN_MSG", b"DELAY", b"TIMER_")
 _TIMER_PROPERTIES = (Property.TIMER_DELAY_SEC, Property.TIMER_DELAY_MS, Property.TIMER_DELIVER_MS)
 
 
@@ -37,7 +40,7 @@ def check_kind(sys_flag: int, properties: str) -> None:
     """Refuse what this version cannot keep its promise for: it must not become an ordinary message."""
     if sys_flag & _UNUSUAL_BITS:
         raise illegal("transactional messages and inner batches are not supported by this version yet")
-    # Three looks for parts of names: an ordinary message has none of them, and that is all it takes.
+    # Three looks for parts of names (_KIND_MARKS): an ordinary message has none, and that is all it takes.
     if "TRAN_MSG" in properties or "DELAY" in properties or "TIMER_" in properties:
         _check_properties_of_kind(properties)
 
@@ -58,6 +61,14 @@ def _check_delay(properties: str) -> None:
 
 def _is_no_delay(level: str) -> bool:
     return level.lstrip("-").isdigit() and int(level) <= 0
+
+
+def check_batch_kinds(body: Buffer, items: Iterable[BatchItem]) -> None:
+    """One look at the whole body settles nearly every batch."""
+    whole = bytes(body)
+    if any(mark in whole for mark in _KIND_MARKS):
+        for item in items:
+            check_kind(0, item.properties_text)
 
 
 def check_batch_topic(topic: str) -> None:

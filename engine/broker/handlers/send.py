@@ -16,6 +16,7 @@ from engine.broker.permissions import check_broker_takes, no_such_topic
 from engine.broker.persistence import TOPICS_FILE
 from engine.broker.send_checks import (
     busy,
+    check_batch_kinds,
     check_batch_topic,
     check_kind,
     choose_queue,
@@ -189,8 +190,7 @@ class SendHandlers:
         """All or nothing; each record keeps exactly the properties that its item came with."""
         check_batch_topic(draft.topic)
         items = decode_batch(draft.body)
-        for item in items:
-            check_kind(0, item.properties_text)
+        check_batch_kinds(draft.body, items)
         result = self._store.put_batch(draft, items, now_ms)
         if result.status is not PutStatus.PUT_OK:
             raise self._refused(result)
