@@ -59,7 +59,7 @@ def apply_properties(
         if field is None:
             unknown.append(key)
         else:
-            values[field.name] = _parse(key, field.name, type(getattr(options, field.name)), text)
+            values[field.name] = _parse(key, field.name, type(getattr(options, field.name)), text.strip())
     return replace(options, **values), unknown  # type: ignore[arg-type]
 
 

@@ -29,12 +29,11 @@ def decode_config(data: bytes) -> dict[str, str]:
 
 
 def parse_config(text: str) -> dict[str, str]:
-    """The pairs of a text; blanks at the end of a value are nobody's intention and do not count."""
     pairs: dict[str, str] = {}
     for line in _logical_lines(text):
         match = _PAIR.fullmatch(line)
         if match is not None and match[1]:
-            pairs[_unescape(match[1])] = _unescape(match[2]).rstrip()
+            pairs[_unescape(match[1])] = _unescape(match[2])
     return pairs
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from engine.broker.config_changes import CHANGES_FILE
-from engine.protocol.bodies.config_text import parse_config
 from engine.protocol.bodies.basics import DataVersion, KVTable
+from engine.protocol.bodies.config_text import parse_config
 from engine.protocol.bodies.stats import BrokerStatsData
 from engine.protocol.codes import RequestCode, ResponseCode
 from tests.engine.broker.conftest import StartBroker

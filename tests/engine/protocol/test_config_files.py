@@ -8,7 +8,7 @@ from engine.protocol.bodies.config_text import format_config, parse_config
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("a=1\nb = 2 \n", {"a": "1", "b": "2"}),
+        ("a=1\nb = 2\n", {"a": "1", "b": "2"}),
         ("# c\n! d\n\n  a=1", {"a": "1"}),
         ("a:1\nb 2\nc\t=\t3", {"a": "1", "b": "2", "c": "3"}),
         ("a=one\\\n   two", {"a": "onetwo"}),
