@@ -1,8 +1,8 @@
 # cython: language_level=3, boundscheck=True, wraparound=False
 # mypy: disable-error-code="untyped-decorator,valid-type,no-any-return,unused-ignore"
-# (C types are not Python types; the two public functions are plainly typed.)
+# (C types are not Python types; the public functions are plainly typed.)
 """The scanner of stored records, compiled where a compiler exists: recovery, dispatch, slaves and clients
-walk a log with it. Also home of `java_hash`, which it needs for every tag.
+walk a log with it. Also home of the hashes of tags and keys, which every record needs.
 
 It sees bytes and positions only; `records` draws the layout. Whatever the bytes, it reads inside
 [start, end) of the buffer, raises nothing, and returns what it understood before the first thing it did not.
@@ -71,8 +71,8 @@ def is_compiled() -> bool:
 
 
 @cython.cfunc
-def _hash(text: str) -> cython.int:
-    value: cython.uint = 0
+def _hash(text: str, value: cython.uint) -> cython.uint:
+    """Goes on from the hash of what stands before the text."""
     for char in text:
         code: cython.uint = ord(char)
         if code > 0xFFFF:
@@ -83,6 +83,12 @@ def _hash(text: str) -> cython.int:
         value = value * 31 + code
         if not cython.compiled:
             value &= 0xFFFFFFFF
+    return value
+
+
+@cython.cfunc
+@cython.inline
+def _signed(value: cython.uint) -> cython.int:
     if cython.compiled:
         return cython.cast(cython.int, value)
     return value - ((value & 0x80000000) << 1)
@@ -90,7 +96,14 @@ def _hash(text: str) -> cython.int:
 
 def java_hash(text: str) -> int:
     """Java's String.hashCode: a 31-polynomial over UTF-16 units that wraps at 32 bits."""
-    return _hash(text)
+    return _signed(_hash(text, 0))
+
+
+def index_key_hash(topic: str, key: str) -> int:
+    """The non-negative hash under which the index files hold a key of a topic: that of `topic#key`."""
+    value: cython.longlong = _signed(_hash(key, _hash("#", _hash(topic, 0))))
+    # Java's abs() leaves the smallest int negative; the index counts it as 0.
+    return 0 if value == -0x80000000 else abs(value)
 
 
 @cython.cfunc
@@ -276,7 +289,7 @@ def _read_properties(raw: bytes, parts: _Parts) -> cython.void:
         if cut + 1 < close:
             length: cython.Py_ssize_t = cut - start
             if length == 4 and raw.startswith(b"TAGS", start):
-                parts.tags_code = _hash(raw[cut + 1 : close].decode("utf-8", "replace"))
+                parts.tags_code = _signed(_hash(raw[cut + 1 : close].decode("utf-8", "replace"), 0))
             elif length == 4 and raw.startswith(b"KEYS", start):
                 parts.keys = raw[cut + 1 : close].decode("utf-8", "replace")
             elif length == 8 and raw.startswith(b"UNIQ_KEY", start):

@@ -273,3 +273,11 @@ def test_pure_and_compiled_agree_on_noise(noise: bytes) -> None:
 @given(text=st.text(st.characters(codec=None)))
 def test_java_hash_counts_utf16_units(scanner: ModuleType, text: str) -> None:
     assert scanner.java_hash(text) == slow_java_hash(text)
+
+
+@each_scanner
+@given(topic=st.text(), key=st.text())
+@example(topic="T", key="aaaaCxie")  # the smallest int: without a positive twin
+def test_a_key_of_a_topic_is_hashed_as_their_joined_text(scanner: ModuleType, topic: str, key: str) -> None:
+    expected = abs(slow_java_hash(f"{topic}#{key}"))
+    assert scanner.index_key_hash(topic, key) == (0 if expected == 1 << 31 else expected)
