@@ -72,46 +72,42 @@ def decode_send(code: int, ext_fields: Mapping[str, str]) -> SendMessageRequest:
     )
 
 
-_EVERYDAY = itemgetter("a", "b", "c", "d", "e", "f", "g", "h")
-_NO = frozenset({None, "", "false"})
+_EVERYDAY = itemgetter("a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "m")
+_SMALL = {str(number): number for number in range(256)}
+"""The numbers of nearly every send. Looked up, they need neither parsing nor a check of their range."""
 
 
 def _decode_everyday(ext_fields: Mapping[str, str]) -> SendMessageRequest | None:
-    """What nearly every send looks like, in half the time; None: let the general reader judge.
-
-    Numbers are plain ASCII digits and so short that they cannot leave their range.
-    """
+    """What nearly every send looks like, in a third of the time; None: let the general reader judge."""
     try:
-        group, topic, default_topic, queue_nums, queue_id, sys_flag, born_timestamp, flag = _EVERYDAY(
-            ext_fields
+        # fmt: off
+        (
+            group, topic, default_topic, queue_nums, queue_id, sys_flag, born, flag, properties, retries,
+            unit_mode, batch,
+        ) = _EVERYDAY(ext_fields)
+        # fmt: on
+        if not (unit_mode == "false" == batch and group and topic and default_topic) or "l" in ext_fields:
+            return None
+        if not (len(born) < 19 and born.isdigit() and born.isascii()):
+            return None
+        return SendMessageRequest(
+            group,
+            topic,
+            default_topic,
+            _SMALL[queue_nums],
+            _SMALL[queue_id],
+            _SMALL[sys_flag],
+            int(born),
+            _SMALL[flag],
+            properties or None,
+            _SMALL[retries],
+            False,
+            None,
+            False,
+            ext_fields.get("n") or None,
         )
     except KeyError:
         return None
-    get = ext_fields.get
-    reconsume_times = get("j")
-    small = f"{queue_nums}{queue_id}{sys_flag}{flag}{reconsume_times or 0}"
-    if not (len(small) < 10 and small.isdigit() and small.isascii() and get("k") in _NO and get("m") in _NO):
-        return None
-    if not (queue_nums and queue_id and sys_flag and flag and group and topic and default_topic):
-        return None
-    if not (len(born_timestamp) < 19 and born_timestamp.isdigit() and born_timestamp.isascii()) or get("l"):
-        return None
-    return SendMessageRequest(
-        group,
-        topic,
-        default_topic,
-        int(queue_nums),
-        int(queue_id),
-        int(sys_flag),
-        int(born_timestamp),
-        int(flag),
-        get("i") or None,
-        int(reconsume_times) if reconsume_times else None,
-        False,
-        None,
-        False,
-        get("n") or None,
-    )
 
 
 @dataclass(frozen=True, slots=True)
