@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import os
-import random
 import socket
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -18,7 +16,7 @@ from pathlib import Path
 
 from engine.broker.addresses import VIP_DISTANCE, Addresses, bind, choose_addresses, joined
 from engine.broker.admin_files import admin_files, load_changes, load_request_modes
-from engine.broker.admin_parts import AdminParts, RouteSource, admin_handlers
+from engine.broker.admin_parts import AdminParts, admin_handlers
 from engine.broker.config_changes import CHANGES_FILE, ConfigChanges
 from engine.broker.consume_stats import ConsumeProgress
 from engine.broker.consumers import ConsumerTable
@@ -26,15 +24,10 @@ from engine.broker.disk_room import DiskRoom
 from engine.broker.dispatching import Dispatching
 from engine.broker.flusher import Flusher
 from engine.broker.groups import add_system_groups
-from engine.broker.handlers.clients import ClientHandlers
-from engine.broker.handlers.locks import LockHandlers
-from engine.broker.handlers.offsets import OffsetHandlers
-from engine.broker.handlers.pull import PullHandlers
-from engine.broker.handlers.query import QueryHandlers
-from engine.broker.handlers.send import SendHandlers, SendPlace
 from engine.broker.housekeeping import Housekeeping, HousekeepingTimes
 from engine.broker.live_effects import LiveEffects
 from engine.broker.membership import Membership
+from engine.broker.message_parts import MessageParts, message_handlers
 from engine.broker.metrics import MetricsSources, broker_registry
 from engine.broker.options import BrokerOptions
 from engine.broker.persistence import OFFSETS_FILE, TOPICS_FILE, Done, Persistence
@@ -46,7 +39,6 @@ from engine.broker.runtime_info import BrokerMoment, disk_space, runtime_info
 from engine.broker.state_files import Tables, load_tables, state_files
 from engine.broker.stats import TICK_MS, BrokerStats, local_day
 from engine.broker.store_options import store_options
-from engine.broker.stored_properties import StoredProperties
 from engine.broker.tasks import start_task
 from engine.broker.topics import add_system_topics, system_topics, withdraw_default_topic
 from engine.broker.traffic import Traffic
@@ -61,7 +53,6 @@ from engine.net.server import Server
 from engine.net.serving import Serving
 from engine.protocol.codes import RequestCode
 from engine.protocol.hosts import pack_host
-from engine.protocol.message_ids import UniqueKeys
 from engine.store.message_store import MessageStore
 
 log = logging.getLogger(__name__)
@@ -91,8 +82,8 @@ class Broker:
 
     async def start(self) -> str:
         options = self.options
-        self._bind(choose_addresses(options.bind_address, options.broker_ip1))
         try:
+            self._bind(choose_addresses(options.bind_address, options.broker_ip1))
             self._restore_changes()
             self._open_store()
             self._build_tables()
@@ -115,7 +106,7 @@ class Broker:
     def _bind(self, addresses: Addresses) -> None:
         port = self.options.listen_port
         main = bind(addresses.bind_host, port)
-        self._sockets = [main]
+        self._sockets.append(main)
         self.address = addresses.advertised_host, main.getsockname()[1]
         if port > VIP_DISTANCE:
             self._sockets.append(bind(addresses.bind_host, port - VIP_DISTANCE))
@@ -238,63 +229,29 @@ class Broker:
         )
 
     def _routes(self) -> dict[int, Handler]:
-        """Every handler object of this broker; whoever adds one adds it here."""
-        options, live, save = self.options, self.live, self._save
-        place = SendPlace(
-            pack_host(self.address),
-            options.region_id,
-            options.is_sync_flush,
-            options.broker_role == "SYNC_MASTER",
-        )
-        unique_keys = UniqueKeys(self.address[0], os.getpid(), random.getrandbits(32))
-        properties = StoredProperties(options.broker_cluster_name, options.region_id, unique_keys.next)
-        handlers: list[RouteSource] = [
-            SendHandlers(
-                place,
-                self.topics,
-                TimedAppends(self.store, self.put_times, time.perf_counter_ns),
-                live,
-                properties,
-                self.traffic,
-                self.disk,
-                now_ms=now_ms,
-                waited_ms=self.lag.delay_ms,
-                draw=random.randrange,
-                appended=self.flusher.want if options.is_sync_flush else self.dispatching.schedule,
-            ),
-            PullHandlers(
-                self.topics,
-                self.groups,
-                self.consumers,
-                self.offsets,
-                self.store,
-                live,
-                self.traffic,
-                hot_window_bytes=self.store.options.reads.hot_window_bytes,
-                now_ms=now_ms,
-                save=save,
-            ),
-            OffsetHandlers(
-                self.topics, self.groups, self.offsets, self.store, live, now_ms=now_ms, save=save
-            ),
-            ClientHandlers(
-                self.consumers,
-                self.producers,
-                self.groups,
-                self.topics,
-                self.membership,
-                live,
-                now_ms=now_ms,
-                save=save,
-            ),
-            LockHandlers(self.locks, now_ms=now_ms),
-            QueryHandlers(self.store, live),
-            *admin_handlers(self._admin_parts()),
-        ]
         routes: dict[int, Handler] = {}
-        for handler in handlers:
+        for handler in (*message_handlers(self._message_parts()), *admin_handlers(self._admin_parts())):
             routes.update(handler.routes())
         return routes
+
+    def _message_parts(self) -> MessageParts:
+        return MessageParts(
+            options=self.options,
+            address=self.address,
+            tables=self.tables,
+            consumers=self.consumers,
+            producers=self.producers,
+            locks=self.locks,
+            membership=self.membership,
+            store=self.store,
+            appends=TimedAppends(self.store, self.put_times, time.perf_counter_ns),
+            traffic=self.traffic,
+            disk=self.disk,
+            now_ms=now_ms,
+            waited_ms=self.lag.delay_ms,
+            appended=self.flusher.want if self.options.is_sync_flush else self.dispatching.schedule,
+            save=self._save,
+        )
 
     def _admin_parts(self) -> AdminParts:
         return AdminParts(

@@ -1,0 +1,98 @@
+"""Puts the clients' side of a broker together: which handler gets which part. No logic of its own."""
+
+from __future__ import annotations
+
+import os
+import random
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from engine.broker.admin_parts import RouteSource
+from engine.broker.consumers import ConsumerTable
+from engine.broker.disk_room import DiskRoom
+from engine.broker.handlers.clients import ClientHandlers
+from engine.broker.handlers.locks import LockHandlers
+from engine.broker.handlers.offsets import OffsetHandlers
+from engine.broker.handlers.pull import PullHandlers
+from engine.broker.handlers.query import QueryHandlers
+from engine.broker.handlers.send import Appends, SendHandlers, SendPlace
+from engine.broker.membership import Membership
+from engine.broker.options import BrokerOptions
+from engine.broker.producers import ProducerTable
+from engine.broker.queue_locks import QueueLocks
+from engine.broker.state_files import Tables
+from engine.broker.stored_properties import StoredProperties
+from engine.broker.traffic import Traffic
+from engine.net.connection import Connection
+from engine.protocol.hosts import Host, pack_host
+from engine.protocol.message_ids import UniqueKeys
+from engine.store.message_store import MessageStore
+
+
+@dataclass(frozen=True, slots=True)
+class MessageParts:
+    options: BrokerOptions
+    address: Host
+    tables: Tables
+    consumers: ConsumerTable[Connection]
+    producers: ProducerTable[Connection]
+    locks: QueueLocks
+    membership: Membership
+    store: MessageStore
+    appends: Appends
+    traffic: Traffic
+    disk: DiskRoom
+    now_ms: Callable[[], int]
+    waited_ms: Callable[[float], float]
+    appended: Callable[[], None]
+    save: Callable[[str], None]
+
+
+def message_handlers(parts: MessageParts) -> list[RouteSource]:
+    topics, groups, offsets = parts.tables.topics, parts.tables.groups, parts.tables.offsets
+    store, live, now_ms, save = parts.store, parts.options.live, parts.now_ms, parts.save
+    consumers, producers = parts.consumers, parts.producers
+    return [
+        _send_handlers(parts),
+        PullHandlers(
+            topics,
+            groups,
+            consumers,
+            offsets,
+            store,
+            live,
+            parts.traffic,
+            hot_window_bytes=store.options.reads.hot_window_bytes,
+            now_ms=now_ms,
+            save=save,
+        ),
+        OffsetHandlers(topics, groups, offsets, store, live, now_ms=now_ms, save=save),
+        ClientHandlers(
+            consumers, producers, groups, topics, parts.membership, live, now_ms=now_ms, save=save
+        ),
+        LockHandlers(parts.locks, now_ms=now_ms),
+        QueryHandlers(store, live),
+    ]
+
+
+def _send_handlers(parts: MessageParts) -> SendHandlers:
+    options = parts.options
+    unique_keys = UniqueKeys(parts.address[0], os.getpid(), random.getrandbits(32))
+    return SendHandlers(
+        SendPlace(
+            pack_host(parts.address),
+            options.region_id,
+            options.is_sync_flush,
+            options.broker_role == "SYNC_MASTER",
+        ),
+        parts.tables.topics,
+        parts.appends,
+        options.live,
+        StoredProperties(options.broker_cluster_name, options.region_id, unique_keys.next),
+        parts.traffic,
+        parts.disk,
+        now_ms=parts.now_ms,
+        waited_ms=parts.waited_ms,
+        draw=random.randrange,
+        appended=parts.appended,
+    )
