@@ -19,6 +19,9 @@ from engine.protocol.batches import BatchItem, encode_batch
 from engine.protocol.codes import ResponseCode
 from engine.protocol.names import RETRY_PREFIX
 
+MAX_BATCH_MESSAGES = 65_536
+"""As many unique keys as a millisecond has."""
+
 _ITEM_OVERHEAD_BYTES = 22
 
 
@@ -29,25 +32,26 @@ def batch_drafts(
     check_batch(messages)
     limit = min(options.max_batch_bytes, options.max_message_bytes)
     items: list[BatchItem] = []
-    msg_ids: list[str] = []
-    size = 0
-    for message in messages:
+    first = size = 0
+    msg_ids = keys.take(len(messages), now_ms)
+    for index, message in enumerate(messages):
         body = message.body
-        check_body(body, options.max_message_bytes)
-        msg_id = keys.next(now_ms)
-        properties = properties_text(message, msg_id, waits).encode()
+        if not 0 < len(body) <= options.max_message_bytes:
+            check_body(body, options.max_message_bytes)
+        properties = properties_text(message, msg_ids[index], waits).encode()
         item_size = _ITEM_OVERHEAD_BYTES + len(body) + len(properties)
         if size + item_size > limit and items:
-            yield _draft(items, msg_ids, waits)
-            items, msg_ids, size = [], [], 0
+            yield _draft(items, msg_ids[first:index], waits)
+            items, first, size = [], index, 0
         items.append(BatchItem(message.flag, body, properties))
-        msg_ids.append(msg_id)
         size += item_size
-    yield _draft(items, msg_ids, waits)
+    yield _draft(items, msg_ids[first:], waits)
 
 
 def check_batch(messages: Sequence[Message]) -> None:
     topic = messages[0].topic
+    if len(messages) > MAX_BATCH_MESSAGES:
+        raise _illegal(f"a batch of {len(messages)} messages, at most {MAX_BATCH_MESSAGES} are accepted")
     for message in messages:
         if message.topic != topic:
             raise _illegal(f"a batch is of one topic, not of {topic} and {message.topic}")

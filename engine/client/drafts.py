@@ -38,6 +38,8 @@ class Draft(NamedTuple):
 def properties_text(message: Message, unique_key: str, waits: bool) -> str:
     """The properties that the message is stored with, as far as the client decides."""
     text = f"UNIQ_KEY\x01{unique_key}\x02{_WAIT[waits]}"
+    if not (message.tags or message.keys or message.properties or message.delay_level):
+        return text
     pairs = 2
     if message.tags:
         text += f"TAGS\x01{message.tags}\x02"

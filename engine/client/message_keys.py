@@ -12,7 +12,7 @@ _COUNTER_DIGITS = 4
 
 
 class MessageKeys:
-    """`next(now_ms)`: a new unique key."""
+    """`next(now_ms)`: a new unique key; `take(count, now_ms)`: many."""
 
     __slots__ = ("_counter", "_keys", "_now_ms", "_stem")
 
@@ -24,7 +24,18 @@ class MessageKeys:
 
     def next(self, now_ms: int) -> str:
         if now_ms != self._now_ms:
-            self._stem = self._keys.next(now_ms)[:-_COUNTER_DIGITS]
-            self._now_ms = now_ms
+            self._begin(now_ms)
         self._counter = counter = (self._counter + 1) & 0xFFFF
         return f"{self._stem}{counter:04X}"
+
+    def take(self, count: int, now_ms: int) -> list[str]:
+        """At most 65,536, or they would repeat within the millisecond."""
+        if now_ms != self._now_ms:
+            self._begin(now_ms)
+        stem, first = self._stem, self._counter + 1
+        self._counter = (self._counter + count) & 0xFFFF
+        return [f"{stem}{counter & 0xFFFF:04X}" for counter in range(first, first + count)]
+
+    def _begin(self, now_ms: int) -> None:
+        self._stem = self._keys.next(now_ms)[:-_COUNTER_DIGITS]
+        self._now_ms = now_ms

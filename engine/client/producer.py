@@ -19,7 +19,7 @@ import asyncio
 import os
 import random
 import time
-from collections.abc import Iterable
+from collections.abc import Coroutine, Iterable
 from dataclasses import replace
 from types import TracebackType
 from typing import Self
@@ -117,38 +117,23 @@ class Producer:
         sharding_key: str | None = None,
         queue: MessageQueue | None = None,
     ) -> SendResult:
-        """Send and wait for the result. Raises PeerError (refused), PeerTimeout or PeerUnreachable (in
-        doubt).
+        """Send and wait for the result.
+
+        Raises PeerError when it was refused, PeerTimeout or PeerUnreachable when it is in doubt.
         """
-        future = await self.send_async(message, select=select, sharding_key=sharding_key, queue=queue)
+        future = await self._send(message, self.options.acks, select, sharding_key, queue)
         return await future
 
-    async def send_async(
+    def send_async(
         self,
         message: Message,
         *,
         select: Select | None = None,
         sharding_key: str | None = None,
         queue: MessageQueue | None = None,
-    ) -> asyncio.Future[SendResult]:
-        """Send and return a future of the result; waits only for room among the sends in flight."""
-        body = message.body
-        options = self.options
-        check_body(body, options.max_message_bytes)
-        packed = (body, 0) if len(body) < options.compress_above_bytes else await self._pack(body)
-        deliveries = self._running()
-        plan = self._plans.known(message.topic) or await self._plans.make(message.topic)
-        if deliveries.window.is_full:
-            await deliveries.window.room()
-        now_ms = int(time.time() * 1000)
-        ready = draft(message, self._keys.next(now_ms), self._waits, packed)
-        target = self._fixed_target(plan, message, select, sharding_key, queue)
-        is_fixed = target is not None
-        if target is None:
-            target = plan.choose(self._faults, now_ms)
-        if options.acks == 0:
-            return await deliveries.hand_over(ready, target, now_ms, is_batch=False)
-        return deliveries.launch(ready, plan, target, now_ms, is_batch=False, is_fixed=is_fixed)
+    ) -> Coroutine[None, None, asyncio.Future[SendResult]]:
+        """To be awaited: send and return a future of the result; waits for nothing but room in the window."""
+        return self._send(message, self.options.acks, select, sharding_key, queue)
 
     async def send_oneway(
         self,
@@ -159,15 +144,32 @@ class Producer:
         queue: MessageQueue | None = None,
     ) -> None:
         """Hand the message to the connection, whatever `acks` says; nothing is known of its fate."""
+        await self._send(message, 0, select, sharding_key, queue)
+
+    async def _send(
+        self,
+        message: Message,
+        acks: Acks,
+        select: Select | None,
+        sharding_key: str | None,
+        queue: MessageQueue | None,
+    ) -> asyncio.Future[SendResult]:
         body = message.body
-        check_body(body, self.options.max_message_bytes)
-        packed = (body, 0) if len(body) < self.options.compress_above_bytes else await self._pack(body)
+        options = self.options
+        check_body(body, options.max_message_bytes)
+        packed = (body, 0) if len(body) < options.compress_above_bytes else await self._pack(body)
         deliveries = self._running()
         plan = self._plans.known(message.topic) or await self._plans.make(message.topic)
+        if deliveries.window.is_full:
+            await deliveries.window.room()
         now_ms = int(time.time() * 1000)
         ready = draft(message, self._keys.next(now_ms), self._waits, packed)
-        target = self._fixed_target(plan, message, select, sharding_key, queue)
-        await deliveries.hand_over(ready, target or plan.choose(self._faults, now_ms), now_ms, is_batch=False)
+        fixed = self._fixed_target(plan, message, select, sharding_key, queue)
+        target = fixed or plan.choose(self._faults, now_ms)
+        if acks == 0:
+            return await deliveries.hand_over(ready, target, now_ms, is_batch=False)
+        is_fixed = fixed is not None
+        return deliveries.launch(ready, plan, target, now_ms, is_batch=False, is_fixed=is_fixed)
 
     async def send_batch(
         self,

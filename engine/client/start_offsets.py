@@ -13,7 +13,11 @@ from engine.protocol.names import is_retry_topic
 
 HALF_AN_HOUR_MS = 30 * 60 * 1000
 
-_FROM_FIRST = {ConsumeFromWhere.CONSUME_FROM_FIRST_OFFSET, ConsumeFromWhere.CONSUME_FROM_MIN_OFFSET}
+_FROM_LAST = {
+    ConsumeFromWhere.CONSUME_FROM_LAST_OFFSET,
+    ConsumeFromWhere.CONSUME_FROM_LAST_OFFSET_AND_FROM_MIN_WHEN_BOOT_FIRST,
+    ConsumeFromWhere.CONSUME_FROM_MAX_OFFSET,
+}
 
 
 class StartOffsets:
@@ -32,15 +36,16 @@ class StartOffsets:
         self._timestamp_ms = timestamp_ms
 
     async def of(self, queue: MessageQueue) -> int:
+        is_retry = is_retry_topic(queue.topic)
+        starts_last = self._from_where in _FROM_LAST and not is_retry
+        # The end is asked for first: what arrives while the group's offset is asked for must not be skipped.
+        end = await self._queue_offsets.max_offset(queue) if starts_last else 0
         stored = await self._store.load(queue)
         if stored is not None:
             return stored
-        is_retry = is_retry_topic(queue.topic)
-        if self._from_where in _FROM_FIRST:
-            return 0
-        if self._from_where is ConsumeFromWhere.CONSUME_FROM_TIMESTAMP:
-            if is_retry:
-                return await self._queue_offsets.max_offset(queue)
-            return await self._queue_offsets.offset_at(queue, self._timestamp_ms)
-        # What a retry queue holds was sent back by this very group: nothing of it may be passed over.
-        return 0 if is_retry else await self._queue_offsets.max_offset(queue)
+        if self._from_where is not ConsumeFromWhere.CONSUME_FROM_TIMESTAMP:
+            # A retry queue holds what this very group sent back: none of it may be passed over.
+            return end
+        if is_retry:
+            return await self._queue_offsets.max_offset(queue)
+        return await self._queue_offsets.offset_at(queue, self._timestamp_ms)
