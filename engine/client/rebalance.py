@@ -69,6 +69,10 @@ class Assignments:
             if self._model is MessageModel.BROADCASTING:
                 return queues
             members = await self._members(route)
+            if self._instance.client_id not in members:
+                # A broker that was restarted, or lost our connection, has forgotten us: remind it first.
+                await self._instance.heartbeat()
+                members = await self._members(route)
         except EngineError as error:
             log.info("queues of %s for group %s stay as they are: %s", topic, self._group, error.text)
             return None

@@ -154,3 +154,14 @@ async def test_an_illegal_offset_is_replaced_by_the_brokers(scene: Scene) -> Non
     await scene.until(lambda: pulled_from(scene.broker, 3))
     commits = [r for r in scene.broker.requests if r.code == RequestCode.UPDATE_CONSUMER_OFFSET]
     assert ("t", "3") in [(r.fields["topic"], r.fields["commitOffset"]) for r in commits]
+
+
+async def test_a_broker_that_forgot_the_consumer_is_reminded_before_queues_are_dropped(scene: Scene) -> None:
+    connection = scene.broker.heartbeat_from
+    assert connection is not None
+    scene.broker.client_ids = ()
+    beats = scene.broker.count(RequestCode.HEART_BEAT)
+    connection.send_oneway(Command(RequestCode.NOTIFY_CONSUMER_IDS_CHANGED, fields={"consumerGroup": "g"}))
+    await scene.until(lambda: scene.broker.count(RequestCode.HEART_BEAT) > beats)
+    await scene.until(lambda: scene.broker.count(RequestCode.GET_CONSUMER_LIST_BY_GROUP) >= 4)
+    assert QUEUE in scene.consumer.assignment()
