@@ -15,7 +15,7 @@ from .received import bodies as java_bodies
 from .remoting import create_topic
 
 pytestmark = pytest.mark.needs_maven
-ROUNDS = 25
+ROUNDS = 80  # half a second each: beyond the 20 s after which every member rebalances by itself
 
 
 async def test_java_and_python_members_split_a_topic(
