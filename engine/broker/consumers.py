@@ -111,11 +111,9 @@ class ConsumerTable(Generic[C]):
         known.last_update_ms = client.last_update_ms
         return False
 
-    def unregister(self, name: str, client_id: str) -> bool:
-        """The client leaves the group; True when it was a member."""
-        group = self._groups.get(name)
-        channel = None if group is None else group.channel_of(client_id)
-        return channel is not None and self._remove(name, channel)
+    def unregister(self, name: str, channel: C) -> bool:
+        """The client behind the channel leaves the group; True when it was a member."""
+        return self._remove(name, channel)
 
     def drop_channel(self, channel: C) -> list[str]:
         """The channel is gone; the groups that lost a member."""

@@ -47,6 +47,9 @@ class Holds:
     def __contains__(self, key: Hashable) -> bool:
         return key in self._by_key
 
+    def count_of(self, client: Hashable) -> int:
+        return len(self._by_client.get(client, ()))
+
     def park(self, hold: Parked) -> None:
         for key in hold.keys:
             self._by_key.setdefault(key, {})[hold] = None

@@ -23,10 +23,8 @@ class ProducerTable(Generic[C]):
         self._groups.setdefault(group, {})[channel] = client
         self._groups_of.setdefault(channel, set()).add(group)
 
-    def unregister(self, group: str, client_id: str) -> None:
-        members = self._groups.get(group, {})
-        for channel in [channel for channel, info in members.items() if info.client_id == client_id]:
-            self._remove(group, channel)
+    def unregister(self, group: str, channel: C) -> None:
+        self._remove(group, channel)
 
     def drop_channel(self, channel: C) -> None:
         for group in list(self._groups_of.get(channel, ())):

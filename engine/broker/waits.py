@@ -18,6 +18,8 @@ from engine.store.results import Arrival
 
 _WATCHED = "broker.holds_watched"
 _FLUSH_TICK_S = 0.1
+MAX_HOLDS_PER_CLIENT = 65_536
+"""Beyond it a pull that finds nothing is answered at once: one client cannot fill the memory."""
 
 Saved = Callable[[OSError | None], None]
 
@@ -79,7 +81,7 @@ class BrokerWaits:
     # -- long polls -----------------------------------------------------------------------------------------
 
     def when_woken(self, hold: Hold, client: Connection, done: Callable[[], None]) -> None:
-        if client.is_closed or self._is_closing:
+        if client.is_closed or self._is_closing or self.holds.count_of(client) >= MAX_HOLDS_PER_CLIENT:
             done()
             return
         if _WATCHED not in client.tags:

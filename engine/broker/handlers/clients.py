@@ -99,10 +99,11 @@ class ClientHandlers:
         return False
 
     def unregister(self, request: Command, client: Connection) -> Outcome:
+        """A client speaks for its own connection only, whatever clientID it names."""
         header = UnregisterClientRequest.decode(request.fields)
         if header.producer_group:
-            self._producers.unregister(header.producer_group, header.client_id)
-        if header.consumer_group and self._consumers.unregister(header.consumer_group, header.client_id):
+            self._producers.unregister(header.producer_group, client)
+        if header.consumer_group and self._consumers.unregister(header.consumer_group, client):
             self._membership.notify(header.consumer_group)
         return Reply()
 

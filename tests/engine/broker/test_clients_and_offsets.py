@@ -56,6 +56,16 @@ async def test_a_client_unregisters(broker: RunningBroker, peer: Peer) -> None:
     assert broker.inner.producers.names() == ["producers"]
 
 
+async def test_nobody_unregisters_another_client(broker: RunningBroker, peer: Peer) -> None:
+    await peer.heartbeat("consumers", "orders")
+    stranger = Peer(broker.address, "stranger")
+    fields = {"clientID": "client-1", "producerGroup": "producers", "consumerGroup": "consumers"}
+    await stranger.ask(RequestCode.UNREGISTER_CLIENT, fields)
+    assert await members(peer) == {"client-1"}
+    assert broker.inner.producers.names() == ["producers"]
+    await stranger.close()
+
+
 async def test_a_short_heartbeat_of_an_unknown_member_asks_for_the_long_one(
     broker: RunningBroker, peer: Peer
 ) -> None:

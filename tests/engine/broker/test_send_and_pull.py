@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 
+import pytest
+
 from engine.protocol.codes import RequestCode, ResponseCode
 from tests.engine.broker.conftest import StartBroker
 from tests.engine.broker.peers import WAITING, Peer, RunningBroker, eventually, records, send_header
@@ -195,3 +197,16 @@ async def test_many_waiting_pulls_are_all_woken(broker: RunningBroker, peer: Pee
     answers = await asyncio.wait_for(asyncio.gather(*waiting), 5)
     assert {answer.code for answer in answers} == {0}
     assert len(broker.inner.waits.holds) == 0
+
+
+async def test_one_client_cannot_park_without_end(
+    broker: RunningBroker, peer: Peer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("engine.broker.waits.MAX_HOLDS_PER_CLIENT", 1)
+    await peer.send("orders")
+    waiting = asyncio.create_task(peer.pull("orders", 1, sys_flag=WAITING))
+    await eventually(lambda: len(broker.inner.waits.holds) == 1)
+    assert (await peer.pull("orders", 1, sys_flag=WAITING)).code == ResponseCode.PULL_NOT_FOUND
+    assert not waiting.done()
+    await peer.send("orders")
+    assert (await waiting).code == 0
