@@ -11,6 +11,7 @@ import asyncio
 import logging
 import socket
 import time
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -59,6 +60,7 @@ log = logging.getLogger(__name__)
 
 _NOT_ON_VIP = (RequestCode.PULL_MESSAGE, RequestCode.LITE_PULL_MESSAGE)
 _DRAIN_S = 2.0
+_END = object()
 
 
 def now_ms() -> int:
@@ -329,9 +331,14 @@ class Broker:
 
     def _sample(self) -> None:
         """Every ten seconds: where the counters stand."""
-        self.stats.tick(now_ms())
+        self._note_counters(self.stats.tick(now_ms()))
         self.put_times.tick()
         self._sampler = self._loop.call_later(TICK_MS / 1000, self._sample)
+
+    def _note_counters(self, slices: Iterator[None]) -> None:
+        """One slice per turn of the loop."""
+        if next(slices, _END) is not _END:
+            self._loop.call_soon(self._note_counters, slices)
 
     def _runtime_info(self) -> dict[str, str]:
         moment = BrokerMoment(

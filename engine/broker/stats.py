@@ -1,14 +1,15 @@
 """Rates and sums per topic, group and broker, as mqadmin and dashboards ask for them (315, 28, 202, 208).
 
 The hot path only counts (`traffic`, the store's totals); a tick every ten seconds notes where the counters
-stand, and a question compares them with their past. Work per request is a look-up, per tick one step per busy
-topic and pair. At most `MAX_ITEMS` have a past, those that came first; the others answer as unknown.
+stand, and a question compares them with their past. Work per request is a look-up; a tick goes through the
+topics and pairs in slices, so that it holds up nobody. At most `MAX_ITEMS` have a past, those that came
+first; the others answer as unknown.
 Pure: time is passed in. Loop thread only.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
 from typing import Generic, NamedTuple, TypeVar
 
@@ -19,6 +20,8 @@ from engine.store.results import StoreStats
 
 TICK_MS = 10_000
 MAX_ITEMS = 20_000
+SLICE = 250
+"""Items noted at a time: a millisecond or so."""
 _SECOND_MS, _MINUTE_MS, _HOUR_MS, _DAY_MS = 1_000, 60_000, 3_600_000, 86_400_000
 _RATE_SPAN_MS = 600 * _SECOND_MS
 
@@ -75,20 +78,26 @@ class _Items(Generic[_K]):
         """Came when there was no room any more; they stay so until they go."""
         self._ticked_ms = now_ms
 
-    def tick(self, now_ms: int, room: int) -> None:
+    def tick(self, now_ms: int, room: int) -> Iterator[None]:
+        """Note where each stands; stops after every slice, so that others may run."""
         for gone in self._pasts.keys() - self._counts.keys():
             del self._pasts[gone]
-        for key, count in self._counts.items():
-            past = self._pasts.get(key)
-            if past is None:
-                if len(self._pasts) >= room or key in self._pastless:
-                    self._pastless.add(key)
-                    continue
-                # At the tick before this one it did not exist, so it stood at nothing.
-                past = self._pasts[key] = Past(self._ticked_ms, _NOTHING)
-            past.note(now_ms, self._ticked_ms, _values(count))
         self._pastless &= self._counts.keys()
+        for number, (key, count) in enumerate(list(self._counts.items()), 1):
+            past = self._pasts.get(key) or self._new_past(key, room)
+            if past is not None:
+                past.note(now_ms, self._ticked_ms, _values(count))
+            if number % SLICE == 0:
+                yield
         self._ticked_ms = now_ms
+
+    def _new_past(self, key: _K, room: int) -> Past | None:
+        if key in self._pastless or len(self._pasts) >= room:
+            self._pastless.add(key)
+            return None
+        # At the tick before this one it did not exist, so it stood at nothing.
+        past = self._pasts[key] = Past(self._ticked_ms, _NOTHING)
+        return past
 
     def __len__(self) -> int:
         return len(self._pasts)
@@ -157,11 +166,14 @@ class BrokerStats:
         stats = self._store_stats
         return Totals(stats.put_count, stats.get_message_count, stats.get_found_count, stats.get_missed_count)
 
-    def tick(self, now_ms: int) -> None:
-        """Every ten seconds."""
+    def tick(self, now_ms: int) -> Iterator[None]:
+        """Every ten seconds; the caller goes on with it until it ends, and may do other things between."""
+        self._tick_broker(now_ms)
+        yield from self._topics.tick(now_ms, MAX_ITEMS - len(self._pairs))
+        yield from self._pairs.tick(now_ms, MAX_ITEMS - len(self._topics))
+
+    def _tick_broker(self, now_ms: int) -> None:
         totals = self.totals()
-        self._topics.tick(now_ms, MAX_ITEMS - len(self._pairs))
-        self._pairs.tick(now_ms, MAX_ITEMS - len(self._topics))
         for name, values in self._broker_values().items():
             self._broker[name].note(now_ms, self._ticked_ms, values)
         self._rates.note(now_ms, self._ticked_ms, totals)

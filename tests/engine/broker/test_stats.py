@@ -27,7 +27,8 @@ class Clocked:
     def tick(self, times: int = 1) -> None:
         for _ in range(times):
             self.now_ms += TICK_MS
-            self.stats.tick(self.now_ms)
+            for _ in self.stats.tick(self.now_ms):
+                """All slices."""
 
     def put(self, topic: str, messages: int, size_bytes: int = 0) -> None:
         self.traffic.put(topic, messages, size_bytes)
@@ -128,3 +129,10 @@ def test_there_is_room_for_so_many_items_and_the_rest_is_unknown(
     clocked.tick(2)
     views = [clocked.stats.view("TOPIC_PUT_NUMS", topic, clocked.now_ms) for topic in ("a", "b", "c")]
     assert [view is not None for view in views] == [True, True, False]
+
+
+def test_a_tick_over_many_items_lets_others_run_between(clocked: Clocked) -> None:
+    for number in range(1_000):
+        clocked.put(f"topic-{number}", 1)
+    slices = sum(1 for _ in clocked.stats.tick(clocked.now_ms + TICK_MS))
+    assert slices == 1_000 // stats_module.SLICE
