@@ -19,6 +19,9 @@ _Key = tuple[str, str]
 class ConsumerOffsets:
     def __init__(self) -> None:
         self._committed: dict[_Key, dict[int, int]] = {}
+        # Both ways of looking at its keys, dicts as ordered sets: a broker may have 100,000 of them.
+        self._topics_of: dict[str, dict[str, None]] = {}
+        self._groups_of: dict[str, dict[str, None]] = {}
         self._pulled: dict[_Key, dict[int, int]] = {}
         self._resets: dict[_Key, dict[int, int]] = {}
         self.version = DataVersion()
@@ -29,9 +32,15 @@ class ConsumerOffsets:
     def commit(self, topic: str, group: str, queue_id: int, queue_offset: int) -> None:
         queues = self._committed.get((topic, group))
         if queues is None:
-            queues = self._committed[topic, group] = {}
+            queues = self._new_pair(topic, group)
         queues[queue_id] = queue_offset
         self.is_dirty = True
+
+    def _new_pair(self, topic: str, group: str) -> dict[int, int]:
+        self._topics_of.setdefault(group, {})[topic] = None
+        self._groups_of.setdefault(topic, {})[group] = None
+        queues = self._committed[topic, group] = {}
+        return queues
 
     def committed(self, topic: str, group: str, queue_id: int) -> int | None:
         """None when there is no usable offset."""
@@ -46,10 +55,10 @@ class ConsumerOffsets:
         return dict(self._committed.get((topic, group), {}))
 
     def topics_of(self, group: str) -> list[str]:
-        return [topic for topic, name in self._committed if name == group]
+        return list(self._topics_of.get(group, ()))
 
     def groups_of(self, topic: str) -> list[str]:
-        return [group for name, group in self._committed if name == topic]
+        return list(self._groups_of.get(topic, ()))
 
     def pairs(self) -> Iterator[_Key]:
         return iter(list(self._committed))
@@ -57,18 +66,21 @@ class ConsumerOffsets:
     def clone(self, source: str, target: str, topic: str) -> None:
         queues = self._committed.get((topic, source))
         if queues is not None:
-            self._committed[topic, target] = dict(queues)
+            self._new_pair(topic, target).update(queues)
             self.is_dirty = True
 
     def forget_topic(self, topic: str) -> None:
-        self._forget([key for key in self._committed if key[0] == topic])
+        self._forget([(topic, group) for group in self.groups_of(topic)])
 
     def forget_group(self, group: str) -> None:
-        self._forget([key for key in self._committed if key[1] == group])
+        self._forget([(topic, group) for topic in self.topics_of(group)])
 
     def _forget(self, keys: list[_Key]) -> None:
         for key in keys:
+            topic, group = key
             del self._committed[key]
+            _discard(self._topics_of, group, topic)
+            _discard(self._groups_of, topic, group)
             self._pulled.pop(key, None)
             self._resets.pop(key, None)
             self.is_dirty = True
@@ -123,5 +135,12 @@ class ConsumerOffsets:
         for key, queues in table.items():
             topic, separator, group = key.partition("@")
             if separator and is_valid_topic(topic) and is_valid_group(group):
-                self._committed[topic, group] = dict(queues)
+                self._new_pair(topic, group).update(queues)
         self.version = version or DataVersion()
+
+
+def _discard(index: dict[str, dict[str, None]], name: str, member: str) -> None:
+    members = index.get(name, {})
+    members.pop(member, None)
+    if not members:
+        index.pop(name, None)

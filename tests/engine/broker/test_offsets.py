@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from hypothesis import given
+from hypothesis import strategies as st
+
 from engine.broker.offsets import ConsumerOffsets
 from engine.protocol.bodies.offsets import ConsumerOffsetSerializeWrapper
 
@@ -79,3 +82,32 @@ def test_keys_that_are_no_names_are_left_out() -> None:
     offsets = ConsumerOffsets()
     offsets.load({"../t@g": {0: 1}, "t": {0: 1}, "t@g": {0: 1}}, None)
     assert list(offsets.pairs()) == [("t", "g")]
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from(["commit", "forget_topic", "forget_group", "clone"]),
+            st.sampled_from("abc"),
+            st.sampled_from("xyz"),
+        )
+    )
+)
+def test_topics_of_a_group_and_groups_of_a_topic_follow_every_change(
+    steps: list[tuple[str, str, str]],
+) -> None:
+    offsets = ConsumerOffsets()
+    for step, topic, group in steps:
+        if step == "commit":
+            offsets.commit(topic, group, 0, 1)
+        elif step == "forget_topic":
+            offsets.forget_topic(topic)
+        elif step == "forget_group":
+            offsets.forget_group(group)
+        else:
+            offsets.clone("x", group, topic)
+    pairs = set(offsets.pairs())
+    for name in "abc":
+        assert {(name, group) for group in offsets.groups_of(name)} == {p for p in pairs if p[0] == name}
+    for name in "xyz":
+        assert {(topic, name) for topic in offsets.topics_of(name)} == {p for p in pairs if p[1] == name}
