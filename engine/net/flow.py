@@ -52,7 +52,8 @@ class ConnectionTimes:
 class LoopLag:
     """How late the event loop runs: a tick that should come every `interval_s` tells by how much it is late.
 
-    The lag decays with the next punctual tick, so one long step is felt for one interval only.
+    What was read in the turn of a late tick may have waited in its socket for as long as that. A turn later
+    the sockets have been looked at, and what they hold then came after the long step: the lag is over.
     """
 
     def __init__(self, loop: asyncio.AbstractEventLoop, interval_s: float = 0.05) -> None:
@@ -60,7 +61,9 @@ class LoopLag:
         self._interval_s = interval_s
         self._due_at = 0.0
         self._handle: asyncio.TimerHandle | None = None
+        self._turn_ms = 0.0
         self.lag_ms = 0.0
+        """Of the last tick, for people to look at."""
 
     def start(self) -> None:
         self._due_at = self._loop.time() + self._interval_s
@@ -72,9 +75,19 @@ class LoopLag:
             self._handle = None
 
     def _tick(self) -> None:
-        self.lag_ms = max(0.0, (self._loop.time() - self._due_at) * 1000.0)
+        self.lag_ms = self._turn_ms = max(0.0, (self._loop.time() - self._due_at) * 1000.0)
         self.start()
+        # The first step comes before this turn's reads, the second behind them.
+        self._loop.call_soon(self._loop.call_soon, self._end_turn, self._due_at)
+
+    def _end_turn(self, due_at: float) -> None:
+        """Unless the turn was so long that the next tick has come already."""
+        if due_at == self._due_at:
+            self._turn_ms = 0.0
 
     def delay_ms(self, read_at: float) -> float:
-        """How long a request read at `read_at` has waited by now: in the socket (the lag) and since."""
-        return self.lag_ms + (self._loop.time() - read_at) * 1000.0
+        """How long a request read at `read_at` has waited by now: in its socket (the lag) and since."""
+        lag_ms = (read_at - self._due_at) * 1000.0
+        if lag_ms < self._turn_ms:
+            lag_ms = self._turn_ms
+        return lag_ms + (self._loop.time() - read_at) * 1000.0
