@@ -11,10 +11,11 @@ from collections.abc import Iterable, Iterator
 from engine.broker.consumers import ConsumerTable
 from engine.broker.offsets import ConsumerOffsets
 from engine.broker.stats import BrokerStats
+from engine.broker.table_pages import SLICE
 from engine.broker.topics import TopicTable
 from engine.net.connection import Connection
 from engine.protocol.bodies.basics import MessageQueue
-from engine.protocol.bodies.stats import ConsumeStats, OffsetWrapper, QueueTimeSpan
+from engine.protocol.bodies.stats import OffsetWrapper, QueueTimeSpan
 from engine.protocol.bodies.topics import TopicConfig
 from engine.store.message_store import MessageStore
 
@@ -47,15 +48,19 @@ class ConsumeProgress:
             and (online is None or not online.subscriptions or topic.topic_name in online.subscriptions)
         ]
 
-    def stats_of(self, group: str, topics: Iterable[TopicConfig], now_ms: int) -> ConsumeStats:
-        table: dict[MessageQueue, OffsetWrapper] = {}
-        rate = 0.0
-        for topic in topics:
-            for queue_id in range(topic.read_queue_nums):
-                queue = MessageQueue(topic.topic_name, self._broker_name, queue_id)
-                table[queue] = self._progress(group, topic.topic_name, queue_id)
-            rate += self._stats.get_rate(topic.topic_name, group, now_ms)
-        return ConsumeStats(table, rate)
+    def gather(
+        self, group: str, topic: TopicConfig, table: dict[MessageQueue, OffsetWrapper]
+    ) -> Iterator[None]:
+        """Fill `table` with the topic's queues; stops after every slice, so that others may run."""
+        for queue_id in range(topic.read_queue_nums):
+            queue = MessageQueue(topic.topic_name, self._broker_name, queue_id)
+            table[queue] = self._progress(group, topic.topic_name, queue_id)
+            if queue_id % SLICE == SLICE - 1:
+                yield
+
+    def rate(self, group: str, topics: Iterable[TopicConfig], now_ms: int) -> float:
+        """Messages per second that the group takes from these topics."""
+        return sum(self._stats.get_rate(topic.topic_name, group, now_ms) for topic in topics)
 
     def _progress(self, group: str, topic: str, queue_id: int) -> OffsetWrapper:
         consumed = self._offsets.committed(topic, group, queue_id) or 0

@@ -1,4 +1,4 @@
-"""Large tables for administrators: page by page, and encoded in a thread.
+"""Large tables for administrators: page by page, gathered in slices, and encoded in a thread.
 
 A page is a stretch of the names in their order. They are sorted once per version of the table, however many
 pages are asked for; a reader whose version is another one starts again at the beginning.
@@ -6,14 +6,16 @@ pages are asked for; a reader whose version is another one starts again at the b
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 
 from engine.net.outcomes import ColdRead, Outcome, Reply
 from engine.protocol.bodies.basics import DataVersion
 from engine.protocol.wire import Body
 
 MAX_PAGE = 2_000
-_ENCODED_AT_ONCE = 256
+SLICE = 256
+"""Entries that are gathered or encoded in one go: a few milliseconds at most."""
+_END = object()
 
 
 class TablePages:
@@ -40,6 +42,16 @@ class TablePages:
 
 def table_reply(body: Body, entries: int, fields: dict[str, str] | None = None) -> Outcome:
     """Answer with `body`; a long one is encoded in a thread, so nothing in it may change any more."""
-    if entries <= _ENCODED_AT_ONCE:
+    if entries <= SLICE:
         return Reply(fields=fields or {}, body=body.encode())
     return ColdRead(body.encode, lambda data: Reply(fields=fields or {}, body=data))
+
+
+def gathered(slices: Iterator[None], finish: Callable[[], Outcome]) -> Outcome:
+    """Run `slices` to their end and answer with `finish`; between two of them the loop serves others.
+
+    The way there is a read in a thread that reads nothing: a handler has no other means to come back later.
+    """
+    if next(slices, _END) is _END:
+        return finish()
+    return ColdRead(bytes, lambda _: gathered(slices, finish))

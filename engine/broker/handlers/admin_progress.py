@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from engine.broker.consume_stats import ConsumeProgress
 from engine.broker.consumers import ConsumerTable
 from engine.broker.groups import SubscriptionGroupTable
 from engine.broker.offsets import ConsumerOffsets
 from engine.broker.permissions import no_such_topic
-from engine.broker.table_pages import table_reply
+from engine.broker.table_pages import SLICE, gathered, table_reply
 from engine.broker.topics import TopicTable
 from engine.net.connection import Connection
 from engine.net.outcomes import Handler, Outcome, Reply
-from engine.protocol.bodies.basics import GroupList, TopicList
+from engine.protocol.bodies.basics import GroupList, MessageQueue, TopicList
 from engine.protocol.bodies.groups import QuerySubscriptionResponseBody
-from engine.protocol.bodies.stats import ConsumeStats, ConsumeStatsList, QueryConsumeTimeSpanBody
+from engine.protocol.bodies.stats import (
+    ConsumeStats,
+    ConsumeStatsList,
+    OffsetWrapper,
+    QueryConsumeTimeSpanBody,
+)
 from engine.protocol.codes import RequestCode
 from engine.protocol.commands import Command
 from engine.protocol.headers.groups import QuerySubscriptionByConsumerRequest, QueryTopicsByConsumerRequest
@@ -59,30 +64,48 @@ class ProgressHandlers:
 
     def group_progress(self, request: Command, client: Connection) -> Outcome:
         header = GetConsumeStatsRequest.decode(request.fields)
-        topics = self._progress.topics_of(header.consumer_group, header.topics)
-        stats = self._progress.stats_of(header.consumer_group, topics, self._now_ms())
-        return table_reply(stats, len(stats.offset_table))
+        group = header.consumer_group
+        topics = self._progress.topics_of(group, header.topics)
+        table: dict[MessageQueue, OffsetWrapper] = {}
+
+        def finish() -> Outcome:
+            rate = self._progress.rate(group, topics, self._now_ms())
+            return table_reply(ConsumeStats(table, rate), len(table))
+
+        slices = (None for topic in topics for _ in self._progress.gather(group, topic, table))
+        return gathered(slices, finish)
 
     def broker_progress(self, request: Command, client: Connection) -> Outcome:
         """Every group on every topic it has offsets of; with is_order only the ordered topics."""
         only_ordered = GetBrokerConsumeStatsRequest.decode(request.fields).is_order
-        now_ms = self._now_ms()
-        listed: list[dict[str, tuple[ConsumeStats, ...]]] = []
-        entries = lag = inflight = 0
-        for group in self._groups.names():
-            stats = tuple(
-                self._progress.stats_of(group, [topic], now_ms)
-                for topic in self._progress.topics_of(group)
-                if topic.order or not only_ordered
+        found: dict[str, list[ConsumeStats]] = {}
+
+        def finish() -> Outcome:
+            stats = [one for several in found.values() for one in several]
+            body = ConsumeStatsList(
+                tuple({group: tuple(several)} for group, several in found.items()),
+                self._broker_address,
+                sum(one.total_lag for one in stats),
+                sum(one.total_inflight for one in stats),
             )
-            if stats:
-                listed.append({group: stats})
-            for one in stats:
-                entries += len(one.offset_table)
-                lag += one.total_lag
-                inflight += one.total_inflight
-        body = ConsumeStatsList(tuple(listed), self._broker_address, lag, inflight)
-        return table_reply(body, entries)
+            return table_reply(body, sum(len(one.offset_table) for one in stats))
+
+        return gathered(self._gather_groups(only_ordered, found), finish)
+
+    def _gather_groups(self, only_ordered: bool, found: dict[str, list[ConsumeStats]]) -> Iterator[None]:
+        entries = 0
+        for group in self._groups.names():
+            for topic in self._progress.topics_of(group):
+                if only_ordered and not topic.order:
+                    continue
+                table: dict[MessageQueue, OffsetWrapper] = {}
+                yield from self._progress.gather(group, topic, table)
+                rate = self._progress.rate(group, [topic], self._now_ms())
+                found.setdefault(group, []).append(ConsumeStats(table, rate))
+                entries += len(table)
+                if entries >= SLICE:
+                    entries = 0
+                    yield
 
     def time_spans(self, request: Command, client: Connection) -> Outcome:
         header = QueryConsumeTimeSpanRequest.decode(request.fields)

@@ -6,13 +6,13 @@ topics.json holds them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 
 from engine.broker.offsets import ConsumerOffsets
 from engine.broker.permissions import no_such_topic
 from engine.broker.persistence import OFFSETS_FILE, TOPICS_FILE
 from engine.broker.stats import BrokerStats
-from engine.broker.table_pages import TablePages, table_reply
+from engine.broker.table_pages import SLICE, TablePages, gathered, table_reply
 from engine.broker.topic_changes import TopicRules
 from engine.broker.topics import TopicTable
 from engine.broker.traffic import Traffic
@@ -133,12 +133,21 @@ class TopicAdminHandlers:
     def offsets(self, request: Command, client: Connection) -> Outcome:
         config = self._find(GetTopicStatsInfoRequest.decode(request.fields).topic)
         topic = config.topic_name
-        table = {
-            MessageQueue(topic, self._broker_name, queue_id): self._queue_offsets(topic, queue_id)
-            for queue_id in range(max(config.read_queue_nums, config.write_queue_nums))
-        }
-        rate = self._stats.put_rate(topic, self._now_ms())
-        return table_reply(TopicStatsTable(table, rate), len(table))
+        table: dict[MessageQueue, TopicOffset] = {}
+
+        def finish() -> Outcome:
+            rate = self._stats.put_rate(topic, self._now_ms())
+            return table_reply(TopicStatsTable(table, rate), len(table))
+
+        return gathered(self._gather_queues(config, table), finish)
+
+    def _gather_queues(self, config: TopicConfig, table: dict[MessageQueue, TopicOffset]) -> Iterator[None]:
+        topic = config.topic_name
+        for queue_id in range(max(config.read_queue_nums, config.write_queue_nums)):
+            queue = MessageQueue(topic, self._broker_name, queue_id)
+            table[queue] = self._queue_offsets(topic, queue_id)
+            if queue_id % SLICE == SLICE - 1:
+                yield
 
     def _queue_offsets(self, topic: str, queue_id: int) -> TopicOffset:
         low, high = self._store.min_offset(topic, queue_id), self._store.max_offset(topic, queue_id)

@@ -11,6 +11,7 @@ from engine.protocol.bodies.stats import (
     ConsumeStatsList,
     OffsetWrapper,
     QueryConsumeTimeSpanBody,
+    TopicStatsTable,
 )
 from engine.protocol.bodies.topics import TopicConfig
 from engine.protocol.codes import RequestCode, ResponseCode
@@ -116,3 +117,13 @@ async def test_the_subscription_of_an_online_group_is_shown(loaded: RunningBroke
     await peer.heartbeat("billing", "orders")
     online = QuerySubscriptionResponseBody.decode((await peer.ask(code, fields)).body)
     assert online.subscription_data is not None and online.subscription_data.sub_string == "*"
+
+
+async def test_a_topic_of_very_many_queues_is_gathered_in_slices(broker: RunningBroker, peer: Peer) -> None:
+    broker.inner.topics.put(TopicConfig("wide", 3_000, 3_000), 1)
+    broker.inner.offsets.commit("wide", "billing", 2_999, 1)
+    stats = await consume_stats(peer)
+    assert len(stats.offset_table) == 3_000
+    assert stats.offset_table[MessageQueue("wide", "broker-a", 2_999)].consumer_offset == 1
+    answer = await peer.ask(RequestCode.GET_TOPIC_STATS_INFO, {"topic": "wide"})
+    assert len(TopicStatsTable.decode(answer.body).offset_table) == 3_000

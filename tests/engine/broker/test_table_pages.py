@@ -1,9 +1,12 @@
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
 
-from engine.broker.table_pages import MAX_PAGE, TablePages
+from engine.broker.table_pages import MAX_PAGE, TablePages, gathered
 from engine.errors import EngineError
+from engine.net.outcomes import ColdRead, Reply
 from engine.protocol.bodies.basics import DataVersion
 
 VERSION = DataVersion(0, 1, 1)
@@ -51,3 +54,19 @@ def test_names_are_sorted_once_per_version() -> None:
     for _ in range(3):
         pages.page(counted, VERSION, 0, KNOWN, 2)
     assert len(asked) == 1
+
+
+def test_between_two_slices_the_loop_gets_its_turn() -> None:
+    done: list[int] = []
+
+    def slices() -> Iterator[None]:
+        for number in range(3):
+            done.append(number)
+            yield
+
+    outcome = gathered(slices(), lambda: Reply(remark="finished"))
+    for number in range(3):
+        assert isinstance(outcome, ColdRead)
+        assert done == list(range(number + 1))
+        outcome = outcome.finish(outcome.read())
+    assert outcome == Reply(remark="finished")
