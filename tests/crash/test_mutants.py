@@ -5,13 +5,14 @@ from __future__ import annotations
 
 import random
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from tests.crash.campaign import Campaign
 from tests.crash.checker.check import check_history
-from tests.crash.checker.events import CRASH, OK, SEND, Event, History
+from tests.crash.checker.events import CRASH, OK, PULL, SEND, Event, History
 from tests.crash.checker.phantom import check_phantom
 from tests.crash.cluster import ASYNC, SYNC, Broker
 from tests.crash.conftest import MakeBroker
@@ -24,6 +25,7 @@ from tests.crash.test_disk import Faults
 from tests.crash.wire import Stored
 
 SOUND = "engine.broker"
+_AHEAD = 5
 
 
 def mutant(name: str) -> str:
@@ -79,11 +81,29 @@ def test_a_broker_that_forgets_offsets_when_it_stops_is_caught(make_broker: Make
     assert "offset-commit" in caught_by(campaign)
 
 
-def cut_once(broker: Broker, platter: Platter, seed: int) -> Campaign:
+def a_while(campaign: Campaign) -> None:
+    time.sleep(1.5)
+
+
+def until_readers_are_ahead(campaign: Campaign) -> None:
+    """Until something was read that nobody was told is safe: the clock alone would often miss that."""
+    deadline = time.monotonic() + 10.0
+    while time.monotonic() < deadline:
+        events = campaign.history.events()
+        acknowledged = {event.value for event in events if event.op == SEND}
+        if sum(event.op == PULL and event.value not in acknowledged for event in events) >= _AHEAD:
+            return
+        time.sleep(0.01)
+    raise AssertionError("no reader ever got ahead of the sync")
+
+
+def cut_once(
+    broker: Broker, platter: Platter, seed: int, wait: Callable[[Campaign], None] = a_while
+) -> Campaign:
     campaign = Campaign(broker, seed)
     campaign.start()
     campaign.begin_load()
-    time.sleep(1.5)
+    wait(campaign)
     campaign.history.add(mark_event(CRASH))
     platter.cut(broker)
     campaign.end_load()
@@ -91,10 +111,16 @@ def cut_once(broker: Broker, platter: Platter, seed: int) -> Campaign:
 
 
 @pytest.mark.parametrize(
-    ("name", "checker"), [("ack_before_flush", "lost"), ("dispatch_past_flush", "phantom")]
+    ("name", "wait", "checker"),
+    [("ack_before_flush", a_while, "lost"), ("dispatch_past_flush", until_readers_are_ahead, "phantom")],
 )
 def test_getting_ahead_of_the_sync_is_caught(
-    make_broker: MakeBroker, tmp_path: Path, name: str, checker: str, seed: int
+    make_broker: MakeBroker,
+    tmp_path: Path,
+    name: str,
+    wait: Callable[[Campaign], None],
+    checker: str,
+    seed: int,
 ) -> None:
     """A slow disk makes the gap wide that a power cut then shows."""
     platter, faults = Platter(tmp_path), Faults(tmp_path, "/commitlog/")
@@ -105,8 +131,8 @@ def test_getting_ahead_of_the_sync_is_caught(
         environment={**platter.environment, **faults.environment, "LD_PRELOAD": both},
         launcher=mutant(name),
     )
-    faults.begin("sleep 200")
-    campaign = cut_once(broker, platter, seed)
+    faults.begin("sleep 1000")
+    campaign = cut_once(broker, platter, seed, wait)
     faults.end()
     campaign.restart()
     assert checker in caught_by(campaign)

@@ -29,18 +29,22 @@ SETTLE_S = 10.0
 @pytest.fixture
 def name_server(tmp_path: Path) -> Iterator[NameServer]:
     daemon = NameServer(tmp_path)
-    daemon.start()
-    yield daemon
-    daemon.kill()
+    try:
+        daemon.start()
+        yield daemon
+    finally:
+        daemon.kill()
 
 
 @pytest.fixture
 def broker(tmp_path: Path) -> Iterator[Broker]:
     daemon = Broker(tmp_path)
-    daemon.start()
-    create_topic(daemon.address)
-    yield daemon
-    daemon.kill()
+    try:
+        daemon.start()
+        create_topic(daemon.address)
+        yield daemon
+    finally:
+        daemon.kill()
 
 
 def seed() -> int:
