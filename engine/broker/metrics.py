@@ -26,7 +26,7 @@ from engine.broker.traffic import Count, Traffic
 from engine.net.connection import Connection
 from engine.store.message_store import MessageStore
 
-MAX_SERIES = 10_000
+MAX_SERIES = 2_000
 """Of each kind."""
 
 _K = TypeVar("_K")

@@ -1,7 +1,8 @@
 """GET /metrics for Prometheus on a port of its own: a few lines of HTTP/1.0 over asyncio streams.
 
 Anything but a short, well-formed GET is closed. The text is made by prometheus-client from a registry whose
-collectors read the daemon's tables only when asked, so an unwatched daemon pays nothing.
+collectors read the daemon's tables only when asked, so an unwatched daemon pays nothing. They read on the
+loop, which owns the tables; the text of thousands of series is then made in a thread.
 """
 
 from __future__ import annotations
@@ -10,7 +11,9 @@ import asyncio
 import contextlib
 
 from prometheus_client import CollectorRegistry, generate_latest
+from prometheus_client.core import Metric
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
+from prometheus_client.registry import Collector
 
 _REQUEST_TIMEOUT_S = 5.0
 _MAX_REQUEST_BYTES = 8192
@@ -37,18 +40,30 @@ class MetricsPort:
         ):
             async with asyncio.timeout(_REQUEST_TIMEOUT_S):
                 request = await reader.readuntil(b"\r\n\r\n")
-                writer.write(self._respond(request.split(b"\r\n", 1)[0]))
+                writer.write(await self._respond(request.split(b"\r\n", 1)[0]))
                 await writer.drain()
         writer.close()
 
-    def _respond(self, request_line: bytes) -> bytes:
+    async def _respond(self, request_line: bytes) -> bytes:
         method, _, rest = request_line.partition(b" ")
         path = rest.split(b" ", 1)[0].split(b"?", 1)[0]
         if method != b"GET":
             return _response("405 Method Not Allowed", "text/plain", b"only GET\n")
         if path != b"/metrics":
             return _response("404 Not Found", "text/plain", b"see /metrics\n")
-        return _response("200 OK", CONTENT_TYPE_LATEST, generate_latest(self._registry))
+        taken = _Taken(list(self._registry.collect()))
+        text = await asyncio.get_running_loop().run_in_executor(None, generate_latest, taken)
+        return _response("200 OK", CONTENT_TYPE_LATEST, text)
+
+
+class _Taken(Collector):
+    """What was collected at one moment."""
+
+    def __init__(self, families: list[Metric]) -> None:
+        self._families = families
+
+    def collect(self) -> list[Metric]:
+        return self._families
 
 
 def _response(status: str, content_type: str, body: bytes) -> bytes:
