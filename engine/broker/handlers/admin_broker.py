@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 
 from engine.broker.config_changes import CHANGES_FILE, ConfigChanges
@@ -14,6 +15,8 @@ from engine.protocol.bodies.basics import KVTable
 from engine.protocol.codes import RequestCode
 from engine.protocol.commands import Command
 from engine.protocol.headers.admin import GetBrokerConfigResponse, ViewBrokerStatsDataRequest
+
+log = logging.getLogger(__name__)
 
 
 class BrokerAdminHandlers:
@@ -44,6 +47,7 @@ class BrokerAdminHandlers:
         settings = self._changes.plan(bytes(request.body))
         if not settings:
             return Reply()
+        log.warning("%s changes settings: %s", client.peer_name, settings)
         self._changes.stage(settings, self._now_ms())
         return Persist(CHANGES_FILE, Reply(remark=f"kept in config/{CHANGES_FILE}"))
 

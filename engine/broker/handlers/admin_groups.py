@@ -6,6 +6,7 @@ subscriptionGroup.json holds them.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
@@ -36,6 +37,8 @@ from engine.protocol.headers.groups import (
     UpdateGroupForbiddenRequest,
 )
 from engine.protocol.names import check_group, check_topic
+
+log = logging.getLogger(__name__)
 
 
 class GroupAdminHandlers:
@@ -70,22 +73,24 @@ class GroupAdminHandlers:
     # -- changing -------------------------------------------------------------------------------------------
 
     def put(self, request: Command, client: Connection) -> Outcome:
-        return self._put_all([SubscriptionGroupConfig.decode(request.body)])
+        return self._put_all([SubscriptionGroupConfig.decode(request.body)], client)
 
     def put_list(self, request: Command, client: Connection) -> Outcome:
-        return self._put_all(SubscriptionGroupList.decode(request.body).group_config_list)
+        return self._put_all(SubscriptionGroupList.decode(request.body).group_config_list, client)
 
-    def _put_all(self, configs: Iterable[SubscriptionGroupConfig]) -> Outcome:
+    def _put_all(self, configs: Iterable[SubscriptionGroupConfig], client: Connection) -> Outcome:
         checked = [checked_group(config, self._groups.get(config.group_name)) for config in configs]
         now_ms = self._now_ms()
         for config in checked:
-            self._groups.put(config, now_ms)
+            if self._groups.put(config, now_ms):
+                log.info("%s set group %s", client.peer_name, config)
         return Persist(GROUPS_FILE, Reply())
 
     def delete(self, request: Command, client: Connection) -> Outcome:
         """An unknown group is gone already. Its offsets stay unless it is said that they go too."""
         header = DeleteSubscriptionGroupRequest.decode(request.fields)
         check_group(header.group_name)
+        log.info("%s deleted group %s", client.peer_name, header.group_name)
         self._groups.delete(header.group_name, self._now_ms())
         self._traffic.forget_group(header.group_name)
         if header.clean_offset:

@@ -7,6 +7,8 @@ the old way: the members online are told (220), and nothing is written here.
 
 from __future__ import annotations
 
+import logging
+
 from engine.broker.consumers import ConsumerTable
 from engine.broker.groups import SubscriptionGroupTable
 from engine.broker.offset_plans import correction_offsets, legacy_reset_offset
@@ -36,6 +38,8 @@ from engine.protocol.headers.offsets import (
 )
 from engine.protocol.names import check_group
 from engine.store.message_store import MessageStore
+
+log = logging.getLogger(__name__)
 
 TO_THE_END = -1
 _ALL_QUEUES = -1
@@ -84,6 +88,7 @@ class OffsetAdminHandlers:
         if header.group not in self._groups:
             raise no_such_group(header.group)
         wanted = self._wanted_offsets(header, topic)
+        log.info("%s reset %s on %d queues of %s", client.peer_name, header.group, len(wanted), header.topic)
         for queue_id, queue_offset in wanted.items():
             self._offsets.reset(header.topic, header.group, queue_id, queue_offset)
         return Persist(OFFSETS_FILE, Reply(body=self._reset_body(header.topic, wanted).encode()))

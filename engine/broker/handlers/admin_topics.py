@@ -6,6 +6,7 @@ topics.json holds them.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterable, Iterator
 
 from engine.broker.offsets import ConsumerOffsets
@@ -37,6 +38,8 @@ from engine.protocol.headers.topics import (
 )
 from engine.protocol.names import RETRY_PREFIX
 from engine.store.message_store import MessageStore
+
+log = logging.getLogger(__name__)
 
 
 class TopicAdminHandlers:
@@ -79,18 +82,19 @@ class TopicAdminHandlers:
 
     def put(self, request: Command, client: Connection) -> Outcome:
         asked = CreateTopicRequest.decode(request.fields)
-        return self._put_all([self._rules.from_header(asked, self._topics.get(asked.topic))])
+        return self._put_all([self._rules.from_header(asked, self._topics.get(asked.topic))], client)
 
     def put_list(self, request: Command, client: Connection) -> Outcome:
         asked = CreateTopicListRequestBody.decode(request.body).topic_config_list
         return self._put_all(
-            [self._rules.from_body(topic, self._topics.get(topic.topic_name)) for topic in asked]
+            [self._rules.from_body(topic, self._topics.get(topic.topic_name)) for topic in asked], client
         )
 
-    def _put_all(self, configs: Iterable[TopicConfig]) -> Outcome:
+    def _put_all(self, configs: Iterable[TopicConfig], client: Connection) -> Outcome:
         now_ms = self._now_ms()
         for config in configs:
-            self._topics.put(config, now_ms)
+            if self._topics.put(config, now_ms):
+                log.info("%s set topic %s", client.peer_name, config)
         # Also when nothing changed: an equal request may have come before and still wait for the disk.
         return Persist(TOPICS_FILE, Reply())
 
@@ -102,6 +106,7 @@ class TopicAdminHandlers:
         gone = [
             name for name in self._topics.names() if name.startswith(RETRY_PREFIX) and name.endswith(suffix)
         ]
+        log.info("%s deleted topic %s", client.peer_name, topic)
         for name in (topic, *gone):
             self._topics.delete(name, self._now_ms())
             self._offsets.forget_topic(name)
