@@ -14,6 +14,7 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from engine.broker.addresses import VIP_DISTANCE, Addresses, bind, choose_addresses, joined
 from engine.broker.admin_files import admin_files, load_changes, load_request_modes
@@ -29,7 +30,6 @@ from engine.broker.housekeeping import Housekeeping, HousekeepingTimes
 from engine.broker.live_effects import LiveEffects
 from engine.broker.membership import Membership
 from engine.broker.message_parts import MessageParts, message_handlers
-from engine.broker.metrics import MetricsSources, broker_registry
 from engine.broker.options import BrokerOptions
 from engine.broker.persistence import OFFSETS_FILE, TOPICS_FILE, Done, Persistence
 from engine.broker.producers import ProducerTable
@@ -44,7 +44,6 @@ from engine.broker.tasks import start_task
 from engine.broker.topics import add_system_topics, system_topics, withdraw_default_topic
 from engine.broker.traffic import Traffic
 from engine.broker.waits import BrokerWaits
-from engine.daemon.metrics_port import MetricsPort
 from engine.errors import EngineError
 from engine.net.connection import Connection
 from engine.net.flow import ConnectionLimits, LoopLag
@@ -55,6 +54,9 @@ from engine.net.serving import Serving
 from engine.protocol.codes import RequestCode
 from engine.protocol.hosts import pack_host
 from engine.store.message_store import MessageStore
+
+if TYPE_CHECKING:
+    from engine.daemon.metrics_port import MetricsPort
 
 log = logging.getLogger(__name__)
 
@@ -80,6 +82,7 @@ class Broker:
         self._booted_ms = now_ms()
         self._sampler: asyncio.TimerHandle | None = None
         self.address: tuple[str, int] = ("", 0)
+        self._metrics: MetricsPort | None = None
         self.metrics_port: int | None = None
 
     async def start(self) -> str:
@@ -277,6 +280,12 @@ class Broker:
 
     async def _start_metrics(self) -> None:
         options = self.options
+        if options.metrics_exporter_type != "PROM":
+            return
+        # Imported when wanted: prometheus-client would take a tenth of every start.
+        from engine.broker.metrics import MetricsSources, broker_registry
+        from engine.daemon.metrics_port import MetricsPort
+
         sources = MetricsSources(
             self.traffic,
             self.progress,
@@ -290,10 +299,9 @@ class Broker:
         )
         who = self.identity
         self._metrics = MetricsPort(broker_registry(who.cluster, who.name, who.address, sources))
-        if options.metrics_exporter_type == "PROM":
-            self.metrics_port = await self._metrics.start(
-                options.metrics_prom_exporter_host, options.metrics_prom_exporter_port
-            )
+        self.metrics_port = await self._metrics.start(
+            options.metrics_prom_exporter_host, options.metrics_prom_exporter_port
+        )
 
     def _listen(self) -> None:
         for number, sock in enumerate(self._sockets):
@@ -364,7 +372,8 @@ class Broker:
         await self._drain()
         if self._sampler is not None:
             self._sampler.cancel()
-        await self._metrics.stop()
+        if self._metrics is not None:
+            await self._metrics.stop()
         self.lag.stop()
         await self.housekeeping.stop()
         await self.flusher.stop()

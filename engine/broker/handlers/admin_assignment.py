@@ -14,10 +14,10 @@ from engine.broker.groups import SubscriptionGroupTable
 from engine.broker.permissions import no_such_group, no_such_topic
 from engine.broker.request_modes import REQUEST_MODES_FILE, RequestModes
 from engine.broker.topics import TopicTable
-from engine.client.allocation import average, average_by_circle
 from engine.errors import BadRequest, NotPermitted, Refused
 from engine.net.connection import Connection
 from engine.net.outcomes import Handler, Outcome, Persist, Relay, Reply
+from engine.protocol.allocation import average, average_by_circle
 from engine.protocol.bodies.basics import MessageQueue
 from engine.protocol.bodies.heartbeats import MessageModel
 from engine.protocol.bodies.locks import (

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.client.allocation import (
+from engine.protocol.allocation import (
     STRATEGIES,
     Allocate,
     average,
