@@ -14,7 +14,8 @@ from engine.protocol.codes import ResponseCode
 
 MAX_TOPIC_LENGTH = 127
 MAX_RETRY_OR_DLQ_TOPIC_LENGTH = 255
-MAX_GROUP_LENGTH = 120
+MAX_GROUP_LENGTH = 248
+"""As long as `%RETRY%<group>` allows: 4.9 and 5.3 brokers take longer groups than new clients (120) make."""
 
 RETRY_PREFIX = "%RETRY%"
 DLQ_PREFIX = "%DLQ%"

@@ -7,6 +7,7 @@ import asyncio
 from engine.net.connection import Connection
 from engine.protocol.bodies.basics import MessageQueue
 from engine.protocol.bodies.groups import GetConsumerListByGroupResponseBody
+from engine.protocol.bodies.heartbeats import HeartbeatData, ProducerData
 from engine.protocol.bodies.locks import LockBatchRequestBody, LockBatchResponseBody
 from engine.protocol.codes import RequestCode, ResponseCode
 from tests.engine.broker.peers import COMMITTING, WAITING, Peer, RunningBroker, eventually, records
@@ -64,6 +65,39 @@ async def test_nobody_unregisters_another_client(broker: RunningBroker, peer: Pe
     assert await members(peer) == {"client-1"}
     assert broker.inner.producers.names() == ["producers"]
     await stranger.close()
+
+
+async def test_a_topic_that_cannot_exist_costs_a_client_nothing_else(
+    broker: RunningBroker, peer: Peer
+) -> None:
+    assert (await peer.heartbeat("consumers", "orders", "my.topic", "../x")).code == 0
+    assert await members(peer) == {"client-1"}
+    group = broker.inner.consumers.group("consumers")
+    assert group is not None
+    assert set(group.subscriptions) == {"orders"}
+
+
+async def test_producer_groups_may_have_names_that_consumer_groups_may_not(
+    broker: RunningBroker, peer: Peer
+) -> None:
+    long_name = "_INNER_TRACE_PRODUCER-" + "g" * 220
+    for name in ("my.producers", long_name):
+        data = HeartbeatData(peer.client_id, (ProducerData(name),))
+        assert (await peer.ask(RequestCode.HEART_BEAT, body=data.encode())).code == 0
+    assert set(broker.inner.producers.names()) == {"my.producers", long_name}
+    for name in ("", "g" * 256):
+        data = HeartbeatData(peer.client_id, (ProducerData(name),))
+        answer = await peer.ask(RequestCode.HEART_BEAT, body=data.encode())
+        assert answer.code == ResponseCode.INVALID_PARAMETER
+
+
+async def test_a_long_group_consumes_as_it_does_on_apache(broker: RunningBroker, peer: Peer) -> None:
+    group = "g" * 200
+    await peer.send("orders")
+    assert (await peer.heartbeat(group, "orders")).code == 0
+    assert await members(peer, group) == {"client-1"}
+    assert (await peer.pull("orders", 0, consumer_group=group)).code == 0
+    assert f"%RETRY%{group}" in broker.inner.topics
 
 
 async def test_a_short_heartbeat_of_an_unknown_member_asks_for_the_long_one(

@@ -23,7 +23,6 @@ async def test_a_bad_topic_name_is_refused_everywhere(broker: RunningBroker, pee
     assert sent.code in (ResponseCode.INVALID_PARAMETER, ResponseCode.SYSTEM_ERROR)
     assert sent.remark
     assert (await peer.pull(name, 0)).code == ResponseCode.TOPIC_NOT_EXIST
-    assert (await peer.heartbeat("consumers", name)).code == ResponseCode.INVALID_PARAMETER
     offset = {"topic": name, "queueId": "0", "consumerGroup": "consumers", "commitOffset": "1"}
     answer = await peer.ask(RequestCode.UPDATE_CONSUMER_OFFSET, offset)
     assert answer.code in (ResponseCode.TOPIC_NOT_EXIST, ResponseCode.SYSTEM_ERROR)
@@ -31,7 +30,7 @@ async def test_a_bad_topic_name_is_refused_everywhere(broker: RunningBroker, pee
     assert name not in broker.inner.topics
 
 
-@pytest.mark.parametrize("group", ["../x", "a.b", "g" * 121])
+@pytest.mark.parametrize("group", ["../x", "a.b", "g" * 249])
 async def test_a_bad_group_name_is_refused_everywhere(broker: RunningBroker, peer: Peer, group: str) -> None:
     await peer.send("orders")
     pulled = await peer.pull("orders", 0, consumer_group=group)
