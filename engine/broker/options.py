@@ -18,6 +18,7 @@ from engine.broker.option_kinds import ADDRESSES, HOST, HOURS, NAME, PATH, Choic
 from engine.errors import BadInput, NotPermitted
 from engine.protocol.bodies.config_text import format_config, parse_config
 from engine.protocol.wire import camel_case
+from engine.store.retention import RATIO_BOUNDS
 
 _INT32, _INT64 = 0x7FFFFFFF, 0x7FFFFFFFFFFFFFFF
 _MS_LIMIT = 86_400_000
@@ -66,9 +67,10 @@ class LiveOptions:
     use_server_side_reset_offset: bool = _flag(True)
     file_reserved_time: int = _whole(72, 1, 24 * 365 * 100)
     delete_when: str = _option("04", HOURS)
-    disk_max_used_space_ratio: int = _whole(75, 10, 95)
-    disk_space_clean_forcibly_ratio: int = _whole(85, 30, 85)
-    disk_space_warning_level_ratio: int = _whole(90, 35, 90)
+    # Like RocketMQ, the store pulls these into what it can live with, so an existing broker.conf starts.
+    disk_max_used_space_ratio: int = _whole(75, 0, 100)
+    disk_space_clean_forcibly_ratio: int = _whole(85, 0, 100)
+    disk_space_warning_level_ratio: int = _whole(90, 0, 100)
     clean_file_forcibly_enable: bool = _flag(True)
     log_level: str = _option("INFO", Choice(LOG_LEVELS))
 
@@ -179,7 +181,7 @@ def load_options(
                 warnings.append(f"{name} is not a setting of this broker and has no effect")
         else:
             (live if key.is_live else fixed)[key.attribute] = _read(key, value.strip())
-    warnings += _doubts(fixed)
+    warnings += _doubts(fixed) + _pulled_ratios(live)
     return BrokerOptions(**fixed, live=LiveOptions(**live), warnings=tuple(warnings))
 
 
@@ -211,6 +213,14 @@ def _doubts(fixed: Mapping[str, Any]) -> list[str]:
     if fixed.get("enable_property_filter"):
         doubts.append("enablePropertyFilter has no effect: SQL92 subscriptions are refused by this version")
     return doubts
+
+
+def _pulled_ratios(live: Mapping[str, Any]) -> list[str]:
+    return [
+        f"{camel_case(name)}={live[name]} is taken as {min(max(live[name], low), high)}"
+        for name, (low, high) in RATIO_BOUNDS.items()
+        if name in live and not low <= live[name] <= high
+    ]
 
 
 def option_values(options: BrokerOptions) -> dict[str, str]:

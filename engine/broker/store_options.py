@@ -7,7 +7,7 @@ from pathlib import Path
 
 from engine.broker.options import BrokerOptions, LiveOptions
 from engine.errors import BadInput
-from engine.store.options import FlushDiskType, ReadLimits, RetentionRules, StoreOptions
+from engine.store.options import CQ_UNIT_SIZE, FlushDiskType, ReadLimits, RetentionRules, StoreOptions
 
 _RECORD_MARGIN_BYTES = 64 << 10
 _LARGEST_BODY = 15 << 20
@@ -27,7 +27,7 @@ def store_options(options: BrokerOptions, store_host: bytes) -> StoreOptions:
         root=root,
         commit_log_dir=_commit_log_dir(options),
         mapped_file_size_commit_log=segment_bytes,
-        mapped_file_size_consume_queue=options.mapped_file_size_consume_queue,
+        mapped_file_size_consume_queue=_whole_units(options.mapped_file_size_consume_queue),
         max_hash_slot_num=options.max_hash_slot_num,
         max_index_num=options.max_index_num,
         message_index_enable=options.message_index_enable,
@@ -42,6 +42,11 @@ def store_options(options: BrokerOptions, store_host: bytes) -> StoreOptions:
         retention=retention_rules(options.live),
         reads=_reads(options),
     )
+
+
+def _whole_units(size_bytes: int) -> int:
+    """Rounded up to whole queue units, as RocketMQ does with any size that it is given."""
+    return -(-size_bytes // CQ_UNIT_SIZE) * CQ_UNIT_SIZE
 
 
 def _commit_log_dir(options: BrokerOptions) -> Path | None:

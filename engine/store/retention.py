@@ -16,6 +16,12 @@ from dataclasses import dataclass
 from engine.store.options import RetentionRules
 
 _HOUR_MS = 3_600_000
+RATIO_BOUNDS = {
+    "disk_max_used_space_ratio": (10, 95),
+    "disk_space_clean_forcibly_ratio": (30, 85),
+    "disk_space_warning_level_ratio": (35, 90),
+}
+"""RocketMQ's: whatever is configured, a disk of 90 % takes no more writes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,12 +31,15 @@ class SegmentAge:
     last_modified_ms: int
 
 
-def clamp_ratio(percent: int, low: int, high: int) -> float:
+def used_ratio(rules: RetentionRules, name: str) -> float:
+    """A percentage of the rules as a ratio, pulled into its bounds."""
+    low, high = RATIO_BOUNDS[name]
+    percent: int = getattr(rules, name)
     return max(low, min(percent, high)) / 100
 
 
 def is_disk_writable(rules: RetentionRules, disk_usage_ratio: float) -> bool:
-    return disk_usage_ratio <= clamp_ratio(rules.disk_space_warning_level_ratio, 35, 90)
+    return disk_usage_ratio <= used_ratio(rules, "disk_space_warning_level_ratio")
 
 
 def is_delete_hour(delete_when: str, hour: int) -> bool:
@@ -48,9 +57,9 @@ def plan_expiry(
     manual: bool = False,
 ) -> int:
     """How many segments go, counted from the oldest. `settled_offset`: only what ends before it may go."""
-    is_full = disk_usage_ratio > clamp_ratio(rules.disk_max_used_space_ratio, 10, 95)
-    is_forced = rules.clean_file_forcibly_enable and disk_usage_ratio > clamp_ratio(
-        rules.disk_space_clean_forcibly_ratio, 30, 85
+    is_full = disk_usage_ratio > used_ratio(rules, "disk_max_used_space_ratio")
+    is_forced = rules.clean_file_forcibly_enable and disk_usage_ratio > used_ratio(
+        rules, "disk_space_clean_forcibly_ratio"
     )
     if not (manual or is_full or is_forced or is_delete_hour(rules.delete_when, hour)):
         return 0

@@ -44,6 +44,14 @@ def test_an_unknown_key_is_a_warning() -> None:
     )
 
 
+def test_a_disk_ratio_beyond_its_bounds_starts_with_a_warning() -> None:
+    options = load_options("brokerIP1=127.0.0.1\ndiskMaxUsedSpaceRatio=98\ndiskSpaceWarningLevelRatio=20")
+    assert options.warnings == (
+        "diskMaxUsedSpaceRatio=98 is taken as 95",
+        "diskSpaceWarningLevelRatio=20 is taken as 35",
+    )
+
+
 def test_no_address_at_all_is_a_warning() -> None:
     assert any("bindAddress" in warning for warning in load_options("").warnings)
 
@@ -58,7 +66,7 @@ def test_no_address_at_all_is_a_warning() -> None:
         ("brokerName=../x", "characters"),
         ("deleteWhen=25", "hours of the day"),
         ("storePathCommitLog=/a,/b", "one path"),
-        ("diskMaxUsedSpaceRatio=99", "10 to 95"),
+        ("diskMaxUsedSpaceRatio=101", "0 to 100"),
         ("namesrvAddr=nonsense", "HOST:PORT"),
         ("brokerRole=SLAVE", "does not have it"),
         ("aclEnable=true", "does not have it"),
