@@ -45,7 +45,8 @@ _RANGES = {
     "server_channel_max_idle_time_seconds": (5, 86_400),
     "metrics_prom_exporter_port": (-1, 65535),
 }
-_ATTRIBUTES = {camel_case(field.name): field for field in fields(NamesrvOptions)}
+_NAMES = {"listen_host": "bindAddress"}
+_ATTRIBUTES = {_NAMES.get(field.name) or camel_case(field.name): field for field in fields(NamesrvOptions)}
 
 
 def apply_properties(

@@ -238,6 +238,13 @@ def test_options_come_from_the_file_and_the_command_line(tmp_path):
     assert unknown == ["unheardOf"]
 
 
+def test_bind_address_says_where_to_listen_as_in_rocketmq(tmp_path):
+    conf = tmp_path / "namesrv.conf"
+    conf.write_text("bindAddress=0.0.0.0\nlistenPort=1234\n")
+    options, unknown = load_options(str(conf), None)
+    assert (options.listen_host, options.listen_port, unknown) == ("0.0.0.0", 1234, [])
+
+
 @pytest.mark.parametrize(
     "text", ["listenPort=abc", "listenPort=70000", "logLevel=LOUD", "needWaitForService=1"]
 )
