@@ -160,6 +160,7 @@ class Broker:
         self.traffic = Traffic()
         self.request_modes = load_request_modes(self.config_directory)
         self.put_times = PutTimes()
+        self.appends = TimedAppends(self.store, self.put_times, time.perf_counter_ns)
         self.stats = BrokerStats(
             options.broker_cluster_name, self.traffic, self.store.stats(), now, local_day
         )
@@ -249,7 +250,7 @@ class Broker:
             locks=self.locks,
             membership=self.membership,
             store=self.store,
-            appends=TimedAppends(self.store, self.put_times, time.perf_counter_ns),
+            appends=self.appends,
             traffic=self.traffic,
             disk=self.disk,
             now_ms=now_ms,
@@ -341,6 +342,7 @@ class Broker:
         """Every ten seconds: where the counters stand."""
         self._note_counters(self.stats.tick(now_ms()))
         self.put_times.tick()
+        self.appends.arm()
         self._sampler = self._loop.call_later(TICK_MS / 1000, self._sample)
 
     def _note_counters(self, slices: Iterator[None]) -> None:

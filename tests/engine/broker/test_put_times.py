@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from engine.broker.put_times import ONE_IN, PutTimes, TimedAppends
+from engine.broker.put_times import TIMED, PutTimes, TimedAppends
 from engine.protocol.batches import BatchItem
 from engine.store.results import MessageDraft, PutResult, PutStatus
 
@@ -33,10 +33,23 @@ def clock() -> Iterator[int]:
 def test_every_append_reaches_the_store_and_some_are_timed() -> None:
     times, store, ticks = PutTimes(), Store(), clock()
     appends = TimedAppends(store, times, lambda: next(ticks))
-    results = [appends.put(DRAFT, 0).commit_log_offset for _ in range(ONE_IN * 2)]
-    assert results == list(range(1, ONE_IN * 2 + 1))
+    results = [appends.put(DRAFT, 0).commit_log_offset for _ in range(TIMED * 2)]
+    assert results == list(range(1, TIMED * 2 + 1))
     assert times.max_us == 3_000
-    assert next(ticks) == 4 * 3_000_000
+    assert next(ticks) == TIMED * 2 * 3_000_000
+
+
+def test_arming_times_again() -> None:
+    times, ticks = PutTimes(), clock()
+    appends = TimedAppends(Store(), times, lambda: next(ticks))
+    for _ in range(TIMED + 5):
+        appends.put(DRAFT, 0)
+    looks = next(ticks) // 3_000_000
+    appends.put(DRAFT, 0)
+    assert next(ticks) // 3_000_000 == looks + 1
+    appends.arm()
+    appends.put(DRAFT, 0)
+    assert next(ticks) // 3_000_000 == looks + 4
 
 
 def test_batches_are_always_timed() -> None:
