@@ -22,8 +22,8 @@ END_ATTEMPT_S = 0.5
 async def end_task(task: asyncio.Task[None]) -> None:
     """Cancel a task and wait until it has ended.
 
-    More than once if need be: up to Python 3.11 `wait_for` swallows a cancellation that comes together with
-    the answer it waits for, and the task would go on for ever.
+    More than once if need be: application code that runs in it may swallow a cancellation, and the task
+    would go on for ever.
     """
     for _ in range(END_ATTEMPTS):
         if task.done():

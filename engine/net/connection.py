@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable
-from typing import cast
+from typing import Protocol, cast
 
 from engine.errors import PeerTimeout, PeerUnreachable, ProtocolError
 from engine.net.flow import ConnectionLimits, ConnectionTimes
@@ -19,6 +19,17 @@ from engine.protocol.commands import ONEWAY_FLAG, Command, encode_command
 from engine.protocol.frames import FrameParser
 
 log = logging.getLogger(__name__)
+
+
+class AnswerReceiver(Protocol):
+    """What waits for one answer: a future, or something leaner with the same three calls."""
+
+    def done(self) -> bool: ...
+
+    def set_result(self, answer: Command, /) -> None: ...
+
+    def set_exception(self, error: PeerUnreachable, /) -> None: ...
+
 
 RECEIVE_BUFFER_BYTES = 256 * 1024
 Serve = Callable[[Command, "Connection"], None]
@@ -48,7 +59,7 @@ class Connection(asyncio.BufferedProtocol):
         self._deferred: list[Command] = []
         self._is_reading = False
         self._is_flush_scheduled = False
-        self._pending: dict[int, asyncio.Future[Command]] = {}
+        self._pending: dict[int, AnswerReceiver] = {}
         self._next_opaque = 0
         self._close_callbacks: list[Callable[[Connection], None]] = []
         now = loop.time()
@@ -175,7 +186,7 @@ class Connection(asyncio.BufferedProtocol):
         """A request that wants no answer. Dropped (False) when the peer is gone or not reading."""
         if not self.is_writable:
             return False
-        command.opaque = self._take_opaque()
+        command.opaque = self.take_opaque()
         command.flag |= ONEWAY_FLAG
         self.send(encode_command(command))
         return True
@@ -184,21 +195,27 @@ class Connection(asyncio.BufferedProtocol):
         """Send now; the future holds the answer. The caller sets its own deadline."""
         if self.is_closed:
             raise PeerUnreachable(f"connection to {self.peer_name} is closed")
-        opaque = self._take_opaque()
-        command.opaque = opaque
         future: asyncio.Future[Command] = self._loop.create_future()
-        self._pending[opaque] = future
+        command.opaque = self.expect(future)
         self.send(encode_command(command))
         return future
 
-    def forget(self, command: Command) -> None:
-        """The caller no longer waits for this request's answer."""
-        self._pending.pop(command.opaque, None)
+    def expect(self, receiver: AnswerReceiver) -> int:
+        """An opaque whose answer goes to `receiver`: for callers that build their frames themselves."""
+        opaque = self.take_opaque()
+        self._pending[opaque] = receiver
+        return opaque
+
+    def forget(self, opaque: int) -> None:
+        """Nobody waits for this answer any longer."""
+        self._pending.pop(opaque, None)
 
     async def request(self, command: Command, timeout_ms: float) -> Command:
         future = self.start_request(command)
         try:
-            return await asyncio.wait_for(future, timeout_ms / 1000.0)
+            # Not wait_for: before Python 3.12 it swallows a cancellation that comes with the answer.
+            async with asyncio.timeout(timeout_ms / 1000.0):
+                return await future
         except TimeoutError:
             raise PeerTimeout(f"{self.peer_name} did not answer within {timeout_ms:g} ms") from None
         finally:
@@ -222,7 +239,7 @@ class Connection(asyncio.BufferedProtocol):
         if future is not None and not future.done():
             future.set_result(answer)
 
-    def _take_opaque(self) -> int:
+    def take_opaque(self) -> int:
         # Never 0: the Node client does not match it.
         self._next_opaque = self._next_opaque % _INT32_MAX + 1
         return self._next_opaque

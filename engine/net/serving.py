@@ -128,7 +128,7 @@ class Serving:
 
         def answered(done: asyncio.Future[Command]) -> None:
             timer.cancel()
-            relay.client.forget(relay.request)
+            relay.client.forget(relay.request.opaque)
             answer = None if done.cancelled() or done.exception() is not None else done.result()
             proceed(lambda: relay.finish(answer))
 

@@ -13,7 +13,7 @@ from engine.client.idempotent import Claim, DedupStore, first_key, idempotent
 from engine.client.listeners import ConsumeStatus
 from engine.client.messages import ReceivedMessage
 from tests.engine.client.records import received
-from tests.engine.client.redis_double import RedisDouble
+from tests.engine.client.redis_server import redis_server
 
 LEASE_MS = 1000
 
@@ -25,8 +25,8 @@ async def store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator
         yield sqlite
         sqlite.close()
         return
-    async with RedisDouble() as server:
-        redis = RedisDedup(f"redis://{server.address}/0")
+    with redis_server(tmp_path) as url:
+        redis = RedisDedup(url)
         yield redis
         await redis.close()
 
