@@ -14,11 +14,12 @@ from engine.protocol.bodies.groups import (
 from engine.protocol.codes import RequestCode, ResponseCode
 from engine.protocol.commands import Command
 from engine.protocol.headers.pull import ForbiddenType
+from engine.protocol.names import MAX_GROUP_LENGTH
 from tests.engine.broker.conftest import StartBroker
 from tests.engine.broker.peers import Peer, RunningBroker
 
 PUT = RequestCode.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP
-BAD_NAMES = ["../x", "a\0b", ".", "g" * 121, "", "a b"]
+BAD_NAMES = ["../x", "a\0b", ".", "g" * (MAX_GROUP_LENGTH + 1), "", "a b"]
 
 
 async def put(peer: Peer, config: SubscriptionGroupConfig) -> Command:
