@@ -55,4 +55,6 @@ def _default_name() -> str:
 def log_directory(options: BrokerOptions) -> Path:
     if options.log_dir:
         return Path(options.log_dir).expanduser()
-    return Path(options.store_path_root_dir).expanduser().parent / "logs"
+    # A folder per broker: two on one machine must not write, and rotate, the same file.
+    beside_the_store = Path(options.store_path_root_dir).expanduser().parent
+    return beside_the_store / "logs" / f"{options.broker_name}_{options.broker_id}"

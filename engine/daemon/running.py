@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import os
 import resource
 import signal
@@ -16,6 +17,8 @@ from collections.abc import Callable, Coroutine
 from typing import Any, Protocol
 
 from engine.errors import EngineError
+
+log = logging.getLogger(__name__)
 
 
 class Daemon(Protocol):
@@ -31,6 +34,7 @@ def run_daemon(make: Callable[[], Daemon]) -> int:
     try:
         return _run(_main(make))
     except EngineError as error:
+        log.error("cannot start: %s", error.text)
         print(f"error: {error.text}", flush=True)
         return 1
 
@@ -61,7 +65,11 @@ async def _main(make: Callable[[], Daemon]) -> int:
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, signalled)
     daemon = make()
-    print(await daemon.start(), flush=True)
+    ready = await daemon.start()
+    log.info("%s", ready)
+    print(ready, flush=True)
     await stopping.wait()
+    log.info("stopping")
     await daemon.stop()
+    log.info("stopped")
     return 0

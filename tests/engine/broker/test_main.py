@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from engine.broker.main import log_directory, main, read_options
+from engine.broker.options import load_options
 from engine.errors import BadInput
 
 CONF = "brokerName=broker-a\nlistenPort=0\nbrokerIP1=127.0.0.1\nmappedFileSizeCommitLog=8388608\n"
@@ -30,7 +31,7 @@ def test_the_process_says_when_it_is_ready_and_ends_cleanly(tmp_path: Path) -> N
         assert process.wait(10) == 0
     assert line.startswith("broker broker-a ready on 127.0.0.1:")
     assert not (tmp_path / "store" / "abort").exists()
-    assert (tmp_path / "logs" / "broker.log").exists()
+    assert (tmp_path / "logs" / "broker-a_0" / "broker.log").exists()
 
 
 def test_a_bad_value_ends_the_start_with_a_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -55,6 +56,25 @@ def test_a_file_that_is_not_there_is_named() -> None:
 
 def test_logs_lie_beside_the_store_unless_told(tmp_path: Path) -> None:
     options = read_options(str(write_conf(tmp_path)), None)
-    assert log_directory(options) == tmp_path / "logs"
+    assert log_directory(options) == tmp_path / "logs" / "broker-a_0"
     options = read_options(str(write_conf(tmp_path, CONF + f"logDir={tmp_path / 'elsewhere'}\n")), None)
     assert log_directory(options) == tmp_path / "elsewhere"
+
+
+def test_two_brokers_beside_each_other_have_logs_of_their_own(tmp_path: Path) -> None:
+    names = ("broker-a", "broker-b")
+    texts = [f"brokerName={name}\nstorePathRootDir={tmp_path / name}\n" for name in names]
+    assert len({log_directory(load_options(text)) for text in texts}) == 2
+
+
+def test_the_log_tells_of_start_and_stop(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "engine.broker", "-c", str(write_conf(tmp_path))]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        line = process.stdout.readline().strip()
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(10) == 0
+    text = (tmp_path / "logs" / "broker-a_0" / "broker.log").read_text()
+    assert line in text
+    assert "stopping" in text
+    assert "stopped" in text
