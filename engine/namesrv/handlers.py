@@ -6,6 +6,7 @@ that a closed connection forgets it at once.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 
 from engine.errors import BadInput, BadRequest, NotFound, NotPermitted
@@ -27,6 +28,8 @@ from engine.protocol.codes import RequestCode, ResponseCode
 from engine.protocol.commands import Command
 from engine.protocol.headers import namesrv as headers
 from engine.protocol.names import check_topic
+
+log = logging.getLogger(__name__)
 
 KV_FILE = "kvConfig.json"
 _STANDARD_JSON_FROM = 401
@@ -117,7 +120,11 @@ class NamesrvHandlers:
         result = self._routes.register(header, body, client, self._now_ms())
         if result is None:
             raise BadRequest("register the broker in full before it registers a single topic")
+        if result.is_refused:
+            log.warning("%s is an old master of %s: refused", header.broker_addr, header.broker_name)
         if result.is_new_channel:
+            who = (header.broker_name, header.broker_id, header.broker_addr, header.cluster_name)
+            log.info("broker %s %d at %s joined %s", *who)
             client.on_close(self.forget)
         reply = headers.RegisterBrokerResponse(
             ha_server_addr=result.ha_server_addr, master_addr=result.master_addr
@@ -129,11 +136,14 @@ class NamesrvHandlers:
     def forget(self, client: Connection) -> None:
         """The connection of some brokers closed."""
         for cluster, address, live in self._routes.served_by(client):
+            log.warning("broker %s %d at %s is gone: connection closed", live.group, live.broker_id, address)
             self._routes.unregister(cluster, address, live.group, live.broker_id)
 
     def unregister_broker(self, request: Command, client: Connection) -> Outcome:
         header = headers.UnregisterBrokerRequest.decode(request.fields)
-        self._routes.unregister(header.cluster_name, header.broker_addr, header.broker_name, header.broker_id)
+        who = (header.cluster_name, header.broker_addr, header.broker_name, header.broker_id)
+        if self._routes.unregister(*who):
+            log.info("broker %s %d at %s left %s", *who[2:], *who[1::-1])
         return Reply()
 
     def broker_heartbeat(self, request: Command, client: Connection) -> Outcome:

@@ -30,11 +30,16 @@ def main(arguments: list[str] | None = None) -> int:
     if given.print_config:
         print(format_config(as_properties(options)), end="")
         return 0
-    directory = Path(options.log_dir).expanduser() if options.log_dir else None
-    start_logging(directory, "namesrv", options.log_level)
+    start_logging(log_directory(options), "namesrv", options.log_level)
     for key in unknown:
         log.warning("unknown option %s in %s is ignored", key, given.config)
     return run_daemon(lambda: Namesrv(options))
+
+
+def log_directory(options: NamesrvOptions) -> Path:
+    if options.log_dir:
+        return Path(options.log_dir).expanduser()
+    return Path(options.kv_config_path).expanduser().parent / "logs"
 
 
 def load_options(config: str | None, listen: str | None) -> tuple[NamesrvOptions, list[str]]:

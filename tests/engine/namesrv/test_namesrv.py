@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import urllib.request
+from pathlib import Path
 
 import orjson
 import pytest
 
-from engine.namesrv.main import load_options
+from engine.namesrv.main import load_options, log_directory
 from engine.namesrv.main import main as namesrv_main
 from engine.namesrv.namesrv import Namesrv
 from engine.namesrv.options import NamesrvOptions
@@ -236,6 +238,24 @@ def test_options_come_from_the_file_and_the_command_line(tmp_path):
     options, unknown = load_options(str(conf), "0.0.0.0:99")
     assert (options.listen_host, options.listen_port, options.order_message_enable) == ("0.0.0.0", 99, True)
     assert unknown == ["unheardOf"]
+
+
+async def test_the_log_tells_who_comes_and_goes(call, requester, caplog):
+    logging.getLogger("engine").propagate = True
+    caplog.set_level(logging.INFO, "engine.namesrv")
+    who = request()
+    await register(call)
+    await register(call)
+    leave = {"brokerName": who.broker_name, "brokerAddr": who.broker_addr, "clusterName": who.cluster_name}
+    await call(Q.UNREGISTER_BROKER, {**leave, "brokerId": "0"})
+    joined, left = [record.getMessage() for record in caplog.records if "broker " in record.getMessage()]
+    assert joined == f"broker {who.broker_name} 0 at {who.broker_addr} joined {who.cluster_name}"
+    assert left == f"broker {who.broker_name} 0 at {who.broker_addr} left {who.cluster_name}"
+
+
+def test_logs_lie_beside_the_kv_file_unless_told():
+    assert log_directory(NamesrvOptions(kv_config_path="/n/kvConfig.json")) == Path("/n/logs")
+    assert log_directory(NamesrvOptions(log_dir="/elsewhere")) == Path("/elsewhere")
 
 
 def test_bind_address_says_where_to_listen_as_in_rocketmq(tmp_path):
