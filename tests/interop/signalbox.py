@@ -11,7 +11,9 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 
 
 def launch_name_server(address: str, home: Path) -> Server:
-    command = [sys.executable, "-m", "engine.namesrv", "--listen", address]
+    config = home / "namesrv.conf"
+    config.write_text(f"kvConfigPath={home / 'kvConfig.json'}\n")
+    command = [sys.executable, "-m", "engine.namesrv", "--listen", address, "-c", str(config)]
     return Server(command, home / "namesrv-signalbox.log", cwd=REPOSITORY)
 
 
