@@ -13,12 +13,17 @@ from pathlib import Path
 
 from tests.crash import requests as rq
 from tests.crash.checker.events import OK, SEND, History, Value
-from tests.crash.cluster import SMALL_STORE, Broker
+from tests.crash.cluster import NO_FAST_FAIL, SMALL_STORE, Broker
 from tests.crash.drain import drain
 from tests.crash.load import GROUP, QUEUES, TOPIC, Producer, create_topic, value_of
 from tests.crash.wire import Link, Stored
 
-SETTINGS = {**SMALL_STORE, "mappedFileSizeConsumeQueue": "2000", "flushConsumerOffsetInterval": "100"}
+SETTINGS = {
+    **SMALL_STORE,
+    **NO_FAST_FAIL,
+    "mappedFileSizeConsumeQueue": "2000",
+    "flushConsumerOffsetInterval": "100",
+}
 SEGMENT_BYTES = int(SMALL_STORE["mappedFileSizeCommitLog"])
 _MESSAGES_EACH = 800
 _COMMIT_ROUNDS = 3

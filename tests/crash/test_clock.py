@@ -8,6 +8,7 @@ from pathlib import Path
 
 from tests.crash import requests as rq
 from tests.crash.campaign import Campaign
+from tests.crash.cluster import NO_FAST_FAIL
 from tests.crash.conftest import MakeBroker
 from tests.crash.drain import drain
 from tests.crash.load import QUEUES, TOPIC
@@ -21,7 +22,9 @@ JUMPS_S = (HOUR_S, -HOUR_S, 24 * HOUR_S, -24 * HOUR_S, -5, -10, 0)
 def test_clock_jumps_turn_no_store_time_back(make_broker: MakeBroker, tmp_path: Path, seed: int) -> None:
     control = tmp_path / "clock"
     control.write_text("0")
-    broker = make_broker(environment={"LD_PRELOAD": str(shim("clock")), "CLOCK_FILE": str(control)})
+    broker = make_broker(
+        settings=NO_FAST_FAIL, environment={"LD_PRELOAD": str(shim("clock")), "CLOCK_FILE": str(control)}
+    )
     campaign = Campaign(broker, seed)
     campaign.start()
     campaign.begin_load()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.crash import requests as rq
-from tests.crash.cluster import Broker
+from tests.crash.cluster import NO_FAST_FAIL, Broker
 from tests.crash.conftest import MakeBroker
 from tests.crash.load import TOPIC, create_topic
 from tests.crash.wire import Link, LinkClosed, decode_stored, encode_request
@@ -19,7 +19,9 @@ SEND_BATCH = 320
 
 @pytest.fixture
 def broker(make_broker: MakeBroker) -> Broker:
-    broker = make_broker(settings={"mappedFileSizeCommitLog": str(32 * MB), "maxMessageSize": str(MAX_BODY)})
+    broker = make_broker(
+        settings={"mappedFileSizeCommitLog": str(32 * MB), "maxMessageSize": str(MAX_BODY), **NO_FAST_FAIL}
+    )
     broker.start()
     create_topic(broker.address)
     return broker

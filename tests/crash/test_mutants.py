@@ -14,7 +14,7 @@ from tests.crash.campaign import Campaign
 from tests.crash.checker.check import check_history
 from tests.crash.checker.events import CRASH, OK, PULL, SEND, Event, History
 from tests.crash.checker.phantom import check_phantom
-from tests.crash.cluster import ASYNC, SYNC, Broker
+from tests.crash.cluster import ASYNC, NO_FAST_FAIL, SYNC, Broker
 from tests.crash.conftest import MakeBroker
 from tests.crash.damage import flip_bit
 from tests.crash.drain import drain, mark_event
@@ -171,7 +171,7 @@ class TornTail:
     for."""
 
     def __init__(self, make_broker: MakeBroker, launcher: str, chance: random.Random) -> None:
-        self.broker = make_broker(flush=ASYNC, launcher=launcher)
+        self.broker = make_broker(flush=ASYNC, launcher=launcher, settings=NO_FAST_FAIL)
         self.broker.start()
         create_topic(self.broker.address)
         self.history = History()

@@ -10,7 +10,7 @@ import orjson
 from tests.crash import requests as rq
 from tests.crash.campaign import Campaign
 from tests.crash.checker.events import INFO, SEND
-from tests.crash.cluster import Broker, Daemon, NameServer
+from tests.crash.cluster import NO_FAST_FAIL, Broker, Daemon, NameServer
 from tests.crash.load import TOPIC
 from tests.crash.wire import Address, Link
 
@@ -47,7 +47,7 @@ def test_killed_name_servers_cost_no_send_and_learn_the_routes_again(
     broker = Broker(
         tmp_path,
         name_servers=[name_server.address for name_server in name_servers],
-        settings={"registerNameServerPeriod": "10000"},
+        settings={"registerNameServerPeriod": "10000", **NO_FAST_FAIL},
     )
     daemons.append(broker)
     campaign = Campaign(broker, seed)

@@ -12,7 +12,7 @@ import pytest
 
 from tests.crash import requests as rq
 from tests.crash.campaign import Campaign
-from tests.crash.cluster import ASYNC, SYNC, Broker
+from tests.crash.cluster import ASYNC, NO_FAST_FAIL, SYNC, Broker
 from tests.crash.conftest import MakeBroker
 from tests.crash.load import TOPIC, create_topic
 from tests.crash.wire import Link, LinkClosed
@@ -83,12 +83,12 @@ def recover(broker: Broker, megabytes: int) -> None:
 
 
 def test_recovery_takes_time_in_proportion(make_broker: MakeBroker) -> None:
-    recover(make_broker(settings={"mappedFileSizeCommitLog": str(16 << 20)}), megabytes=48)
+    recover(make_broker(settings={"mappedFileSizeCommitLog": str(16 << 20), **NO_FAST_FAIL}), megabytes=48)
 
 
 @pytest.mark.crash_long
 def test_recovery_of_a_gigabyte(make_broker: MakeBroker) -> None:
-    recover(make_broker(settings={"mappedFileSizeCommitLog": str(128 << 20)}), megabytes=1024)
+    recover(make_broker(settings={"mappedFileSizeCommitLog": str(128 << 20), **NO_FAST_FAIL}), megabytes=1024)
 
 
 def test_running_out_of_descriptors_hurts_only_newcomers(make_broker: MakeBroker, seed: int) -> None:
