@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import logging
+import os
 import re
 import socket
 from pathlib import Path
@@ -33,6 +34,8 @@ def main(arguments: list[str] | None = None) -> int:
     start_logging(log_directory(options), "broker", options.live.log_level)
     for warning in options.warnings:
         log.warning("%s", warning)
+    if not options.namesrv_addr:
+        log.warning("neither namesrvAddr, -n nor NAMESRV_ADDR is set: no client will find this broker")
     return run_daemon(lambda: Broker(options))
 
 
@@ -44,7 +47,8 @@ def read_options(config: str | None, name_servers: str | None) -> BrokerOptions:
         except (OSError, UnicodeDecodeError) as error:
             raise BadInput(f"{config} cannot be read: {error}") from None
     overrides = {} if name_servers is None else {"namesrvAddr": name_servers}
-    return load_options(text, overrides, defaults={"brokerName": _default_name()})
+    defaults = {"brokerName": _default_name(), "namesrvAddr": os.environ.get("NAMESRV_ADDR", "")}
+    return load_options(text, overrides, defaults)
 
 
 def _default_name() -> str:

@@ -78,3 +78,13 @@ def test_the_log_tells_of_start_and_stop(tmp_path: Path) -> None:
     assert line in text
     assert "stopping" in text
     assert "stopped" in text
+
+
+def test_name_servers_come_from_the_environment_unless_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NAMESRV_ADDR", "10.0.0.1:9876")
+    assert read_options(str(write_conf(tmp_path)), None).namesrv_addr == "10.0.0.1:9876"
+    told = str(write_conf(tmp_path, CONF + "namesrvAddr=10.0.0.2:9876\n"))
+    assert read_options(told, None).namesrv_addr == "10.0.0.2:9876"
+    assert read_options(told, "10.0.0.3:9876").namesrv_addr == "10.0.0.3:9876"
