@@ -179,7 +179,7 @@ class Broker:
             self.live, self.topics, self.store, register=self._register_again, save=self._save, now_ms=now_ms
         )
         self.waits = BrokerWaits(loop, want_flush=self._want_flush, when_saved=self._when_saved)
-        self.dispatching = Dispatching(loop, self.store, self.waits.arrived)
+        self.dispatching = Dispatching(loop, self.store, self.waits.holds, self.waits.arrived)
         self.flusher = Flusher(
             loop,
             self.store,

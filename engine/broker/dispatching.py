@@ -7,7 +7,7 @@ polls that its messages concern. Between slices the loop serves others.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Container
 
 from engine.store.message_store import MessageStore
 from engine.store.results import Arrival
@@ -21,10 +21,12 @@ class Dispatching:
         self,
         loop: asyncio.AbstractEventLoop,
         store: MessageStore,
+        awaited: Container[tuple[str, int]],
         arrived: Callable[[list[Arrival]], None],
     ) -> None:
         self._loop = loop
         self._store = store
+        self._awaited = awaited
         self._arrived = arrived
         self._is_scheduled = False
         self._is_stopped = False
@@ -41,7 +43,7 @@ class Dispatching:
             return
         store = self._store
         before = store.dispatched_offset
-        arrivals = store.dispatch(RECORDS_PER_SLICE)
+        arrivals = store.dispatch(RECORDS_PER_SLICE, self._awaited)
         if arrivals:
             self._arrived(arrivals)
         if not store.has_undispatched():

@@ -17,10 +17,19 @@ A row is a tuple in this order (the ROW_ constants):
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Container
+from struct import Struct
+from typing import TYPE_CHECKING, Any
 from zlib import crc32
 
 from engine.errors import BadInput
+from engine.protocol.names import SCHEDULE_TOPIC
+from engine.protocol.sys_flags import (
+    TRANSACTION_COMMIT,
+    TRANSACTION_MASK,
+    TRANSACTION_NONE,
+    TRANSACTION_ROLLBACK,
+)
 
 try:
     import cython
@@ -30,6 +39,11 @@ except ImportError:
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
 
+QueueKey = tuple[str, int]
+QueueRun = tuple[str, int, int, bytearray]
+"""Topic, queue id, queue offset of the first unit, units."""
+IndexEntry = tuple[int, int, int]
+"""Key hash, commit log offset, store time."""
 Row = tuple[int, int, str, int, int, int, int, int, int, str | None, str | None, int, int]
 
 SCAN_MORE = 0  # max_records reached
@@ -63,7 +77,12 @@ _BAD = cython.declare(cython.int, 3)
 _SMALLEST_RECORD = cython.declare(cython.Py_ssize_t, 92)
 _CRC_SLICE = cython.declare(cython.Py_ssize_t, 32768)
 _TOPICS_KEPT = cython.declare(cython.Py_ssize_t, 16384)
+_KIND_MASK = cython.declare(cython.int, TRANSACTION_MASK)
+_KIND_NONE = cython.declare(cython.int, TRANSACTION_NONE)
+_KIND_COMMIT = cython.declare(cython.int, TRANSACTION_COMMIT)
+_KIND_ROLLBACK = cython.declare(cython.int, TRANSACTION_ROLLBACK)
 _topics: dict[bytes, str] = cython.declare(dict, {})
+_pack_unit = Struct(">qiq").pack
 
 
 def is_compiled() -> bool:
@@ -351,3 +370,83 @@ def scan_records(
         pos += parts.size
         room -= 1
     return rows, pos, SCAN_MORE if pos < stop_at else SCAN_END
+
+
+@cython.cclass
+class _Run:
+    """Where a run of queue units is being written, and the queue offset that would continue it."""
+
+    next: cython.longlong
+    units: bytearray
+
+
+@cython.cfunc
+def _unit(offset: cython.longlong, size: cython.int, tags_code: cython.longlong) -> bytes:
+    """The 20 bytes of a consume queue unit (`layouts.queue_units`)."""
+    if cython.compiled:
+        raw = cython.declare(cython.uchar[20])
+        at: cython.int
+        for at in range(8):
+            raw[at] = (offset >> (56 - 8 * at)) & 0xFF
+            raw[12 + at] = (tags_code >> (56 - 8 * at)) & 0xFF
+        for at in range(4):
+            raw[8 + at] = (size >> (24 - 8 * at)) & 0xFF
+        return cython.cast(cython.p_char, raw)[:20]
+    return _pack_unit(offset, size, tags_code)
+
+
+@cython.cfunc
+def _delay_ms(level: cython.int, delay_level_ms: tuple[int, ...]) -> cython.longlong:
+    levels: cython.int = len(delay_level_ms)
+    return delay_level_ms[min(level, levels) - 1] if levels else 0
+
+
+def queue_runs(
+    rows: list[Row], only: Container[QueueKey] | None, delay_level_ms: tuple[int, ...]
+) -> list[QueueRun]:
+    """What dispatch writes for these rows: runs of units with consecutive queue offsets, by their first row.
+
+    Prepared and rolled-back messages have no unit. With `only`, neither have the queues that are not in it.
+    The tags code of a delayed message is the time of its delivery.
+    """
+    found: list[QueueRun] = []
+    open_runs: dict[QueueKey, _Run] = {}
+    row: tuple[Any, ...]
+    for row in rows:
+        kind: cython.int = row[6]
+        kind &= _KIND_MASK
+        key: tuple[Any, ...] = (row[2], row[3])
+        if (kind != _KIND_NONE and kind != _KIND_COMMIT) or (only is not None and key not in only):
+            continue
+        queue_offset: cython.longlong = row[4]
+        tags_code: cython.longlong = row[8]
+        level: cython.int = row[12]
+        if level and row[2] == SCHEDULE_TOPIC:
+            tags_code = row[7] + _delay_ms(level, delay_level_ms)
+        run: _Run | None = open_runs.get(key)
+        if run is None or run.next != queue_offset:
+            run = _Run()
+            run.next = queue_offset
+            run.units = bytearray()
+            open_runs[key] = run
+            found.append((row[2], row[3], queue_offset, run.units))
+        run.units += _unit(row[5], row[1], tags_code)
+        run.next += 1
+    return found
+
+
+def index_entries(rows: list[Row], index_from: int) -> list[IndexEntry]:
+    """(key hash, commit log offset, store time) for the unique key and for each key of each record from
+    `index_from` on; a rolled-back message has none."""
+    entries: list[IndexEntry] = []
+    row: tuple[Any, ...]
+    for row in rows:
+        kind: cython.int = row[6]
+        if row[5] < index_from or kind & _KIND_MASK == _KIND_ROLLBACK:
+            continue
+        if row[9] is not None:
+            entries.append((index_key_hash(row[2], row[9]), row[5], row[7]))
+        if row[10] is not None:
+            for key in row[10].split():
+                entries.append((index_key_hash(row[2], key), row[5], row[7]))
+    return entries

@@ -8,18 +8,11 @@ replaying any part of the log any number of times ends in the same files.
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Container
 
 from engine.errors import CorruptRecord
-from engine.protocol._records_cy import Row
-from engine.protocol.hashes import index_key_hash
+from engine.protocol._records_cy import Row, index_entries, queue_runs
 from engine.protocol.layouts.queue_units import CQ_UNIT, CQ_UNIT_SIZE
-from engine.protocol.names import SCHEDULE_TOPIC
-from engine.protocol.sys_flags import (
-    TRANSACTION_COMMIT,
-    TRANSACTION_MASK,
-    TRANSACTION_NONE,
-    TRANSACTION_ROLLBACK,
-)
 from engine.store.commit_log import CommitLog
 from engine.store.consume_queues import ConsumeQueues
 from engine.store.gate import Gate
@@ -27,22 +20,8 @@ from engine.store.index import Index
 from engine.store.queue_offsets import QueueKey
 from engine.store.results import Arrival, StoreStats
 
-_QUEUED = (TRANSACTION_NONE, TRANSACTION_COMMIT)
-_pack_unit = CQ_UNIT.pack
-_new_tuple = tuple.__new__
 _SIZE_AND_MAGIC = 8
 _MARKS = 4
-
-
-class _Run:
-    """Units of one queue with consecutive queue offsets, waiting for their one write."""
-
-    __slots__ = ("first", "next", "units")
-
-    def __init__(self, first: int) -> None:
-        self.first = first
-        self.next = first
-        self.units = bytearray()
 
 
 class Dispatcher:
@@ -82,12 +61,11 @@ class Dispatcher:
     def has_work(self) -> bool:
         return self.offset < self._gate.readable_end()
 
-    def step(self, max_records: int) -> list[Arrival]:
-        """Dispatch up to `max_records`. OSError leaves the offset where it was, for another try."""
+    def step(self, max_records: int, awaited: Container[QueueKey] | None = None) -> list[Arrival]:
+        """Dispatch up to `max_records`. OSError leaves the offset where it was, for another try. Of queues
+        that are not `awaited` (None: all are) the arrivals are left out."""
         end = self._gate.readable_end()
-        arrivals: list[Arrival] = []
-        # Again when there was only a segment's blank end: an empty answer must mean that there is no more.
-        while not arrivals and self.offset < end:
+        while self.offset < end:
             rows, next_offset, _ = self._log.scan(self.offset, end, max_records, check_crc=False)
             if next_offset == self.offset:
                 if self._is_partial(next_offset, end):
@@ -96,10 +74,14 @@ class Dispatcher:
                     f"the record at commit log offset {next_offset} cannot be read",
                     commit_log_offset=next_offset,
                 )
-            arrivals = self.apply(rows)
+            arrivals = self.apply(rows, awaited=awaited)
             self.offset = next_offset
             self._mark(next_offset)
-        return arrivals
+            # Again when there was only a segment's blank end: where all is awaited, an empty answer must mean
+            # that there is no more.
+            if arrivals or (rows and awaited is not None):
+                return arrivals
+        return []
 
     def _mark(self, offset: int) -> None:
         """Remember a few record boundaries, the oldest `verify_on_open_bytes` behind or more."""
@@ -115,69 +97,39 @@ class Dispatcher:
         return len(head) < _SIZE_AND_MAGIC or commit_log_offset + int.from_bytes(head[:4], "big") > end
 
     def apply(
-        self, rows: list[Row], *, index_from: int = 0, only: set[QueueKey] | None = None
+        self,
+        rows: list[Row],
+        *,
+        index_from: int = 0,
+        only: set[QueueKey] | None = None,
+        awaited: Container[QueueKey] | None = None,
     ) -> list[Arrival]:
         """Write the rows' units and index entries. Recovery narrows it: entries for records from `index_from`
-        on, and units of the queues in `only`."""
-        runs: dict[QueueKey, _Run] = {}
+        on, and units of the queues in `only`. Arrivals are returned for `awaited` queues (None: for all)."""
         arrivals: list[Arrival] = []
-        # fmt: off
-        for (
-            _, size, topic, queue_id, queue_offset, offset, sys_flag, store_time, tags_code, _, _, _, level
-        ) in rows:
-            # fmt: on
-            if sys_flag & TRANSACTION_MASK not in _QUEUED:
-                continue
-            key = (topic, queue_id)
-            if only is not None and key not in only:
-                continue
-            if level and topic == SCHEDULE_TOPIC:
-                tags_code = store_time + self._delay_ms(level)
-            run = runs.get(key)
-            if run is None or run.next != queue_offset:
-                if run is not None:
-                    self._write(key, run)
-                run = runs[key] = _Run(queue_offset)
-            run.units += _pack_unit(offset, size, tags_code)
-            run.next = queue_offset = queue_offset + 1
-            arrivals.append(_new_tuple(Arrival, (topic, queue_id, queue_offset, tags_code)))
-        for key, run in runs.items():
-            self._write(key, run)
+        for topic, queue_id, first, units in queue_runs(rows, only, self._delay_level_ms):
+            queue = self._queues.get_or_make(topic, queue_id)
+            if queue is None:
+                self._stats.unnamable_count += len(units) // CQ_UNIT_SIZE
+            else:
+                queue.write(first, units)
+            if awaited is None or (topic, queue_id) in awaited:
+                arrivals += _arrivals(topic, queue_id, first, units)
         if self._index is not None:
-            self._index.put(_index_entries(rows, index_from))
+            self._index.put(index_entries(rows, index_from))
         if rows:
             self.store_timestamp = max(self.store_timestamp, rows[-1][7])
         self._stats.dispatched_count += len(rows)
         return arrivals
 
     def unit_of(self, row: Row) -> bytes:
-        """The queue unit that a record leads to."""
-        tags_code = row[8]
-        if row[12] and row[2] == SCHEDULE_TOPIC:
-            tags_code = row[7] + self._delay_ms(row[12])
-        return _pack_unit(row[5], row[1], tags_code)
-
-    def _delay_ms(self, level: int) -> int:
-        levels = self._delay_level_ms
-        return levels[min(level, len(levels)) - 1] if levels else 0
-
-    def _write(self, key: QueueKey, run: _Run) -> None:
-        queue = self._queues.get_or_make(*key)
-        if queue is None:
-            self._stats.unnamable_count += len(run.units) // CQ_UNIT_SIZE
-        else:
-            queue.write(run.first, run.units)
+        """The queue unit that the record of a queued message leads to."""
+        ((_, _, _, unit),) = queue_runs([row], None, self._delay_level_ms)
+        return bytes(unit)
 
 
-def _index_entries(rows: list[Row], index_from: int) -> list[tuple[int, int, int]]:
-    """(key hash, commit log offset, store time) for the unique key and for each key of each record."""
-    entries = []
-    for _, _, topic, _, _, offset, sys_flag, store_timestamp, _, uniq_key, keys, _, _ in rows:
-        if offset < index_from or sys_flag & TRANSACTION_MASK == TRANSACTION_ROLLBACK:
-            continue
-        if uniq_key:
-            entries.append((index_key_hash(topic, uniq_key), offset, store_timestamp))
-        if keys:
-            for key in keys.split():
-                entries.append((index_key_hash(topic, key), offset, store_timestamp))
-    return entries
+def _arrivals(topic: str, queue_id: int, first: int, units: bytearray) -> list[Arrival]:
+    return [
+        Arrival(topic, queue_id, queue_offset, tags_code)
+        for queue_offset, (_, _, tags_code) in enumerate(CQ_UNIT.iter_unpack(units), first + 1)
+    ]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 
 from engine.errors import StoreError
 from engine.protocol.batches import BatchItem
@@ -26,7 +26,7 @@ from engine.store.mapped_files import MappedFiles
 from engine.store.next_segment import NextSegment
 from engine.store.options import StoreOptions
 from engine.store.queries import Queries
-from engine.store.queue_offsets import QueueOffsets
+from engine.store.queue_offsets import QueueKey, QueueOffsets
 from engine.store.queue_repair import QueueRepair
 from engine.store.reader import Matches, Reader
 from engine.store.recovery import Progress, Recovery, RecoveryReport
@@ -152,11 +152,12 @@ class MessageStore:
     def put_batch(self, draft: MessageDraft, items: Sequence[BatchItem], now_ms: int) -> PutResult:
         return self._writer.put_batch(draft, items, now_ms)
 
-    def dispatch(self, max_records: int) -> list[Arrival]:
-        """Build queue units and index entries for the next readable records. Empty also when the disk is
-        full: puts are then refused, and a later call tries again."""
+    def dispatch(self, max_records: int, awaited: Container[QueueKey] | None = None) -> list[Arrival]:
+        """Build queue units and index entries for the next readable records; arrivals of `awaited` queues
+        (None: of all). Empty also when the disk is full: puts are then refused, and a later call tries
+        again."""
         try:
-            arrivals = self._dispatcher.step(max_records)
+            arrivals = self._dispatcher.step(max_records, awaited)
         except OSError as error:
             if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EMFILE, errno.ENFILE):
                 raise

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import shutil
+import struct
 import sys
 import sysconfig
 from pathlib import Path
@@ -281,3 +282,105 @@ def test_java_hash_counts_utf16_units(scanner: ModuleType, text: str) -> None:
 def test_a_key_of_a_topic_is_hashed_as_their_joined_text(scanner: ModuleType, topic: str, key: str) -> None:
     expected = abs(slow_java_hash(f"{topic}#{key}"))
     assert scanner.index_key_hash(topic, key) == (0 if expected == 1 << 31 else expected)
+
+
+def row(
+    topic: str = "T",
+    queue_id: int = 0,
+    queue_offset: int = 0,
+    offset: int = 0,
+    sys_flag: int = 0,
+    tags_code: int = 0,
+    uniq_key: str | None = None,
+    keys: str | None = None,
+    level: int = 0,
+) -> Any:
+    return (
+        0,
+        100,
+        topic,
+        queue_id,
+        queue_offset,
+        offset,
+        sys_flag,
+        5000,
+        tags_code,
+        uniq_key,
+        keys,
+        1,
+        level,
+    )
+
+
+def unit(offset: int, tags_code: int = 0) -> bytes:
+    return struct.pack(">qiq", offset, 100, tags_code)
+
+
+@each_scanner
+def test_consecutive_units_of_a_queue_are_one_run(scanner: ModuleType) -> None:
+    rows = [row(queue_offset=7), row("U", 1, 3, 10), row(queue_offset=8, offset=1 << 40, tags_code=-2)]
+    assert scanner.queue_runs(rows, None, ()) == [
+        ("T", 0, 7, unit(0) + unit(1 << 40, -2)),
+        ("U", 1, 3, unit(10)),
+    ]
+
+
+@each_scanner
+def test_a_leap_in_queue_offsets_begins_another_run(scanner: ModuleType) -> None:
+    runs = scanner.queue_runs([row(), row(queue_offset=5, offset=9), row(queue_offset=1, offset=3)], None, ())
+    assert runs == [("T", 0, 0, unit(0)), ("T", 0, 5, unit(9)), ("T", 0, 1, unit(3))]
+
+
+@each_scanner
+@pytest.mark.parametrize(
+    ("sys_flag", "is_queued"), [(0, True), (4, False), (8, True), (12, False), (0x35, False)]
+)
+def test_prepared_and_rolled_back_messages_have_no_unit(
+    scanner: ModuleType, sys_flag: int, is_queued: bool
+) -> None:
+    assert bool(scanner.queue_runs([row(sys_flag=sys_flag)], None, ())) == is_queued
+
+
+@each_scanner
+def test_units_of_other_queues_are_left_out(scanner: ModuleType) -> None:
+    rows = [row(), row("U", offset=5), row(queue_id=1)]
+    assert scanner.queue_runs(rows, {("U", 0)}, ()) == [("U", 0, 0, unit(5))]
+
+
+@each_scanner
+@pytest.mark.parametrize(
+    ("topic", "level", "levels", "tags_code"),
+    [
+        ("SCHEDULE_TOPIC_XXXX", 2, (10, 20), 5020),
+        ("SCHEDULE_TOPIC_XXXX", 9, (10, 20), 5020),
+        ("SCHEDULE_TOPIC_XXXX", 1, (), 5000),
+        ("SCHEDULE_TOPIC_XXXX", 0, (10,), 77),
+        ("T", 1, (10,), 77),
+    ],
+)
+def test_a_delayed_message_carries_the_time_of_its_delivery(
+    scanner: ModuleType, topic: str, level: int, levels: tuple[int, ...], tags_code: int
+) -> None:
+    runs = scanner.queue_runs([row(topic, tags_code=77, level=level)], None, levels)
+    assert runs == [(topic, 0, 0, unit(0, tags_code))]
+
+
+@each_scanner
+def test_every_key_is_an_entry(scanner: ModuleType) -> None:
+    rows = [row(offset=9, uniq_key="u", keys=" k1 k2 "), row(offset=10), row("U", offset=11, keys="k1")]
+    assert scanner.index_entries(rows, 0) == [
+        (scanner.index_key_hash("T", "u"), 9, 5000),
+        (scanner.index_key_hash("T", "k1"), 9, 5000),
+        (scanner.index_key_hash("T", "k2"), 9, 5000),
+        (scanner.index_key_hash("U", "k1"), 11, 5000),
+    ]
+
+
+@each_scanner
+def test_entries_begin_where_asked_and_leave_out_what_was_rolled_back(scanner: ModuleType) -> None:
+    rows = [
+        row(offset=9, uniq_key="u"),
+        row(offset=10, uniq_key="u", sys_flag=12),
+        row(offset=11, uniq_key="u"),
+    ]
+    assert [entry[1] for entry in scanner.index_entries(rows, 10)] == [11]
