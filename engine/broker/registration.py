@@ -1,9 +1,9 @@
 """Tells every name server who this broker is and which topics it has, over long connections.
 
 All name servers in parallel: at start, every 30 s, and at once after a topic changed (then only what
-changed). One that failed gets everything at the next try. A table too large for one frame goes in parts, each
-with a version of its own, so that no part is taken for one that is already known. Encoding happens in a
-thread.
+changed). One that failed gets everything at the next try; one that hangs holds up no other. A table too large
+for one frame goes in parts, each with a version of its own, so that no part is taken for one that is already
+known. Encoding happens in a thread.
 """
 
 from __future__ import annotations
@@ -67,12 +67,14 @@ class Registration:
         self._requester = requester
         self._known: dict[str, bool] = dict.fromkeys(name_servers, False)
         """Name server to whether it has heard everything once."""
-        self._turn = asyncio.Lock()
+        self._turns = {address: asyncio.Lock() for address in self._known}
+        """What one name server is told stays in order; a silent one keeps only its own lock."""
         self._task: asyncio.Task[None] | None = None
         self._announcing: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
         """One round (a name server that is down does not stop it), then on and on."""
+        self._topics.take_changed()
         await self.register_all()
         self._task = start_task(self._register_forever(), "register")
 
@@ -100,9 +102,15 @@ class Registration:
 
     async def _register_at(self, addresses: list[str]) -> None:
         """Everything, to these name servers."""
-        async with self._turn:
+        await asyncio.gather(*map(self._register_fully, addresses))
+        # What changed while the answers were awaited was not in it, and perhaps nobody was known then.
+        if self._topics.has_changed() and any(self._known.values()):
+            self._start_announcing()
+
+    async def _register_fully(self, address: str) -> None:
+        async with self._turns[address]:
             bodies = await self._encode(self._topics.configs(), self._topics.version)
-            await asyncio.gather(*(self._register(address, bodies) for address in addresses))
+            await self._register(address, bodies)
 
     def when_announced(self, done: Callable[[], None]) -> None:
         """Call `done` once the name servers know of all topics, or after a second at the latest."""
@@ -110,8 +118,7 @@ class Registration:
             done()
             return
         loop = asyncio.get_running_loop()
-        if self._announcing is None or self._announcing.done():
-            self._announcing = start_task(self._announce(), "announce topics")
+        announcing = self._start_announcing()
         waiting = [done]
         timer = loop.call_later(ANNOUNCE_TIMEOUT_S, _call_once, waiting)
 
@@ -119,18 +126,25 @@ class Registration:
             timer.cancel()
             _call_once(waiting)
 
-        self._announcing.add_done_callback(announced)
+        announcing.add_done_callback(announced)
+
+    def _start_announcing(self) -> asyncio.Task[None]:
+        if self._announcing is None or self._announcing.done():
+            self._announcing = start_task(self._announce(), "announce topics")
+        return self._announcing
 
     async def _announce(self) -> None:
         """What changed, to those who know the rest; one that lost its memory meanwhile gets everything."""
         while self._topics.has_changed():
             known = [address for address, is_known in self._known.items() if is_known]
-            async with self._turn:
-                bodies = await self._encode(self._topics.take_changed(), self._topics.version)
-                await asyncio.gather(*(self._register(address, bodies) for address in known))
-            forgetful = [address for address in known if not self._known[address]]
-            if forgetful:
-                await self._register_at(forgetful)
+            bodies = await self._encode(self._topics.take_changed(), self._topics.version)
+            await asyncio.gather(*(self._register_change(address, bodies) for address in known))
+
+    async def _register_change(self, address: str, bodies: list[bytes]) -> None:
+        async with self._turns[address]:
+            await self._register(address, bodies)
+        if not self._known[address]:
+            await self._register_fully(address)
 
     # -- one name server ------------------------------------------------------------------------------------
 

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 
 from engine.broker import registration
-from engine.broker.registration import encode_parts
+from engine.broker.options import LiveOptions
+from engine.broker.registration import BrokerIdentity, Registration, encode_parts
+from engine.broker.topics import TopicTable
 from engine.protocol.bodies.basics import DataVersion
 from engine.protocol.bodies.registration import RegisterBrokerBody
 from engine.protocol.bodies.topics import TopicConfig
+from engine.protocol.commands import Command
 
 VERSION = DataVersion(0, 1_000, 7)
 
@@ -50,3 +55,62 @@ def test_100_000_topics_fit_their_frames() -> None:
     long_names = {name: TopicConfig(name) for name in (f"{number:0127d}" for number in range(20_000))}
     (body,) = encode_parts(long_names, VERSION, 6, False)
     assert len(body) < 16 * 1024 * 1024
+
+
+class NameServers:
+    """Notes the topics that each name server hears of; answers once its gate is open."""
+
+    def __init__(self, *addresses: str) -> None:
+        self.gates = {address: asyncio.Event() for address in addresses}
+        self.asked = {address: asyncio.Event() for address in addresses}
+        self.heard: dict[str, list[set[str]]] = {address: [] for address in addresses}
+
+    async def request(self, address: str, command: Command, timeout_ms: float) -> Command:
+        self.asked[address].set()
+        await self.gates[address].wait()
+        body = RegisterBrokerBody.decode(bytes(command.body))
+        self.heard[address].append(set(body.topic_config_serialize_wrapper.topic_config_table))
+        return Command(0)
+
+    def connected(self, address: str) -> None:
+        return None
+
+
+def registering(servers: NameServers, table: TopicTable) -> Registration:
+    identity = BrokerIdentity("c", "b", 0, "127.0.0.1:1", "127.0.0.1:2")
+    return Registration(identity, servers.gates, table, LiveOptions(), servers)  # type: ignore[arg-type]
+
+
+async def test_a_topic_made_while_the_first_registration_is_answered_is_announced_at_once() -> None:
+    servers, table = NameServers("n1"), TopicTable(topics(2))
+    made = registering(servers, table)
+    starting = asyncio.create_task(made.start())
+    await servers.asked["n1"].wait()
+    table.put(TopicConfig("late"), 1)
+    made.when_announced(lambda: None)
+    servers.gates["n1"].set()
+    await starting
+    async with asyncio.timeout(1):
+        while len(servers.heard["n1"]) < 2:
+            await asyncio.sleep(0)
+    assert servers.heard["n1"] == [{"t0", "t1"}, {"late"}]
+    await made.stop()
+
+
+async def test_a_silent_name_server_holds_up_no_news_for_the_other() -> None:
+    servers, table = NameServers("silent", "n2"), TopicTable(topics(2))
+    servers.gates["n2"].set()
+    made = registering(servers, table)
+    starting = asyncio.create_task(made.start())
+    async with asyncio.timeout(1):
+        while not servers.heard["n2"]:
+            await asyncio.sleep(0)
+    table.put(TopicConfig("news"), 1)
+    announced = asyncio.Event()
+    made.when_announced(announced.set)
+    async with asyncio.timeout(0.5):
+        await announced.wait()
+    assert servers.heard["n2"] == [{"t0", "t1"}, {"news"}]
+    assert servers.heard["silent"] == []
+    starting.cancel()
+    await made.stop()
