@@ -11,7 +11,7 @@ import asyncio
 import logging
 import socket
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,6 +22,9 @@ from engine.broker.admin_parts import AdminParts, admin_handlers
 from engine.broker.config_changes import CHANGES_FILE, ConfigChanges
 from engine.broker.consume_stats import ConsumeProgress
 from engine.broker.consumers import ConsumerTable
+from engine.broker.delay_delivery import DelayDelivery
+from engine.broker.delays import DELAY_OFFSETS_FILE
+from engine.broker.deliverer import Deliverer
 from engine.broker.disk_room import DiskRoom
 from engine.broker.dispatching import Dispatching
 from engine.broker.flusher import Flusher
@@ -100,6 +103,7 @@ class Broker:
         self._listen()
         self.flusher.start()
         self.housekeeping.start()
+        self.delay_delivery.start()
         self.lag.start()
         self.dispatching.schedule()
         self._sample()
@@ -179,7 +183,9 @@ class Broker:
             self.live, self.topics, self.store, register=self._register_again, save=self._save, now_ms=now_ms
         )
         self.waits = BrokerWaits(loop, want_flush=self._want_flush, when_saved=self._when_saved)
-        self.dispatching = Dispatching(loop, self.store, self.waits.holds, self.waits.arrived)
+        self.dispatching = Dispatching(
+            loop, self.store, self.waits.holds, self.waits.arrived, on_fenced=self.waits.fenced
+        )
         self.flusher = Flusher(
             loop,
             self.store,
@@ -206,6 +212,24 @@ class Broker:
             save_offsets=lambda: self.persistence.save(OFFSETS_FILE),
         )
         self.lag = LoopLag(loop)
+        self._build_deliveries()
+
+    def _build_deliveries(self) -> None:
+        deliverer = Deliverer(
+            self.store, self.traffic, self._threads, self._booted_ms, appended=self._when_appended()
+        )
+        self.delay_delivery = DelayDelivery(
+            self.store,
+            self.tables.delays,
+            self.store.options.delay_level_ms,
+            deliverer,
+            flush_interval_s=self.options.flush_delay_offset_interval / 1000,
+            now_ms=now_ms,
+            save=lambda: self.persistence.save(DELAY_OFFSETS_FILE),
+        )
+
+    def _when_appended(self) -> Callable[[], None]:
+        return self.flusher.want if self.options.is_sync_flush else self.dispatching.schedule
 
     def _build_net(self) -> None:
         options = self.options
@@ -255,7 +279,7 @@ class Broker:
             disk=self.disk,
             now_ms=now_ms,
             waited_ms=self.lag.delay_ms,
-            appended=self.flusher.want if self.options.is_sync_flush else self.dispatching.schedule,
+            appended=self._when_appended(),
             save=self._save,
         )
 
@@ -359,7 +383,7 @@ class Broker:
             start_accepting_ms=self.live.start_accept_send_request_time_stamp,
             is_active=not self.serving.is_draining,
         )
-        return runtime_info(moment, self.store, self.stats, self.put_times)
+        return runtime_info(moment, self.store, self.stats, self.put_times, self.delay_delivery.progress())
 
     def _name_server_lost(self, address: str, connection: Connection) -> None:
         self.registration.lost(address)
@@ -378,6 +402,9 @@ class Broker:
             await self._metrics.stop()
         self.lag.stop()
         await self.housekeeping.stop()
+        await self.delay_delivery.stop()
+        await self.flusher.flush_log(force=True)
+        self.delay_delivery.settle()
         await self.flusher.stop()
         await self.server.close()
         await self.requester.close()

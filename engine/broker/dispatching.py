@@ -7,10 +7,13 @@ polls that its messages concern. Between slices the loop serves others.
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Callable, Container
 
 from engine.store.message_store import MessageStore
 from engine.store.results import Arrival
+
+log = logging.getLogger(__name__)
 
 RECORDS_PER_SLICE = 1024
 RETRY_S = 1.0
@@ -23,11 +26,13 @@ class Dispatching:
         store: MessageStore,
         awaited: Container[tuple[str, int]],
         arrived: Callable[[list[Arrival]], None],
+        on_fenced: Callable[[], None],
     ) -> None:
         self._loop = loop
         self._store = store
         self._awaited = awaited
         self._arrived = arrived
+        self._on_fenced = on_fenced
         self._is_scheduled = False
         self._is_stopped = False
 
@@ -50,6 +55,10 @@ class Dispatching:
             return
         if store.dispatched_offset > before:
             self.schedule()
+        elif store.is_fenced:
+            self._is_stopped = True
+            log.critical("the disk failed while queues were written: the store is fenced")
+            self._on_fenced()
         else:
             # The disk is full: the log has the messages, and the queues follow once there is room.
             self._is_scheduled = True

@@ -1,7 +1,8 @@
 """Log files of a daemon: one line per event, rotated by size, level changeable while it runs.
 
 Console output stays for a person who started the daemon by hand (warnings and worse); the file has the rest.
-CR and LF that came over the wire cannot forge a line: they are shown escaped.
+CR and LF that came over the wire cannot forge a line: they are shown escaped. A line that cannot be written
+(the disk is full) is lost; it never disturbs the daemon.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ class OneLineFormatter(logging.Formatter):
 
 def start_logging(directory: Path | None, name: str, level: str = "INFO") -> None:
     """Log to `<directory>/<name>.log` (when given) and warnings to stderr."""
+    logging.raiseExceptions = False
     root = logging.getLogger("engine")
     root.setLevel(level)
     root.propagate = False

@@ -29,6 +29,7 @@ from engine.store.queries import Queries
 from engine.store.queue_offsets import QueueKey, QueueOffsets
 from engine.store.queue_repair import QueueRepair
 from engine.store.reader import Matches, Reader
+from engine.store.record_reads import Place, RecordReads, plan_record_reads
 from engine.store.recovery import Progress, Recovery, RecoveryReport
 from engine.store.results import (
     Arrival,
@@ -155,12 +156,12 @@ class MessageStore:
     def dispatch(self, max_records: int, awaited: Container[QueueKey] | None = None) -> list[Arrival]:
         """Build queue units and index entries for the next readable records; arrivals of `awaited` queues
         (None: of all). Empty also when the disk is full: puts are then refused, and a later call tries
-        again."""
+        again. Any other error of the disk fences the store."""
         try:
             arrivals = self._dispatcher.step(max_records, awaited)
         except OSError as error:
             if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EMFILE, errno.ENFILE):
-                raise
+                self.fence()
             if not self.is_fenced:
                 self._writer.refusal = _DISK_FULL
             return []
@@ -213,6 +214,11 @@ class MessageStore:
 
     def raw_record_at(self, commit_log_offset: int, size: int | None = None) -> bytes | None:
         return self._queries.raw_record_at(commit_log_offset, size)
+
+    def plan_record_reads(self, places: Sequence[Place]) -> RecordReads:
+        """`run` it in any thread; at once only when it is hot."""
+        hot_from = self._log.end_offset - self.options.reads.hot_window_bytes
+        return plan_record_reads(self._log, places, max(hot_from, self._reader.checked_from))
 
     def query(self, topic: str, key: str, max_num: int, begin_ms: int, end_ms: int) -> QueryResult:
         return self._queries.query(topic, key, max_num, begin_ms, end_ms)
