@@ -179,8 +179,13 @@ def system_topics(
 
 
 def add_system_topics(table: TopicTable, wanted: Iterable[TopicConfig], now_ms: int) -> None:
-    """Those that are missing; one that an operator or an older broker has shaped stays as it is."""
+    """Those that are missing; one that an operator or an older broker has shaped stays as it is.
+
+    But for TBW102: it is wanted when topics make themselves, and an earlier start may have withdrawn it.
+    """
     for config in wanted:
+        if config.topic_name == DEFAULT_TOPIC:
+            offer_default_topic(table, config.write_queue_nums, now_ms)
         # A broker named like host.example has no valid topic of its own; nothing needs it.
         if config.topic_name not in table and is_valid_topic(config.topic_name):
             table.put(config, now_ms)

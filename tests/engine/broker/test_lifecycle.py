@@ -53,6 +53,17 @@ async def test_a_new_topic_is_on_disk_before_its_first_message_is_acknowledged(
     assert not broker.inner.topics.unsaved
 
 
+async def test_topics_make_themselves_again_once_a_start_allows_it(start_broker: StartBroker) -> None:
+    codes = []
+    for number, allowed in enumerate(("true", "false", "true")):
+        broker = await start_broker(autoCreateTopicEnable=allowed)
+        peer = Peer(broker.address)
+        codes.append((await peer.send(f"orders-{number}")).code)
+        await peer.close()
+        await broker.stop()
+    assert codes == [0, ResponseCode.TOPIC_NOT_EXIST, 0]
+
+
 async def test_nothing_is_stored_in_a_topic_that_cannot_be_saved(
     broker: RunningBroker, peer: Peer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
