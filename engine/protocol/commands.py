@@ -108,6 +108,11 @@ def _decode_json_header(header: Buffer, body: Buffer) -> Command:
         values = orjson.loads(header)
     except orjson.JSONDecodeError as error:
         raise ProtocolError(f"header is not JSON: {error}") from None
+    return command_of(values, body)
+
+
+def command_of(values: object, body: Buffer) -> Command:
+    """The command of a parsed JSON header, with every tolerance. `_frames_cy` spares everyday ones this."""
     if type(values) is not dict:
         raise ProtocolError("header is not a JSON object")
     get = values.get
@@ -128,7 +133,7 @@ def _decode_json_header(header: Buffer, body: Buffer) -> Command:
         remark if type(remark) is str else None,
         _string_map(get("extFields")),
         body,
-        _LANGUAGE_CODES.get(language, _OTHER) if type(language) is str else _OTHER,
+        LANGUAGE_CODES.get(language, _OTHER) if type(language) is str else _OTHER,
         version,
     )
 
@@ -235,4 +240,4 @@ class _BinaryReader:
 
 _LANGUAGE_NAMES = {int(language): language.name for language in LanguageCode}
 _OTHER = int(LanguageCode.OTHER)
-_LANGUAGE_CODES = {language.name: int(language) for language in LanguageCode}
+LANGUAGE_CODES = {language.name: int(language) for language in LanguageCode}

@@ -7,6 +7,7 @@ the names in use are here; the `_cy` modules' test suites run on this shim too, 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, TypeVar
 
 _T = TypeVar("_T")
@@ -35,3 +36,7 @@ def inline(function: _T) -> _T:
 
 def cclass(cls: _T) -> _T:
     return cls
+
+
+def exceptval(check: bool) -> Callable[[_T], _T]:
+    return cfunc

@@ -12,10 +12,10 @@ import struct
 from dataclasses import dataclass
 
 from engine.errors import ProtocolError
-from engine.protocol.commands import BINARY_HEADER, Buffer, Command, decode_header
+from engine.protocol._frames_cy import cut_frames
+from engine.protocol.commands import BINARY_HEADER, Buffer, Command
 
 _PREFIX = struct.Struct(">iI")
-_unpack_prefix = _PREFIX.unpack_from
 PREFIX_SIZE = _PREFIX.size
 
 
@@ -64,22 +64,7 @@ class FrameParser:
         self._wanted = self._needed(self._partial, 0)
 
     def _cut(self, data: bytes) -> tuple[list[Command], int]:
-        commands: list[Command] = []
-        position, end = 0, len(data)
-        max_frame, max_header = self._limits.max_frame_bytes, self._limits.max_header_bytes
-        while end - position >= PREFIX_SIZE:
-            total, mark = _unpack_prefix(data, position)
-            header_size = mark & 0xFFFFFF
-            if not header_size + 4 <= total <= max_frame or header_size > max_header:
-                self._check(total, header_size)
-            frame_end = position + 4 + total
-            if frame_end > end:
-                break
-            start = position + PREFIX_SIZE
-            body_start = start + header_size
-            commands.append(decode_header(mark >> 24, data[start:body_start], data[body_start:frame_end]))
-            position = frame_end
-        return commands, position
+        return cut_frames(data, self._limits.max_frame_bytes, self._limits.max_header_bytes)
 
     def _needed(self, data: Buffer, position: int) -> int:
         """How many bytes the frame at `position` takes in all, as far as can be told."""
