@@ -107,7 +107,11 @@ class Broker:
         self.lag.start()
         self.dispatching.schedule()
         self._sample()
-        await self._start_metrics()
+        try:
+            await self._start_metrics()
+        except EngineError:
+            await self.stop()
+            raise
         await self.persistence.save_all()
         await self.registration.start()
         return f"broker {options.broker_name} ready on {joined(*self.address)}"

@@ -15,6 +15,8 @@ from prometheus_client.core import Metric
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
 from prometheus_client.registry import Collector
 
+from engine.errors import BadInput
+
 _REQUEST_TIMEOUT_S = 5.0
 _MAX_REQUEST_BYTES = 8192
 
@@ -26,7 +28,10 @@ class MetricsPort:
 
     async def start(self, host: str, port: int) -> int:
         """Listen; the port in use is returned (0 lets the system choose)."""
-        self._server = await asyncio.start_server(self._answer, host, port, limit=_MAX_REQUEST_BYTES)
+        try:
+            self._server = await asyncio.start_server(self._answer, host, port, limit=_MAX_REQUEST_BYTES)
+        except OSError as error:
+            raise BadInput(f"metrics: cannot listen on {host}:{port}: {error.strerror or error}") from None
         return int(self._server.sockets[0].getsockname()[1])
 
     async def stop(self) -> None:

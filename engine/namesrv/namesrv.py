@@ -60,9 +60,13 @@ class Namesrv:
             raise BadInput(f"cannot listen on {where}: {error.strerror}") from None
         self.address = self._server.add_listener(sock)
         if options.metrics_prom_exporter_port >= 0:
-            self.metrics_port = await self._metrics.start(
-                options.listen_host, options.metrics_prom_exporter_port
-            )
+            try:
+                self.metrics_port = await self._metrics.start(
+                    options.listen_host, options.metrics_prom_exporter_port
+                )
+            except BadInput:
+                await self.stop()
+                raise
         self._scan()
         return f"name server ready on {self.address[0]}:{self.address[1]}"
 

@@ -161,6 +161,19 @@ async def test_a_port_in_use_refuses_the_start_before_the_store_is_touched(
     assert not (tmp_path / "other").exists()
 
 
+async def test_a_metrics_port_in_use_refuses_the_start_and_leaves_a_closed_store(
+    start_broker: StartBroker, tmp_path: Path
+) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = str(taken.getsockname()[1])
+        with pytest.raises(BadInput, match=f"metrics: cannot listen on 127.0.0.1:{port}"):
+            await start_broker(metricsExporterType="PROM", metricsPromExporterPort=port)
+    assert not (tmp_path / "store" / "abort").exists()
+    await start_broker()
+
+
 async def test_a_second_broker_on_the_same_store_refuses_to_start(start_broker: StartBroker) -> None:
     await start_broker()
     with pytest.raises(EngineError, match="another process"):

@@ -10,6 +10,7 @@ from pathlib import Path
 import orjson
 import pytest
 
+from engine.errors import BadInput
 from engine.namesrv.main import load_options, log_directory
 from engine.namesrv.main import main as namesrv_main
 from engine.namesrv.namesrv import Namesrv
@@ -251,6 +252,17 @@ async def test_the_log_tells_who_comes_and_goes(call, requester, caplog):
     joined, left = [record.getMessage() for record in caplog.records if "broker " in record.getMessage()]
     assert joined == f"broker {who.broker_name} 0 at {who.broker_addr} joined {who.cluster_name}"
     assert left == f"broker {who.broker_name} 0 at {who.broker_addr} left {who.cluster_name}"
+
+
+async def test_a_metrics_port_in_use_refuses_to_start(server, kv_path):
+    options = NamesrvOptions(
+        listen_port=0, kv_config_path=str(kv_path), metrics_prom_exporter_port=server.metrics_port
+    )
+    second = Namesrv(options)
+    with pytest.raises(BadInput, match="metrics: cannot listen"):
+        await second.start()
+    with pytest.raises(OSError):
+        await asyncio.open_connection(*second.address)
 
 
 def test_logs_lie_beside_the_kv_file_unless_told():
