@@ -142,6 +142,11 @@ class Serving:
 def _failed(request: Command, client: Connection, error: Exception) -> Reply:
     if isinstance(error, EngineError):
         return Reply(error.code, error.text)
+    if isinstance(error, OSError):
+        # A failing disk is no bug of ours: one line, and the client is told.
+        where = (request.code, request.opaque, client.peer_name)
+        log.error("code %d opaque %d from %s failed: %s", *where, error)
+        return Reply(ResponseCode.SYSTEM_ERROR, f"the broker's disk failed: {error.strerror or error}")
     log.error(
         "code %d opaque %d from %s failed", request.code, request.opaque, client.peer_name, exc_info=error
     )

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import errno
+import logging
 import socket
 import struct
 
@@ -19,7 +21,7 @@ from engine.protocol.codes import ResponseCode
 from engine.protocol.commands import ONEWAY_FLAG, Command, encode_command
 from engine.protocol.frames import FrameParser
 
-ECHO, FAIL, SLOW, RELAY, COLD, PERSIST, BIG = range(7001, 7008)
+ECHO, FAIL, SLOW, RELAY, COLD, PERSIST, BIG, DEAD_DISK = range(7001, 7009)
 
 
 class InstantWaits:
@@ -46,6 +48,7 @@ class Peer:
             RELAY: lambda request, client: Relay(client, Command(9, body=b"?"), 200, _relayed),
             COLD: lambda request, client: ColdRead(lambda: b"cold", _body),
             PERSIST: lambda request, client: Persist("topics.json", Reply()),
+            DEAD_DISK: self.dead_disk,
             BIG: lambda request, client: Reply(body=bytes(1024 * 1024)),
         }
         self.serving = Serving(handlers, self.waits, loop)
@@ -53,6 +56,9 @@ class Peer:
         host, port = self.server.add_listener(listen("127.0.0.1", 0, 128))
         self.address = f"{host}:{port}"
         self.port = port
+
+    def dead_disk(self, request: Command, client: Connection) -> Outcome:
+        raise OSError(errno.EIO, "Input/output error")
 
     def echo(self, request: Command, client: Connection) -> Outcome:
         self.seen.append(request)
@@ -116,6 +122,16 @@ async def test_an_unknown_code_is_answered_with_three(peer, requester):
 async def test_a_crashing_handler_is_answered_with_one_and_hurts_nobody(peer, requester):
     assert (await requester.request(peer.address, Command(FAIL), 2000)).code == ResponseCode.SYSTEM_ERROR
     assert (await requester.request(peer.address, Command(ECHO), 2000)).code == 0
+
+
+async def test_a_failing_disk_is_told_in_one_line_without_a_traceback(peer, requester, caplog):
+    caplog.set_level(logging.ERROR, "engine")
+    answer = await requester.request(peer.address, Command(DEAD_DISK), 2000)
+    assert (answer.code, answer.remark) == (
+        ResponseCode.SYSTEM_ERROR,
+        "the broker's disk failed: Input/output error",
+    )
+    assert all(record.exc_info is None for record in caplog.records)
 
 
 async def test_a_oneway_request_is_never_answered_even_on_error(peer):
