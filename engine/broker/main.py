@@ -31,7 +31,10 @@ def main(arguments: list[str] | None = None) -> int:
     if given.print_config:
         print(options_text(options), end="")
         return 0
-    start_logging(log_directory(options), "broker", options.live.log_level)
+    try:
+        start_logging(log_directory(options), "broker", options.live.log_level)
+    except BadInput as error:
+        parser.error(error.text)
     for warning in options.warnings:
         log.warning("%s", warning)
     if not options.namesrv_addr:

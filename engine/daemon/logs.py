@@ -12,6 +12,8 @@ import sys
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
 
+from engine.errors import BadInput
+
 _FORMAT = "%(asctime)s %(levelname)s %(name)s %(message)s"
 _MAX_BYTES = 32 * 1024 * 1024
 _BACKUPS = 10
@@ -39,14 +41,20 @@ def start_logging(directory: Path | None, name: str, level: str = "INFO") -> Non
     console.setLevel(logging.WARNING)
     handlers: list[logging.Handler] = [console]
     if directory is not None:
-        directory.mkdir(parents=True, exist_ok=True)
-        path = directory / f"{name}.log"
-        handlers.append(
-            RotatingFileHandler(path, maxBytes=_MAX_BYTES, backupCount=_BACKUPS, encoding="utf-8")
-        )
+        handlers.append(_file_handler(directory, f"{name}.log"))
     for handler in handlers:
         handler.setFormatter(OneLineFormatter(_FORMAT))
         root.addHandler(handler)
+
+
+def _file_handler(directory: Path, name: str) -> logging.Handler:
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        return RotatingFileHandler(
+            directory / name, maxBytes=_MAX_BYTES, backupCount=_BACKUPS, encoding="utf-8"
+        )
+    except OSError as error:
+        raise BadInput(f"no log can be written in {directory}: {error.strerror or error}") from None
 
 
 def set_level(level: str) -> None:

@@ -16,7 +16,7 @@ import signal
 from collections.abc import Callable, Coroutine
 from typing import Any, Protocol
 
-from engine.errors import EngineError
+from engine.errors import BadInput, EngineError
 
 log = logging.getLogger(__name__)
 
@@ -65,7 +65,11 @@ async def _main(make: Callable[[], Daemon]) -> int:
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, signalled)
     daemon = make()
-    ready = await daemon.start()
+    try:
+        ready = await daemon.start()
+    except OSError as error:
+        # A folder that is missing, full or not ours: an operator's matter, not a defect.
+        raise BadInput(f"{error.filename or 'start'}: {error.strerror or error}") from error
     log.info("%s", ready)
     print(ready, flush=True)
     await stopping.wait()

@@ -30,7 +30,10 @@ def main(arguments: list[str] | None = None) -> int:
     if given.print_config:
         print(format_config(as_properties(options)), end="")
         return 0
-    start_logging(log_directory(options), "namesrv", options.log_level)
+    try:
+        start_logging(log_directory(options), "namesrv", options.log_level)
+    except BadInput as error:
+        parser.error(error.text)
     for key in unknown:
         log.warning("unknown option %s in %s is ignored", key, given.config)
     return run_daemon(lambda: Namesrv(options))

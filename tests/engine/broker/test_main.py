@@ -88,3 +88,19 @@ def test_name_servers_come_from_the_environment_unless_told(
     told = str(write_conf(tmp_path, CONF + "namesrvAddr=10.0.0.2:9876\n"))
     assert read_options(told, None).namesrv_addr == "10.0.0.2:9876"
     assert read_options(told, "10.0.0.3:9876").namesrv_addr == "10.0.0.3:9876"
+
+
+@pytest.mark.parametrize(("store", "logs", "code"), [("file/store", "logs", 1), ("store", "file/logs", 2)])
+def test_a_folder_that_cannot_be_used_ends_the_start_with_a_line(
+    tmp_path: Path, store: str, logs: str, code: int
+) -> None:
+    (tmp_path / "file").write_text("in the way")
+    conf = tmp_path / "broker.conf"
+    conf.write_text(f"{CONF}storePathRootDir={tmp_path / store}\nlogDir={tmp_path / logs}\n")
+    command = [sys.executable, "-m", "engine.broker", "-c", str(conf)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=20, check=False)
+    assert done.returncode == code
+    said = done.stdout + done.stderr
+    assert "Not a directory" in said
+    assert str(tmp_path / "file") in said
+    assert "Traceback" not in said
