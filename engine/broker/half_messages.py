@@ -1,0 +1,141 @@
+"""Half messages: what a transactional message looks like while it waits, and what becomes of it. Pure.
+
+A producer's message lies in the half topic until its fate is known, its real place kept in properties. From
+there it is committed (a new record in the real topic that names the half record), asked about (a copy with
+one more check noted takes its place at the end of the half queue), or given up (moved to a topic that nobody
+delivers). All copies of one message carry the queue offset of the first: that is its identity, the `origin`.
+An op message lists the half queue's offsets that are done with.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from engine.protocol.hosts import pack_host
+from engine.protocol.names import TRANS_CHECK_MAX_TIME_TOPIC, TRANS_HALF_TOPIC, TRANS_OP_HALF_TOPIC
+from engine.protocol.properties import Property, decode_properties, encode_properties
+from engine.protocol.records import Record, encode_record
+from engine.protocol.sys_flags import TRANSACTION_COMMIT, TRANSACTION_NONE, with_transaction_type
+from engine.store.results import MessageDraft
+
+HALF_QUEUE = 0
+_OP_TAG = "d"
+# A producer must not be able to forge what the broker itself notes; a delay means nothing before the commit.
+_NOT_KEPT = (Property.TRAN_PREPARED_QUEUE_OFFSET, Property.TRANSACTION_CHECK_TIMES, Property.DELAY)
+_ONLY_HALF = (Property.TRAN_MSG, Property.REAL_TOPIC, Property.REAL_QID)
+
+
+def half_draft(draft: MessageDraft, unique_key: str, producer_group: str) -> MessageDraft:
+    """The message as it waits in the half topic."""
+    properties = decode_properties(draft.properties.decode())
+    for name in _NOT_KEPT:
+        properties.pop(name, None)
+    properties.setdefault(Property.PGROUP, producer_group)
+    properties |= {
+        Property.REAL_TOPIC: draft.topic,
+        Property.REAL_QID: str(draft.queue_id),
+        Property.TRANSACTION_ID: unique_key,
+    }
+    return draft._replace(
+        topic=TRANS_HALF_TOPIC,
+        queue_id=HALF_QUEUE,
+        sys_flag=with_transaction_type(draft.sys_flag, TRANSACTION_NONE),
+        properties=encode_properties(properties).encode(),
+    )
+
+
+def committed_draft(half: Record) -> MessageDraft:
+    """The message in its real place, naming the half record that it commits."""
+    properties = {name: value for name, value in half.properties.items() if name not in _ONLY_HALF}
+    properties[Property.WAIT] = "false"
+    sys_flag = with_transaction_type(half.sys_flag, TRANSACTION_COMMIT)
+    return _draft_of(half, *real_place(half), sys_flag, half.commit_log_offset, properties)
+
+
+def checked_copy(half: Record, check_times: int) -> MessageDraft:
+    """The half message once more, with so many checks noted."""
+    noted = {
+        Property.TRANSACTION_CHECK_TIMES: str(check_times),
+        Property.TRAN_PREPARED_QUEUE_OFFSET: str(origin_of(half.properties, half.queue_offset)),
+    }
+    return _draft_of(half, TRANS_HALF_TOPIC, HALF_QUEUE, half.sys_flag, 0, {**half.properties, **noted})
+
+
+def given_up_draft(half: Record) -> MessageDraft:
+    """The half message where operators find it, all its properties kept."""
+    return _draft_of(half, TRANS_CHECK_MAX_TIME_TOPIC, 0, half.sys_flag, 0, half.properties)
+
+
+def resumed_draft(given_up: Record) -> MessageDraft:
+    """A message that was given up, as a new half message that was never checked."""
+    properties = {name: value for name, value in given_up.properties.items() if name not in _NOT_KEPT}
+    return _draft_of(given_up, TRANS_HALF_TOPIC, HALF_QUEUE, given_up.sys_flag, 0, properties)
+
+
+def op_draft(queue_offsets: Iterable[int], now_ms: int, store_host: bytes) -> MessageDraft:
+    body = ",".join(map(str, queue_offsets)).encode()
+    properties = encode_properties({Property.TAGS: _OP_TAG}).encode()
+    return MessageDraft(TRANS_OP_HALF_TOPIC, HALF_QUEUE, 0, 0, now_ms, store_host, 0, 0, body, properties)
+
+
+def op_offsets(op: Record) -> list[int]:
+    """The offsets of the half queue that an op message (ours, or Apache's of any version) is about."""
+    if op.tags != _OP_TAG:
+        return []
+    return [int(part) for part in op.body.decode("ascii", "replace").split(",") if part.isdecimal()]
+
+
+def question_body(half: Record) -> bytes:
+    """What the producer is shown: the record with its real topic and queue."""
+    topic, queue_id = real_place(half)
+    return encode_record(
+        topic=topic,
+        body=half.body,
+        properties=half.properties,
+        queue_id=queue_id,
+        flag=half.flag,
+        queue_offset=half.queue_offset,
+        commit_log_offset=half.commit_log_offset,
+        sys_flag=half.sys_flag,
+        born_timestamp=half.born_timestamp,
+        born_host=half.born_host,
+        store_timestamp=half.store_timestamp,
+        store_host=half.store_host,
+        reconsume_times=half.reconsume_times,
+        prepared_transaction_offset=half.prepared_transaction_offset,
+    )
+
+
+def real_place(half: Record) -> tuple[str, int]:
+    return half.properties[Property.REAL_TOPIC], number(half.properties, Property.REAL_QID, 0)
+
+
+def origin_of(properties: Mapping[str, str], queue_offset: int) -> int:
+    """The queue offset of the first of all copies: this one's own when it is the first."""
+    return number(properties, Property.TRAN_PREPARED_QUEUE_OFFSET, queue_offset)
+
+
+def number(properties: Mapping[str, str], name: str, default: int) -> int:
+    text = properties.get(name, "")
+    return int(text) if text.isascii() and text.isdecimal() and len(text) < 19 else default
+
+
+def is_half(record: Record) -> bool:
+    return record.topic == TRANS_HALF_TOPIC and Property.REAL_TOPIC in record.properties
+
+
+def _draft_of(
+    record: Record, topic: str, queue_id: int, sys_flag: int, prepared: int, properties: Mapping[str, str]
+) -> MessageDraft:
+    return MessageDraft(
+        topic,
+        queue_id,
+        record.flag,
+        sys_flag,
+        record.born_timestamp,
+        pack_host(record.born_host),
+        record.reconsume_times,
+        prepared,
+        record.body,
+        encode_properties(properties).encode(),
+    )
