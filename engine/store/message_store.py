@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Container, Sequence
+from collections.abc import Container, Iterator, Sequence
 
 from engine.errors import StoreError
 from engine.protocol.batches import BatchItem
@@ -219,6 +219,9 @@ class MessageStore:
         """`run` it in any thread; at once only when it is hot."""
         hot_from = self._log.end_offset - self.options.reads.hot_window_bytes
         return plan_record_reads(self._log, places, max(hot_from, self._reader.checked_from))
+
+    def commits_from(self, commit_log_offset: int) -> Iterator[int]:
+        return self._queries.commits_from(commit_log_offset)
 
     def query(self, topic: str, key: str, max_num: int, begin_ms: int, end_ms: int) -> QueryResult:
         return self._queries.query(topic, key, max_num, begin_ms, end_ms)

@@ -6,9 +6,12 @@ so itself. A hash found in the index is not yet the key: the record decides.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from engine.protocol._records_cy import scan_records
 from engine.protocol.hashes import index_key_hash
 from engine.protocol.records import Record, decode_record
+from engine.protocol.sys_flags import TRANSACTION_COMMIT, TRANSACTION_MASK
 from engine.store.commit_log import CommitLog
 from engine.store.consume_queue import ConsumeQueue
 from engine.store.gate import Gate
@@ -17,6 +20,7 @@ from engine.store.results import QueryResult
 
 _SIZE_SIZE = 4
 _MAX_QUERY = 64
+_SCAN_ROWS = 4096
 _STORE_TIME_END = 76
 _SYS_FLAG_AT, _BORN_V6 = 39, 0x10
 
@@ -43,6 +47,20 @@ class Queries:
     def record_at(self, commit_log_offset: int) -> Record | None:
         data = self.raw_record_at(commit_log_offset)
         return decode_record(data, 0, False) if data is not None else None
+
+    def commits_from(self, commit_log_offset: int) -> Iterator[int]:
+        """Of every committed transaction from this record on: where its half record lies. Reads all of it."""
+        end_offset = self._gate.readable_end()
+        while commit_log_offset < end_offset:
+            begin = commit_log_offset
+            rows, commit_log_offset, _ = self._log.scan(begin, end_offset, _SCAN_ROWS, check_crc=False)
+            for _, _, _, _, _, place, sys_flag, *_ in rows:
+                if sys_flag & TRANSACTION_MASK == TRANSACTION_COMMIT:
+                    record = self.record_at(place)
+                    if record is not None:
+                        yield record.prepared_transaction_offset
+            if commit_log_offset == begin:
+                return
 
     def query(self, topic: str, key: str, max_num: int, begin_ms: int, end_ms: int) -> QueryResult:
         if self._index is None:

@@ -60,7 +60,7 @@ def note(table: TransactionTable, record: Record) -> None:
     table.note(record.properties, record.born_timestamp, record.queue_offset, record.commit_log_offset)
 
 
-# -- shapes ---------------------------------------------------------------------------------------------------
+# -- shapes -------------------------------------------------------------------------------------------------
 
 
 def test_a_half_message_keeps_its_real_place_and_loses_its_delay() -> None:
@@ -141,7 +141,7 @@ def test_one_offset_is_written_as_old_brokers_read_it() -> None:
     assert op_draft([1, 2], 1, HOST).body == b"1,2"
 
 
-# -- the table ------------------------------------------------------------------------------------------------
+# -- the table ----------------------------------------------------------------------------------------------
 
 
 def test_a_decision_counts_once() -> None:
