@@ -12,8 +12,8 @@ from .received import bodies, body, numbered, offsets_by_queue, read_all
 
 pytestmark = pytest.mark.needs_maven
 Fresh = Callable[[str], str]
-# A second each. Now and then the 5.x client misses its first rebalance (on Apache's broker too) and comes back to
-# it after 20 s.
+# A second each: now and then the 5.x client misses its first rebalance (on Apache's broker too) and comes
+# back to it after 20 s.
 SHARING_ROUNDS = 50
 
 
