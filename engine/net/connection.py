@@ -64,7 +64,8 @@ class Connection(asyncio.BufferedProtocol):
         self._close_callbacks: list[Callable[[Connection], None]] = []
         now = loop.time()
         self.times = ConnectionTimes(opened_at=now, last_activity_at=now)
-        self.read_at = now
+        self.read_at = self.last_read_at = now
+        """When what is being served was read, and when something was read before that."""
         self.remote: tuple[str, int] = ("", 0)
         self.local: tuple[str, int] = ("", 0)
         self.is_closed = False
@@ -82,7 +83,9 @@ class Connection(asyncio.BufferedProtocol):
         return self._buffer
 
     def buffer_updated(self, nbytes: int) -> None:
-        self.read_at = now = self._loop.time()
+        now = self._loop.time()
+        self.last_read_at = self.read_at
+        self.read_at = now
         times = self.times
         times.last_activity_at = now
         try:

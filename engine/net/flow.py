@@ -53,7 +53,8 @@ class LoopLag:
     """How late the event loop runs: a tick that should come every `interval_s` tells by how much it is late.
 
     What was read in the turn of a late tick may have waited in its socket for as long as that. A turn later
-    the sockets have been looked at, and what they hold then came after the long step: the lag is over.
+    the sockets have been looked at, and what they hold then came after the long step: the lag is over. So it
+    is for a socket that is read again within the turn, as busy ones are.
     """
 
     def __init__(self, loop: asyncio.AbstractEventLoop, interval_s: float = 0.05) -> None:
@@ -85,9 +86,13 @@ class LoopLag:
         if due_at == self._due_at:
             self._turn_ms = 0.0
 
-    def delay_ms(self, read_at: float) -> float:
-        """How long a request read at `read_at` has waited by now: in its socket (the lag) and since."""
+    def delay_ms(self, read_at: float, last_read_at: float = 0.0) -> float:
+        """How long a request read at `read_at` has waited by now: in its socket (the lag, but no longer than
+        since that socket was read before) and since."""
         lag_ms = (read_at - self._due_at) * 1000.0
         if lag_ms < self._turn_ms:
             lag_ms = self._turn_ms
+        since_ms = (read_at - last_read_at) * 1000.0
+        if lag_ms > since_ms:
+            lag_ms = since_ms
         return lag_ms + (self._loop.time() - read_at) * 1000.0

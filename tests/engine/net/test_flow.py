@@ -89,6 +89,19 @@ def test_a_long_step_is_not_held_against_what_came_later() -> None:
     assert round(lag.lag_ms) == 950
 
 
+def test_a_socket_that_is_read_twice_in_a_turn_is_late_once() -> None:
+    loop, lag = started()
+    loop.now += 0.35
+
+    def reads() -> None:
+        first = loop.now
+        assert round(lag.delay_ms(first, first - 60)) == 300
+        loop.now += 0.02
+        assert round(lag.delay_ms(loop.now, first)) == 20
+
+    loop.turn(reads)
+
+
 def test_a_loop_that_stays_slow_stays_late() -> None:
     loop, lag = started()
     for _ in range(5):
