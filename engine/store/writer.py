@@ -65,7 +65,9 @@ class Writer:
         if now_ms < log.last_store_timestamp:
             now_ms = log.last_store_timestamp
         try:
-            form = self._form(topic, len(born_host))
+            form = self._forms.get(topic)
+            if form is None or form.born_host_bytes != len(born_host):
+                form = self._form(topic, len(born_host))
             size = form.overhead + len(body) + len(properties)
             offset = log.make_room(size)
             # fmt: off
