@@ -71,8 +71,11 @@ def generate(port: int, load: Load, *, seconds: float, warmup_s: float) -> Outco
 
 
 def fill(port: int, load: Load, count: int) -> Outcome:
-    """Load until `count` messages are stored."""
-    return _run(port, load, ["--count", str(count)], 10 * _SLACK_S)
+    """Load until `count` messages are stored; what was refused is sent again."""
+    outcome = _run(port, load, ["--count", str(count)], 10 * _SLACK_S)
+    if outcome.answered < count or outcome.faults:
+        raise RuntimeError(f"{outcome.answered} of {count} messages stored: {outcome}")
+    return outcome
 
 
 def _run(port: int, load: Load, options: list[str], timeout_s: float) -> Outcome:

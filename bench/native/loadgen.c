@@ -1,7 +1,7 @@
 /* A closed-loop load generator for RocketMQ's wire: every answer lets the next request go.
  *
  *   loadgen --port N --mode send|batch|pull [--connections 1] [--in-flight 256] [--body 128] [--seconds 3]
- *           [--warmup 1] [--count MESSAGES] [--topic bench] [--queues 4]
+ *           [--warmup 1] [--count STORED] [--topic bench] [--queues 4]
  *
  * Requests have the shape of the Java client's: JSON headers, escaped separators in the properties, a unique key
  * per message. send = one message per request, batch = 100, pull = up to 32 per answer from queue 0, from offset 0
@@ -244,6 +244,7 @@ static void take_answer(struct connection *connection, const char *header, size_
     if (header_number(header, size, "\"code\":", -1) != 0) {
         note_refusal(header, size);
         slot->pull_offset = 0;
+        seen.asked -= want.mode == BATCHED ? BATCH : 1; /* --count means stored: ask again */
     } else if (want.mode == PULL) {
         count = take_pulled(slot, header, size, header + size, frame_left);
     } else {
