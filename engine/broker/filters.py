@@ -1,10 +1,12 @@
-"""Which messages a subscription wants: tag expressions as sets of hash codes.
+"""Which messages a subscription wants: tag expressions as sets of hash codes, SQL92 over the properties.
 
     *  or nothing     everything
     A || B            messages whose tag is A or B
+    SQL92             see `sql92`; only with enablePropertyFilter=true, as in RocketMQ
 
-The broker compares hash codes only (that is all a queue unit holds); the client compares the texts again.
-Codes are always made from the expression, never taken from a client: the C++ client sends garbage. Pure.
+Of tags the broker compares hash codes only (that is all a queue unit holds); the client compares the texts
+again. Codes are always made from the expression, never taken from a client: the C++ client sends garbage.
+Pure.
 """
 
 from __future__ import annotations
@@ -13,10 +15,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 
+from engine.broker.sql92 import sql_filter
 from engine.errors import Refused
 from engine.protocol.bodies.heartbeats import ALL_TAGS, SQL92_EXPRESSION, TAG_EXPRESSION, SubscriptionData
 from engine.protocol.codes import ResponseCode
 from engine.protocol.hashes import tags_code
+from engine.store.results import RecordFilter
 
 MAX_EXPRESSION_LENGTH = 32 * 1024
 
@@ -54,14 +58,44 @@ def is_tag_type(expression_type: str | None) -> bool:
     return not expression_type or expression_type == TAG_EXPRESSION
 
 
-def subscription_filter(expression: str | None, expression_type: str | None) -> TagFilter:
-    """The filter of a subscription, or the refusal that RocketMQ gives with enablePropertyFilter=false."""
+@dataclass(frozen=True, slots=True)
+class MessageFilter:
+    """What a read asks: `tags` about each queue unit's code, `wanted` about each record's properties."""
+
+    tags: Matches | None = None
+    wanted: RecordFilter | None = None
+
+
+NO_FILTER = MessageFilter()
+
+
+def subscription_filter(
+    expression: str | None, expression_type: str | None, *, allows_sql: bool
+) -> MessageFilter:
+    """The filter of a subscription: Refused with 23 when it cannot be parsed, with 1 when its type is not
+    allowed here."""
     if is_tag_type(expression_type):
-        return tag_filter(expression or ALL_TAGS)
+        return MessageFilter(tags=tag_filter(expression or ALL_TAGS).matches)
+    if is_sql(expression_type) and allows_sql:
+        compiled = sql_filter(expression or "")
+        return MessageFilter(wanted=RecordFilter(compiled.matches, compiled.max_scan))
     raise Refused(
         f"The broker does not support consumer to filter message by {expression_type:.40}",
         code=ResponseCode.SYSTEM_ERROR,
     )
+
+
+def announced_filter(data: SubscriptionData, *, allows_sql: bool) -> MessageFilter:
+    """The filter of a subscription that a heartbeat announced. A heartbeat is never refused for one wrong
+    expression among others, so it is the pull that hears of it: there is no filter."""
+    if is_tag_type(data.expression_type) and not data.code_set:
+        return NO_FILTER
+    try:
+        return subscription_filter(data.sub_string, data.expression_type, allows_sql=allows_sql)
+    except Refused as error:
+        if error.code != ResponseCode.SUBSCRIPTION_PARSE_FAILED:
+            raise
+        raise Refused(error.text, code=ResponseCode.FILTER_DATA_NOT_EXIST) from None
 
 
 def normal_subscription(data: SubscriptionData) -> SubscriptionData:

@@ -210,8 +210,6 @@ def _doubts(fixed: Mapping[str, Any]) -> list[str]:
         doubts.append("neither bindAddress nor brokerIP1 is set: only this machine can reach the broker")
     if fixed.get("transient_store_pool_enable") and fixed.get("flush_disk_type") == "SYNC_FLUSH":
         doubts.append("transientStorePoolEnable has no effect with flushDiskType=SYNC_FLUSH")
-    if fixed.get("enable_property_filter"):
-        doubts.append("enablePropertyFilter has no effect: SQL92 subscriptions are refused by this version")
     return doubts
 
 

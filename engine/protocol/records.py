@@ -281,6 +281,17 @@ def decode_records(buffer: Buffer, check_crc: bool = True) -> list[Record]:
     return records
 
 
+def raw_properties(buffer: Buffer, pos: int = 0) -> bytes:
+    """The property text of the record at `pos`, which somebody has checked before."""
+    at = pos + _FIXED[buffer[pos + _SYS_FLAG_AT + 3] & HOST_MASK].size
+    at += int.from_bytes(buffer[at - 4 : at], "big")
+    if buffer[pos + 7] == MAGIC_V1 & 0xFF:
+        at += 1 + buffer[at]
+    else:
+        at += 2 + int.from_bytes(buffer[at : at + 2], "big")
+    return bytes(buffer[at + 2 : at + 2 + int.from_bytes(buffer[at : at + 2], "big")])
+
+
 def _measure(buffer: Buffer, pos: int) -> tuple[Struct, int]:
     """Shape of the fixed part, and the end of the record, once size and magic are believable."""
     room = len(buffer) - pos

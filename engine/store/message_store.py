@@ -40,6 +40,7 @@ from engine.store.results import (
     PutStatus,
     QueryResult,
     QueueUnit,
+    RecordFilter,
     StoreStats,
 )
 from engine.store.retention import SegmentAge, is_disk_writable, plan_expiry
@@ -197,8 +198,12 @@ class MessageStore:
         max_messages: int,
         max_bytes: int | None = None,
         matches: Matches | None = None,
+        wanted: RecordFilter | None = None,
     ) -> GetResult:
-        return self._reader.get(topic, queue_id, queue_offset, max_messages, max_bytes, matches)
+        return self._reader.get(topic, queue_id, queue_offset, max_messages, max_bytes, matches, wanted)
+
+    def wanted_at(self, topic: str, queue_id: int, queue_offset: int, wanted: RecordFilter) -> bool:
+        return self._reader.wanted_at(topic, queue_id, queue_offset, wanted)
 
     def read_cold(self, cold: ColdRanges) -> bytes:
         """Any thread. Empty when the messages were deleted meanwhile; CorruptRecord when damaged."""

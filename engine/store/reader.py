@@ -10,16 +10,18 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from typing import cast
 
 from engine.errors import CorruptRecord
 from engine.protocol._records_cy import scan_records
 from engine.protocol.layouts.queue_units import CQ_UNIT, CQ_UNIT_SIZE, is_ext_address
+from engine.protocol.records import raw_properties
 from engine.store.commit_log import CommitLog
 from engine.store.consume_queue import BLANK_UNIT_SIZE, ConsumeQueue
 from engine.store.consume_queues import ConsumeQueues
 from engine.store.options import ReadLimits
 from engine.store.queue_repair import QueueRepair
-from engine.store.results import ColdRange, ColdRanges, GetResult, GetStatus, StoreStats
+from engine.store.results import ColdRange, ColdRanges, GetResult, GetStatus, RecordFilter, StoreStats
 
 Matches = Callable[[int], bool]
 
@@ -66,7 +68,10 @@ class Reader:
         max_messages: int,
         max_bytes: int | None,
         matches: Matches | None,
+        wanted: RecordFilter | None = None,
     ) -> GetResult:
+        """`matches` is asked about tag codes, `wanted` about properties, of hot records only: of cold ones
+        all are in the result, for whoever reads them to choose (`select_records`)."""
         if self._repair.reports:
             self._repair.mend_reported()
         queue = self._queues.table.get((topic, queue_id))
@@ -76,11 +81,11 @@ class Reader:
         if not min_offset <= queue_offset < queue.end:
             return self._outside(queue_offset, min_offset, queue.end)
         max_messages, max_bytes = max(max_messages, 1), max_bytes or _MAX_BODY_BYTES
-        batch = self._gather(queue, queue_offset, max_messages, max_bytes, matches)
+        batch = self._gather(queue, queue_offset, max_messages, max_bytes, matches, wanted)
         if batch.next_offset == queue_offset:
             self._repair.mend(queue, queue_offset)
             min_offset = queue.min_offset(self._log.files.min_offset)
-            batch = self._gather(queue, queue_offset, max_messages, max_bytes, matches)
+            batch = self._gather(queue, queue_offset, max_messages, max_bytes, matches, wanted)
         if batch.count:
             return self._found(queue, queue_offset, batch, min_offset)
         self._stats.get_missed_count += 1
@@ -111,7 +116,10 @@ class Reader:
         max_messages: int,
         max_bytes: int,
         matches: Matches | None,
+        wanted: RecordFilter | None,
     ) -> _Batch:
+        if wanted is not None:
+            return self._select(queue, queue_offset, max_messages, max_bytes, wanted)
         limits = self._limits
         log_min, log_end = self._log.files.min_offset, self._log.end_offset
         hot_from = self._log.end_offset - limits.hot_window_bytes
@@ -155,6 +163,52 @@ class Reader:
         batch.count = count
         batch.size = total
         return batch
+
+    def _select(
+        self, queue: ConsumeQueue, queue_offset: int, max_messages: int, max_bytes: int, wanted: RecordFilter
+    ) -> _Batch:
+        """What `wanted` wants of the hot records; or, where the queue is cold, the next records as they
+        are."""
+        log = self._log
+        max_bytes = min(max_bytes, self._limits.max_transfer_bytes_in_memory)
+        log_min, log_end, properties_at = log.min_offset, log.end_offset, self._properties_at
+        batch = _Batch()
+        is_hot: bool | None = None
+        for offset, size, _ in CQ_UNIT.iter_unpack(queue.read(queue_offset, wanted.max_scan)):
+            is_blank = size == BLANK_UNIT_SIZE
+            if not is_blank and not (0 < size <= log_end - offset and log_min <= offset):
+                break
+            if is_blank:
+                batch.removed = True
+            else:
+                if is_hot is None:
+                    is_hot = self.is_hot(offset)
+                elif not is_hot and self.is_hot(offset):
+                    break
+                if not is_hot or wanted.matches(properties_at(offset, size)):
+                    if batch.count and (batch.size + size > max_bytes or batch.count >= max_messages):
+                        break
+                    batch.spans += (offset, offset + size)
+                    batch.count += 1
+                    batch.size += size
+            queue_offset += 1
+        batch.next_offset = queue_offset
+        return batch
+
+    def _properties_at(self, commit_log_offset: int, size: int) -> bytes:
+        file = self._log.files.at(commit_log_offset)
+        if file is None or file.map is None or commit_log_offset + size > file.end_offset:
+            return raw_properties(self._log.read(commit_log_offset, size))
+        return raw_properties(cast(bytes, file.map), commit_log_offset - file.base_offset)
+
+    def wanted_at(self, topic: str, queue_id: int, queue_offset: int, wanted: RecordFilter) -> bool:
+        """Whether this message, which has just become readable, is wanted. A doubt is a yes: whoever reads
+        it asks again."""
+        queue = self._queues.table.get((topic, queue_id))
+        unit = queue.unit(queue_offset) if queue is not None else None
+        if unit is None or not self.is_hot(unit[0]):
+            return True
+        return wanted.matches(self._properties_at(unit[0], unit[1]))
 
     def _found(self, queue: ConsumeQueue, queue_offset: int, batch: _Batch, min_offset: int) -> GetResult:
         stats = self._stats
@@ -256,6 +310,18 @@ def _plain_batch(
     else:
         batch.spans = [edge for offset, size, _ in units for edge in (offset, offset + size)]
     return batch
+
+
+def select_records(body: bytes, matches: Callable[[bytes], bool]) -> list[bytes]:
+    """The records of a checked body that are wanted; any thread."""
+    kept = []
+    pos = 0
+    while pos < len(body):
+        end = pos + int.from_bytes(body[pos : pos + 4], "big")
+        if matches(raw_properties(body, pos)):
+            kept.append(body[pos:end])
+        pos = end
+    return kept
 
 
 def _read_ranges(cold: ColdRanges) -> bytes:

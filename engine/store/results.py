@@ -6,6 +6,7 @@ as a frozen dataclass, and made in a quarter of the time.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
 from typing import NamedTuple
@@ -69,6 +70,13 @@ class Arrival(NamedTuple):
     queue_id: int
     next_queue_offset: int
     tags_code: int
+
+
+class RecordFilter(NamedTuple):
+    """A question about a record's properties, and how many records one pull may ask it about."""
+
+    matches: Callable[[bytes], bool]
+    max_scan: int
 
 
 class ColdRange(NamedTuple):

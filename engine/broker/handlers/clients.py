@@ -42,6 +42,7 @@ class ClientHandlers:
         membership: Membership,
         live: LiveOptions,
         *,
+        allows_sql: bool,
         now_ms: Callable[[], int],
         save: Callable[[str], None],
     ) -> None:
@@ -51,6 +52,7 @@ class ClientHandlers:
         self._topics = topics
         self._membership = membership
         self._live = live
+        self._allows_sql = allows_sql
         self._now_ms = now_ms
         self._save = save
 
@@ -123,7 +125,7 @@ class ClientHandlers:
             return Reply()
         data = CheckClientRequestBody.decode(request.body).subscription_data
         if data is not None and not is_tag_type(data.expression_type):
-            subscription_filter(data.sub_string, data.expression_type)
+            subscription_filter(data.sub_string, data.expression_type, allows_sql=self._allows_sql)
         return Reply()
 
 

@@ -8,10 +8,9 @@ and run again, without parking, when a wanted message arrives or its time is up.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 
 from engine.broker.consumers import ConsumerTable
-from engine.broker.filters import Matches, is_tag_type, subscription_filter
+from engine.broker.filters import MessageFilter, announced_filter, subscription_filter
 from engine.broker.groups import SubscriptionGroupTable
 from engine.broker.offsets import ConsumerOffsets
 from engine.broker.options import LiveOptions
@@ -36,6 +35,7 @@ from engine.protocol.codes import RequestCode, ResponseCode
 from engine.protocol.commands import Command
 from engine.protocol.headers.pull import ForbiddenType, PullMessageRequest
 from engine.store.message_store import MessageStore
+from engine.store.reader import select_records
 from engine.store.results import Arrival, GetResult, GetStatus
 
 _MAX_SUSPEND_MS = 60_000
@@ -67,6 +67,7 @@ class PullHandlers:
         traffic: Traffic,
         *,
         hot_window_bytes: int,
+        allows_sql: bool,
         now_ms: Callable[[], int],
         save: Callable[[str], None],
     ) -> None:
@@ -78,6 +79,7 @@ class PullHandlers:
         self._live = live
         self._traffic = traffic
         self._hot_window_bytes = hot_window_bytes
+        self._allows_sql = allows_sql
         self._now_ms = now_ms
         self._save = save
 
@@ -93,7 +95,7 @@ class PullHandlers:
         header = PullMessageRequest.decode(request.fields)
         try:
             group = self._admit(header)
-            matches = self._matches(header, group)
+            wanted = self._filter(header, group)
         except NotPermitted as error:
             fields = _fields(0, 0, 0, 0)
             fields["forbiddenType"] = str(error.data.get("forbidden_type", 0))
@@ -101,7 +103,7 @@ class PullHandlers:
         reset = self._offsets.take_reset(header.topic, header.consumer_group, header.queue_id)
         if reset is not None:
             return self._moved(header, reset)
-        outcome = self._read(header, group, matches, may_hold=header.may_suspend)
+        outcome = self._read(header, group, wanted, may_hold=header.may_suspend)
         if header.commits_offset:
             self._offsets.commit(header.topic, header.consumer_group, header.queue_id, header.commit_offset)
         return outcome
@@ -125,10 +127,12 @@ class PullHandlers:
         check_queue_readable(topic, header.queue_id)
         return group
 
-    def _matches(self, header: PullMessageRequest, group: SubscriptionGroupConfig) -> Matches | None:
+    def _filter(self, header: PullMessageRequest, group: SubscriptionGroupConfig) -> MessageFilter:
         """The filter of this pull: its own subscription, or the one that the group's heartbeats announced."""
         if header.has_subscription:
-            return subscription_filter(header.subscription, header.expression_type).matches
+            return subscription_filter(
+                header.subscription, header.expression_type, allows_sql=self._allows_sql
+            )
         name, topic = header.consumer_group, header.topic
         online = self._consumers.group(name)
         if online is None:
@@ -142,9 +146,7 @@ class PullHandlers:
             raise _no_subscription(f"the consumer's subscription not exist, {name} does not read {topic}")
         if subscription.sub_version < header.sub_version:
             raise Refused("the consumer's subscription not latest", code=ResponseCode.SUBSCRIPTION_NOT_LATEST)
-        if is_tag_type(subscription.expression_type) and not subscription.code_set:
-            return None
-        return subscription_filter(subscription.sub_string, subscription.expression_type).matches
+        return announced_filter(subscription, allows_sql=self._allows_sql)
 
     # -- reading --------------------------------------------------------------------------------------------
 
@@ -152,7 +154,7 @@ class PullHandlers:
         self,
         header: PullMessageRequest,
         group: SubscriptionGroupConfig,
-        matches: Matches | None,
+        wanted: MessageFilter,
         may_hold: bool,
     ) -> Outcome:
         result = self._store.get(
@@ -161,27 +163,31 @@ class PullHandlers:
             header.queue_offset,
             max(1, header.max_msg_nums),
             header.max_msg_bytes,
-            matches,
+            wanted.tags,
+            wanted.wanted,
         )
         if result.status is GetStatus.FOUND:
             if result.cold is not None:
-                return self._read_cold(header, group, result)
-            return self._found(header, group, result, result.body)
+                return self._read_cold(header, group, result, wanted)
+            return self._found(header, group, result, result.body, result.count)
         self._traffic.pulls_missed += 1
         code = response_code(result.status, header.queue_offset)
         if code is ResponseCode.PULL_NOT_FOUND and may_hold:
-            return self._hold(header, group, matches)
+            return self._hold(header, group, wanted)
         return Reply(code, result.status.value, self._offset_fields(group, result))
 
     def _hold(
-        self, header: PullMessageRequest, group: SubscriptionGroupConfig, matches: Matches | None
+        self, header: PullMessageRequest, group: SubscriptionGroupConfig, wanted: MessageFilter
     ) -> Hold:
-        queue_offset = header.queue_offset
+        queue_offset, tags, properties = header.queue_offset, wanted.tags, wanted.wanted
 
         def accepts(arrival: object) -> bool:
             assert isinstance(arrival, Arrival)
-            return arrival.next_queue_offset > queue_offset and (
-                matches is None or matches(arrival.tags_code)
+            at = arrival.next_queue_offset
+            if at <= queue_offset or (tags is not None and not tags(arrival.tags_code)):
+                return False
+            return properties is None or self._store.wanted_at(
+                header.topic, header.queue_id, at - 1, properties
             )
 
         timeout_ms = header.suspend_timeout_millis
@@ -191,27 +197,46 @@ class PullHandlers:
             ((header.topic, header.queue_id),),
             max(0, min(timeout_ms, _MAX_SUSPEND_MS)),
             accepts,
-            lambda: self._read(header, group, matches, may_hold=False),
+            lambda: self._read(header, group, wanted, may_hold=False),
         )
 
     def _read_cold(
-        self, header: PullMessageRequest, group: SubscriptionGroupConfig, result: GetResult
+        self,
+        header: PullMessageRequest,
+        group: SubscriptionGroupConfig,
+        result: GetResult,
+        wanted: MessageFilter,
     ) -> ColdRead:
-        assert result.cold is not None
+        """Properties of cold records are looked at where they are read: in the thread."""
+        cold, properties = result.cold, wanted.wanted
+        assert cold is not None
+        selected: list[bytes] = []
+
+        def read() -> bytes:
+            body = self._store.read_cold(cold)
+            if properties is None:
+                return body
+            selected.extend(select_records(body, properties.matches))
+            return b"".join(selected)
 
         def finish(body: bytes) -> Outcome:
             if body:
-                return self._found(header, group, result, body)
-            gone = GetStatus.MESSAGE_WAS_REMOVING
+                return self._found(header, group, result, body, len(selected) or result.count)
+            gone = GetStatus.MESSAGE_WAS_REMOVING if properties is None else GetStatus.NO_MATCHED_MESSAGE
             return Reply(response_code(gone, 0), gone.value, self._offset_fields(group, result))
 
-        return ColdRead(partial(self._store.read_cold, result.cold), finish)
+        return ColdRead(read, finish)
 
     def _found(
-        self, header: PullMessageRequest, group: SubscriptionGroupConfig, result: GetResult, body: bytes
+        self,
+        header: PullMessageRequest,
+        group: SubscriptionGroupConfig,
+        result: GetResult,
+        body: bytes,
+        count: int,
     ) -> Reply:
         name = header.consumer_group
-        self._traffic.got(header.topic, name, result.count, len(body))
+        self._traffic.got(header.topic, name, count, len(body))
         self._offsets.note_pulled(header.topic, name, header.queue_id, result.next_begin_offset)
         return Reply(ResponseCode.SUCCESS, "FOUND", self._offset_fields(group, result), body)
 

@@ -6,6 +6,7 @@ import pytest
 
 from engine.broker.filters import (
     MAX_EXPRESSION_LENGTH,
+    announced_filter,
     normal_subscription,
     subscription_filter,
     tag_filter,
@@ -39,9 +40,23 @@ def test_an_expression_without_sense_is_refused(expression: str) -> None:
 
 def test_sql_is_refused_as_rocketmq_does_without_property_filter() -> None:
     with pytest.raises(Refused) as refused:
-        subscription_filter("a > 1", "SQL92")
+        subscription_filter("a > 1", "SQL92", allows_sql=False)
     assert refused.value.code == ResponseCode.SYSTEM_ERROR
     assert "does not support consumer to filter message by SQL92" in refused.value.text
+
+
+def test_a_type_that_nobody_knows_is_refused() -> None:
+    with pytest.raises(Refused) as refused:
+        subscription_filter("a > 1", "XPATH", allows_sql=True)
+    assert refused.value.code == ResponseCode.SYSTEM_ERROR
+
+
+def test_of_an_announced_expression_that_is_wrong_there_is_no_filter() -> None:
+    data = SubscriptionData(topic="t", sub_string="a >", expression_type="SQL92")
+    with pytest.raises(Refused) as refused:
+        announced_filter(data, allows_sql=True)
+    assert refused.value.code == ResponseCode.FILTER_DATA_NOT_EXIST
+    assert "at position 4" in refused.value.text
 
 
 def test_codes_come_from_the_text_and_never_from_the_client() -> None:
