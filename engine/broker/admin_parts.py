@@ -69,7 +69,7 @@ def admin_handlers(parts: AdminParts) -> list[RouteSource]:
         ProgressHandlers(
             parts.identity.address, parts.progress, topics, groups, offsets, consumers, now_ms=now_ms
         ),
-        OffsetAdminHandlers(name, topics, groups, offsets, consumers, store, live),
+        OffsetAdminHandlers(name, topics, groups, offsets, consumers, store, live, parts.tables.delays),
         ClientAdminHandlers(name, consumers, parts.producers, topics, groups, store),
         StoreAdminHandlers(topics, consumers, store, delete_expired_soon=parts.delete_expired_soon),
         AssignmentHandlers(name, topics, groups, consumers, parts.modes, name_server=parts.name_server),

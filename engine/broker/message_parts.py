@@ -16,10 +16,13 @@ from engine.broker.handlers.offsets import OffsetHandlers
 from engine.broker.handlers.pull import PullHandlers
 from engine.broker.handlers.query import QueryHandlers
 from engine.broker.handlers.send import Appends, SendHandlers, SendPlace
+from engine.broker.handlers.send_back import SendBackHandlers
 from engine.broker.membership import Membership
 from engine.broker.options import BrokerOptions
+from engine.broker.parking import Parking
 from engine.broker.producers import ProducerTable
 from engine.broker.queue_locks import QueueLocks
+from engine.broker.retries import RetryRule
 from engine.broker.state_files import Tables
 from engine.broker.stored_properties import StoredProperties
 from engine.broker.traffic import Traffic
@@ -52,8 +55,23 @@ def message_handlers(parts: MessageParts) -> list[RouteSource]:
     topics, groups, offsets = parts.tables.topics, parts.tables.groups, parts.tables.offsets
     store, live, now_ms, save = parts.store, parts.options.live, parts.now_ms, parts.save
     consumers, producers = parts.consumers, parts.producers
+    retries = RetryRule(groups, parts.locks, live, save=save)
+    parking = Parking(len(store.options.delay_level_ms))
     return [
-        _send_handlers(parts),
+        _send_handlers(parts, parking, retries),
+        SendBackHandlers(
+            topics,
+            retries,
+            parking,
+            store,
+            live,
+            parts.traffic,
+            parts.disk,
+            is_sync_flush=parts.options.is_sync_flush,
+            now_ms=now_ms,
+            draw=random.randrange,
+            appended=parts.appended,
+        ),
         PullHandlers(
             topics,
             groups,
@@ -84,7 +102,7 @@ def message_handlers(parts: MessageParts) -> list[RouteSource]:
     ]
 
 
-def _send_handlers(parts: MessageParts) -> SendHandlers:
+def _send_handlers(parts: MessageParts, parking: Parking, retries: RetryRule) -> SendHandlers:
     options = parts.options
     unique_keys = UniqueKeys(parts.address[0], os.getpid(), random.getrandbits(32))
     return SendHandlers(
@@ -98,6 +116,8 @@ def _send_handlers(parts: MessageParts) -> SendHandlers:
         parts.appends,
         options.live,
         StoredProperties(options.broker_cluster_name, options.region_id, unique_keys.next),
+        parking,
+        retries,
         parts.traffic,
         parts.disk,
         now_ms=parts.now_ms,

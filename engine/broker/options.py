@@ -14,7 +14,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
 
-from engine.broker.option_kinds import ADDRESSES, HOST, HOURS, NAME, PATH, Choice, Flag, Kind, Whole
+from engine.broker.delays import DEFAULT_LEVELS, LEVELS_PATTERN
+from engine.broker.option_kinds import ADDRESSES, HOST, HOURS, NAME, PATH, Choice, Flag, Kind, Text, Whole
 from engine.errors import BadInput, NotPermitted
 from engine.protocol.bodies.config_text import format_config, parse_config
 from engine.protocol.wire import camel_case
@@ -115,6 +116,8 @@ class BrokerOptions:
     trace_topic_enable: bool = _flag(False)
     msg_trace_topic_name: str = _option("RMQ_SYS_TRACE_TOPIC", NAME)
     enable_property_filter: bool = _flag(False)
+    message_delay_level: str = _option(DEFAULT_LEVELS, Text(LEVELS_PATTERN, "times like 1s 5s 10m 2h"))
+    flush_delay_offset_interval: int = _whole(10_000, 10, _MS_LIMIT)
     metrics_exporter_type: str = _option("DISABLE", Choice(("DISABLE", "PROM")), "metricsExporterType")
     metrics_prom_exporter_host: str = _option("127.0.0.1", HOST)
     metrics_prom_exporter_port: int = _whole(5557, 0, 65535)

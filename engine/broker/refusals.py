@@ -9,7 +9,6 @@ from __future__ import annotations
 from engine.protocol.codes import RequestCode as Q
 
 _TRANSACTIONS = "transactional messages are not part of this version yet"
-_REDELIVERY = "delayed redelivery is not part of this version yet"
 _REPLIES = "request-reply is not part of this version yet"
 _TIMERS = "timed messages are not part of this version yet"
 _POP = "POP consumption is not part of this version yet"
@@ -23,7 +22,6 @@ _COLD_DATA = "cold data flow control is not supported: cold reads run in threads
 _RESERVED = "a reserved number: Apache RocketMQ has no handler for it either"
 
 REFUSALS: dict[Q, str] = {
-    Q.CONSUMER_SEND_MSG_BACK: _REDELIVERY,
     Q.END_TRANSACTION: _TRANSACTIONS,
     Q.CHECK_TRANSACTION_STATE: _TRANSACTIONS,
     Q.RESUME_CHECK_HALF_MESSAGE: _TRANSACTIONS,

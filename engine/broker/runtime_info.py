@@ -9,7 +9,7 @@ the disk, everything is passed in.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from engine.broker.put_times import PutTimes
@@ -56,7 +56,11 @@ def disk_space(path: str) -> DiskSpace:
 
 
 def runtime_info(
-    moment: BrokerMoment, store: MessageStore, stats: BrokerStats, times: PutTimes
+    moment: BrokerMoment,
+    store: MessageStore,
+    stats: BrokerStats,
+    times: PutTimes,
+    schedule: Mapping[str, str],
 ) -> dict[str, str]:
     return {
         **_store_info(moment, store, stats.totals(), times),
@@ -64,6 +68,7 @@ def runtime_info(
         **_day_totals(stats),
         **_broker_info(moment, store),
         **_idle_features(moment.loop_lag_ms),
+        **schedule,
     }
 
 

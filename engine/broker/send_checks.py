@@ -36,31 +36,28 @@ def choose_queue(config: TopicConfig, queue_id: int, draw: Callable[[int], int])
     )
 
 
-def check_kind(sys_flag: int, properties: str) -> None:
-    """Refuse what this version cannot keep its promise for: it must not become an ordinary message."""
+def check_kind(sys_flag: int, properties: str) -> bool:
+    """Refuse what this version cannot keep its promise for: it must not become an ordinary message. True:
+    the message may have to wait in a system topic (`parking` decides)."""
     if sys_flag & _UNUSUAL_BITS:
         raise illegal("transactional messages and inner batches are not supported by this version yet")
     # Three looks for parts of names (_KIND_MARKS): an ordinary message has none, and that is all it takes.
     if "TRAN_MSG" in properties or "DELAY" in properties or "TIMER_" in properties:
         _check_properties_of_kind(properties)
+        return True
+    return False
 
 
 def _check_properties_of_kind(properties: str) -> None:
     if (find_property(properties, Property.TRAN_MSG) or "").lower() == "true":
         raise illegal("transactional messages are not supported by this version yet")
-    _check_delay(properties)
-
-
-def _check_delay(properties: str) -> None:
-    level = find_property(properties, Property.DELAY)
-    if level is not None and not _is_no_delay(level):
-        raise illegal("delayed messages are not supported by this version yet")
     if any(find_property(properties, name) is not None for name in _TIMER_PROPERTIES):
         raise illegal("timed messages are not supported by this version yet")
 
 
-def _is_no_delay(level: str) -> bool:
-    return level.lstrip("-").isdigit() and int(level) <= 0
+def _check_no_delay(properties: str) -> None:
+    if any(find_property(properties, name) is not None for name in (Property.DELAY, *_TIMER_PROPERTIES)):
+        raise illegal("a message of a batch cannot be delayed")
 
 
 def check_batch_kinds(body: Buffer, items: Iterable[BatchItem]) -> None:
@@ -68,7 +65,8 @@ def check_batch_kinds(body: Buffer, items: Iterable[BatchItem]) -> None:
     whole = bytes(body)
     if any(mark in whole for mark in _KIND_MARKS):
         for item in items:
-            check_kind(0, item.properties_text)
+            if check_kind(0, item.properties_text):
+                _check_no_delay(item.properties_text)
 
 
 def check_batch_topic(topic: str) -> None:

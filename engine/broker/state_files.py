@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
+from engine.broker.delays import DELAY_OFFSETS_FILE, DelayOffsets
 from engine.broker.groups import SubscriptionGroupTable
 from engine.broker.offsets import ConsumerOffsets
 from engine.broker.persistence import GROUPS_FILE, OFFSETS_FILE, TOPICS_FILE, StateFile
@@ -20,7 +21,7 @@ from engine.durable_file import read_durable
 from engine.errors import BadInput, EngineError
 from engine.protocol import fastjson
 from engine.protocol.bodies.groups import SubscriptionGroupWrapper
-from engine.protocol.bodies.offsets import ConsumerOffsetSerializeWrapper
+from engine.protocol.bodies.offsets import ConsumerOffsetSerializeWrapper, DelayOffsetSerializeWrapper
 from engine.protocol.bodies.topics import TopicConfigSerializeWrapper
 from engine.protocol.wire import Body
 
@@ -35,6 +36,7 @@ class Tables:
     topics: TopicTable
     groups: SubscriptionGroupTable
     offsets: ConsumerOffsets
+    delays: DelayOffsets
 
 
 def load_tables(directory: Path) -> Tables:
@@ -45,11 +47,12 @@ def load_tables(directory: Path) -> Tables:
     if stored is not None:
         offsets.load(stored.offset_table, stored.data_version)
     table = TopicTable(topics.topic_config_table, topics.data_version) if topics else TopicTable()
-    return Tables(table, SubscriptionGroupTable(groups), offsets)
+    delays = DelayOffsets(_load(directory / DELAY_OFFSETS_FILE, DelayOffsetSerializeWrapper))
+    return Tables(table, SubscriptionGroupTable(groups), offsets, delays)
 
 
 def state_files(directory: Path, tables: Tables, now_ms: Callable[[], int]) -> dict[str, StateFile]:
-    topics, groups, offsets = tables.topics, tables.groups, tables.offsets
+    topics, groups, offsets, delays = tables.topics, tables.groups, tables.offsets, tables.delays
     return {
         TOPICS_FILE: StateFile(
             directory / TOPICS_FILE, topics.image, TopicsImage.encode, topics.saved, _nothing
@@ -61,6 +64,13 @@ def state_files(directory: Path, tables: Tables, now_ms: Callable[[], int]) -> d
             fastjson.dumps_pretty,
             _kept,
             offsets.mark_dirty,
+        ),
+        DELAY_OFFSETS_FILE: StateFile(
+            directory / DELAY_OFFSETS_FILE,
+            lambda: delays.snapshot(now_ms()),
+            _encode_body,
+            _kept,
+            delays.mark_dirty,
         ),
     }
 

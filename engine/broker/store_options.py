@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from engine.broker.delays import parse_levels
 from engine.broker.options import BrokerOptions, LiveOptions
 from engine.errors import BadInput
 from engine.store.options import CQ_UNIT_SIZE, FlushDiskType, ReadLimits, RetentionRules, StoreOptions
@@ -41,6 +42,7 @@ def store_options(options: BrokerOptions, store_host: bytes) -> StoreOptions:
         commit_interval_ms=options.commit_interval_commit_log,
         retention=retention_rules(options.live),
         reads=_reads(options),
+        delay_level_ms=parse_levels(options.message_delay_level),
     )
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 
 from engine.broker.consumers import ConsumerTable
+from engine.broker.delays import DelayOffsets
 from engine.broker.groups import SubscriptionGroupTable
 from engine.broker.offset_plans import correction_offsets, legacy_reset_offset
 from engine.broker.offsets import ConsumerOffsets
@@ -21,10 +22,9 @@ from engine.broker.topics import TopicTable
 from engine.errors import BadRequest, NotFound, Refused
 from engine.net.connection import Connection
 from engine.net.outcomes import Handler, Outcome, Persist, Reply
-from engine.protocol.bodies.basics import DataVersion, MessageQueue
+from engine.protocol.bodies.basics import MessageQueue
 from engine.protocol.bodies.offsets import (
     ConsumerOffsetSerializeWrapper,
-    DelayOffsetSerializeWrapper,
     QueryCorrectionOffsetBody,
     ResetOffsetBody,
 )
@@ -58,6 +58,7 @@ class OffsetAdminHandlers:
         consumers: ConsumerTable[Connection],
         store: MessageStore,
         live: LiveOptions,
+        delays: DelayOffsets,
     ) -> None:
         self._broker_name = broker_name
         self._topics = topics
@@ -66,6 +67,7 @@ class OffsetAdminHandlers:
         self._consumers = consumers
         self._store = store
         self._live = live
+        self._delays = delays
 
     def routes(self) -> dict[int, Handler]:
         return {
@@ -188,5 +190,4 @@ class OffsetAdminHandlers:
         return table_reply(ConsumerOffsetSerializeWrapper(table, self._offsets.version), len(table))
 
     def delay_offsets(self, request: Command, client: Connection) -> Outcome:
-        """This version delivers nothing later, so no level has an offset."""
-        return Reply(body=DelayOffsetSerializeWrapper({}, DataVersion()).encode())
+        return Reply(body=self._delays.wrapper().encode())

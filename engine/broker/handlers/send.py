@@ -12,8 +12,10 @@ from typing import Protocol
 
 from engine.broker.disk_room import DiskRoom
 from engine.broker.options import LiveOptions
+from engine.broker.parking import Parking
 from engine.broker.permissions import check_broker_takes, no_such_topic
 from engine.broker.persistence import TOPICS_FILE
+from engine.broker.retries import RetryRule
 from engine.broker.send_checks import (
     busy,
     check_batch_kinds,
@@ -76,11 +78,13 @@ class SendHandlers:
         store: Appends,
         live: LiveOptions,
         properties: StoredProperties,
+        parking: Parking,
+        retries: RetryRule,
         traffic: Traffic,
         disk: DiskRoom,
         *,
         now_ms: Callable[[], int],
-        waited_ms: Callable[[float], float],
+        waited_ms: Callable[[float, float], float],
         draw: Callable[[int], int],
         appended: Callable[[], None],
     ) -> None:
@@ -89,6 +93,8 @@ class SendHandlers:
         self._store = store
         self._live = live
         self._properties = properties
+        self._parking = parking
+        self._retries = retries
         self._traffic = traffic
         self._disk = disk
         self._now_ms = now_ms
@@ -104,7 +110,7 @@ class SendHandlers:
     def send(self, request: Command, client: Connection) -> Outcome:
         live = self._live
         if live.broker_fast_failure_enable:
-            waited_ms = self._waited_ms(client.read_at)
+            waited_ms = self._waited_ms(client.read_at, client.last_read_at)
             if waited_ms > live.wait_time_mills_in_send_queue:
                 raise busy(waited_ms)
         if not self._disk.is_writable:
@@ -157,8 +163,10 @@ class SendHandlers:
             raise closed_topic(topic)
         if not 0 <= queue_id < config.write_queue_nums:
             queue_id = choose_queue(config, queue_id, self._draw)
+        if topic[0] == "%" and (dead_letter := self._retries.dead_letter(header, now_ms)) is not None:
+            return self._send_dead(dead_letter, body, client, now_ms)
         given = header.properties or ""
-        check_kind(sys_flag, given)
+        may_wait = check_kind(sys_flag, given)
         if len(body) > live.max_message_size:
             raise large_body(len(body), live.max_message_size)
         if config.topic_filter_type is TopicFilterType.MULTI_TAG:
@@ -180,11 +188,24 @@ class SendHandlers:
         )
         if header.batch:
             return self._append_batch(draft, given, now_ms)
+        if may_wait:
+            draft = self._parking.plan(draft, now_ms)
         result = self._store.put(draft, now_ms)
         if result.status is not PutStatus.PUT_OK:
             raise self._refused(result)
+        if may_wait:  # the answer names the queue that was asked for
+            draft = draft._replace(queue_id=queue_id)
         message_id = f"{self._id_prefix}{result.commit_log_offset:016X}"
         return self._stored(result, 1, draft, message_id, unique_key, given)
+
+    def _send_dead(
+        self, header: SendMessageRequest, body: Buffer, client: Connection, now_ms: int
+    ) -> Outcome:
+        config = self._topics.get(header.topic)
+        if config is not None and header.topic not in self._topics.unsaved:
+            return self._append(header, body, client, config, now_ms)
+        config = config or self._topics.create_unsaved(retry_topic_config(header.topic), now_ms)
+        return Persist(TOPICS_FILE, resume=lambda: self._append(header, body, client, config, self._now_ms()))
 
     def _append_batch(self, draft: MessageDraft, given: str, now_ms: int) -> Outcome:
         """All or nothing; each record keeps exactly the properties that its item came with."""

@@ -42,7 +42,6 @@ async def test_a_bad_group_name_is_refused_everywhere(broker: RunningBroker, pee
 
 REFUSED_SENDS = [
     ("a queue that is not there", {"queue_id": 4}, ResponseCode.INVALID_PARAMETER, "queueId[4]"),
-    ("a delay level", {"properties": {"DELAY": "3"}}, ResponseCode.MESSAGE_ILLEGAL, "delayed"),
     ("a timer", {"properties": {"TIMER_DELIVER_MS": "9"}}, ResponseCode.MESSAGE_ILLEGAL, "timed"),
     ("a timer in seconds", {"properties": {"TIMER_DELAY_SEC": "9"}}, ResponseCode.MESSAGE_ILLEGAL, "timed"),
     ("a half message", {"sys_flag": 4}, ResponseCode.MESSAGE_ILLEGAL, "transactional"),
@@ -188,7 +187,7 @@ async def test_lite_pull_can_be_switched_off(start_broker: StartBroker) -> None:
     await peer.close()
 
 
-@pytest.mark.parametrize("code", [36, 37, 324, 325, 370])
+@pytest.mark.parametrize("code", [37, 324, 325, 370])
 async def test_what_comes_later_is_refused_in_words(broker: RunningBroker, peer: Peer, code: int) -> None:
     answer = await peer.ask(code)
     assert answer.code == ResponseCode.REQUEST_CODE_NOT_SUPPORTED

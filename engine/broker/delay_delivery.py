@@ -1,0 +1,137 @@
+"""Delivers delayed messages when their level's time has passed: one task that looks ten times a second.
+
+Never early: a message goes out once the broker's clock has reached its store time plus the level's delay. At
+least once: the offset moves after the append, and is saved only as far as the log is on disk.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+
+from engine.broker.delays import DelayOffsets, due_units
+from engine.broker.deliverer import Delivered, Deliverer
+from engine.broker.redelivery import restored
+from engine.broker.tasks import start_task, stop_tasks
+from engine.protocol.names import SCHEDULE_TOPIC
+from engine.protocol.properties import Property
+from engine.protocol.records import decode_record
+from engine.store.message_store import MessageStore
+from engine.store.results import QueueUnit
+
+log = logging.getLogger(__name__)
+
+POLL_S = 0.1
+_SLICE = 32
+_RETRY_MS = 10_000
+
+
+class DelayDelivery:
+    def __init__(
+        self,
+        store: MessageStore,
+        offsets: DelayOffsets,
+        level_ms: tuple[int, ...],
+        deliverer: Deliverer,
+        *,
+        flush_interval_s: float,
+        now_ms: Callable[[], int],
+        save: Callable[[], None],
+    ) -> None:
+        self._store = store
+        self._offsets = offsets
+        self._level_ms = level_ms
+        self._deliverer = deliverer
+        self._flush_interval_s = flush_interval_s
+        self._now_ms = now_ms
+        self._save = save
+        self._heads: dict[int, tuple[int, int]] = {}
+        """Level: queue offset of its first waiting message, and when to look at it."""
+        self._tasks: list[asyncio.Task[None]] = []
+
+    def start(self) -> None:
+        self._tasks = [
+            start_task(self._deliver_forever(), "deliver delayed messages"),
+            start_task(self._save_forever(), "save delay offsets"),
+        ]
+
+    async def stop(self) -> None:
+        await stop_tasks(*self._tasks)
+
+    def settle(self) -> None:
+        """Note what may be saved; at the end, once the log is on disk, that is everything."""
+        for _ in range(2):
+            self._offsets.settle(self._store.commit_log_max_offset, self._store.flushed_offset)
+
+    async def _deliver_forever(self) -> None:
+        while True:
+            has_more = False
+            for level in range(1, len(self._level_ms) + 1):
+                has_more |= await self.deliver_some(level)
+            self.settle()
+            await asyncio.sleep(0 if has_more else POLL_S)
+
+    async def _save_forever(self) -> None:
+        while True:
+            await asyncio.sleep(self._flush_interval_s)
+            if self._offsets.is_dirty:
+                self._save()
+
+    async def deliver_some(self, level: int) -> bool:
+        """A slice of what is due on this level; whether there may be more."""
+        offset = self._offsets.get(level)
+        end = self._store.max_offset(SCHEDULE_TOPIC, level - 1)
+        now_ms = self._now_ms()
+        head_offset, head_due_ms = self._heads.get(level, (-1, None))
+        if offset == end or (head_offset == offset and head_due_ms is not None and now_ms < head_due_ms):
+            return False
+        units = self._store.queue_units(SCHEDULE_TOPIC, level - 1, offset, _SLICE)
+        if not units or offset > end:
+            return self._correct(level, offset, end)
+        known_due_ms = head_due_ms if head_offset == offset else None
+        due = due_units(units, known_due_ms, self._level_ms[level - 1], now_ms)
+        if due.next_due_ms is not None:
+            self._heads[level] = due.next_offset, due.next_due_ms
+        if not await self._deliver(level, due.units):
+            return False
+        self._offsets.set(level, due.next_offset)
+        return due.next_due_ms is None
+
+    async def _deliver(self, level: int, units: tuple[QueueUnit, ...]) -> bool:
+        """False: the store takes nothing for the moment."""
+        raws = await self._deliverer.read([(unit.commit_log_offset, unit.size) for unit in units])
+        for unit, raw in zip(units, raws, strict=True):
+            draft = None
+            if raw is not None:
+                draft = restored(decode_record(raw, 0, False), (Property.DELAY,))
+            now_ms = self._now_ms()
+            if draft is None:
+                log.error("the delayed message %d of level %d is lost: unreadable", unit.queue_offset, level)
+            elif self._deliverer.deliver(draft, unit.tags_code, now_ms) is Delivered.LATER:
+                self._heads[level] = unit.queue_offset, now_ms + _RETRY_MS
+                return False
+            self._offsets.set(level, unit.queue_offset + 1)
+        return True
+
+    def _correct(self, level: int, offset: int, end: int) -> bool:
+        """The queue does not have the offset: its start was deleted, or a power cut took its end."""
+        start = self._store.min_offset(SCHEDULE_TOPIC, level - 1)
+        corrected = min(max(offset, start), end)
+        if corrected == offset:
+            return False
+        log.warning("level %d goes on at %d instead of %d", level, corrected, offset)
+        self._offsets.set(level, corrected)
+        return True
+
+    def progress(self) -> dict[str, str]:
+        """For the runtime info: delivered offset and end of each level that was ever used."""
+        ends = {
+            level: self._store.max_offset(SCHEDULE_TOPIC, level - 1)
+            for level in range(1, len(self._level_ms) + 1)
+        }
+        return {
+            f"scheduleMessageOffset_{level}": f"{self._offsets.get(level)},{end}"
+            for level, end in ends.items()
+            if end or self._offsets.get(level)
+        }

@@ -1,0 +1,77 @@
+"""Reads messages that have waited and appends them where they belong: for delay levels and for timers.
+
+Cold reads go to a thread; appends happen on the loop. What was appended in the seconds before a crash, and
+not yet noted as delivered, is found through the index and not appended again. Loop thread only.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Sequence
+from concurrent.futures import Executor
+from enum import Enum
+
+from engine.broker.redelivery import was_delivered
+from engine.broker.traffic import Traffic
+from engine.protocol.properties import Property, find_property
+from engine.store.message_store import MessageStore
+from engine.store.record_reads import Place
+from engine.store.results import MessageDraft, PutStatus
+
+log = logging.getLogger(__name__)
+
+_NEVER = (PutStatus.MESSAGE_ILLEGAL, PutStatus.PROPERTIES_SIZE_EXCEEDED)
+_INDEX_SLACK_MS = 2_000
+_MAX_FOUND = 64
+
+
+class Delivered(Enum):
+    DONE = "done"
+    """It is in the log (or can never be): go on behind it."""
+    LATER = "later"
+    """The store takes nothing now: try the same message again."""
+
+
+class Deliverer:
+    def __init__(
+        self,
+        store: MessageStore,
+        traffic: Traffic,
+        threads: Executor,
+        booted_ms: int,
+        *,
+        appended: Callable[[], None],
+    ) -> None:
+        self._store = store
+        self._traffic = traffic
+        self._threads = threads
+        self._booted_ms = booted_ms
+        self._appended = appended
+
+    async def read(self, places: Sequence[Place]) -> list[bytes | None]:
+        """The records at these places; None for one that is gone or damaged."""
+        reads = self._store.plan_record_reads(places)
+        if reads.is_hot:
+            return reads.run()
+        return await asyncio.get_running_loop().run_in_executor(self._threads, reads.run)
+
+    def deliver(self, draft: MessageDraft, due_ms: int, now_ms: int) -> Delivered:
+        if due_ms <= self._booted_ms and self._is_in_log(draft, due_ms, now_ms):
+            return Delivered.DONE
+        result = self._store.put(draft, now_ms)
+        if result.status is PutStatus.PUT_OK:
+            self._traffic.put(draft.topic, 1, result.size)
+            self._appended()
+            return Delivered.DONE
+        if result.status in _NEVER:
+            log.error("a message for %s can never be delivered: %s", draft.topic, result.remark)
+            return Delivered.DONE
+        return Delivered.LATER
+
+    def _is_in_log(self, draft: MessageDraft, due_ms: int, now_ms: int) -> bool:
+        unique_key = find_property(draft.properties.decode("utf-8", "replace"), Property.UNIQ_KEY)
+        if unique_key is None:
+            return False
+        found = self._store.query(draft.topic, unique_key, _MAX_FOUND, due_ms - _INDEX_SLACK_MS, now_ms)
+        return was_delivered(found.records, draft, due_ms)

@@ -1,0 +1,109 @@
+"""CONSUMER_SEND_MSG_BACK (36): a message that could not be consumed comes back, to be delivered later.
+
+It is answered once the message is stored again (under SYNC_FLUSH: on disk), so that the consumer may then
+forget it. A refusal means that nothing was stored: the message is still the consumer's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from engine.broker.disk_room import DiskRoom
+from engine.broker.options import LiveOptions
+from engine.broker.parking import Parking
+from engine.broker.persistence import TOPICS_FILE
+from engine.broker.retries import RetryRule, SendBackPlan, plan_send_back
+from engine.broker.send_checks import disk_full
+from engine.broker.topics import TopicTable, retry_topic_config
+from engine.broker.traffic import Traffic
+from engine.errors import NotFound, NotPermitted, Refused
+from engine.net.connection import Connection
+from engine.net.outcomes import ColdRead, Handler, Outcome, Persist, Reply, WaitFlush
+from engine.protocol.bodies.groups import SubscriptionGroupConfig
+from engine.protocol.bodies.topics import PERM_WRITE
+from engine.protocol.codes import RequestCode, ResponseCode
+from engine.protocol.commands import Command
+from engine.protocol.headers.send import ConsumerSendMsgBackRequest
+from engine.protocol.records import decode_record
+from engine.store.message_store import MessageStore
+from engine.store.results import PutStatus
+
+
+class SendBackHandlers:
+    def __init__(
+        self,
+        topics: TopicTable,
+        retries: RetryRule,
+        parking: Parking,
+        store: MessageStore,
+        live: LiveOptions,
+        traffic: Traffic,
+        disk: DiskRoom,
+        *,
+        is_sync_flush: bool,
+        now_ms: Callable[[], int],
+        draw: Callable[[int], int],
+        appended: Callable[[], None],
+    ) -> None:
+        self._topics = topics
+        self._retries = retries
+        self._parking = parking
+        self._store = store
+        self._live = live
+        self._traffic = traffic
+        self._disk = disk
+        self._is_sync_flush = is_sync_flush
+        self._now_ms = now_ms
+        self._draw = draw
+        self._appended = appended
+
+    def routes(self) -> dict[int, Handler]:
+        return {RequestCode.CONSUMER_SEND_MSG_BACK: self.send_back}
+
+    def send_back(self, request: Command, client: Connection) -> Outcome:
+        header = ConsumerSendMsgBackRequest.decode(request.fields)
+        group = self._retries.group(header.group, self._now_ms())
+        if not self._live.broker_permission & PERM_WRITE:
+            raise NotPermitted("the broker sending message is forbidden")
+        if not self._disk.is_writable:
+            raise disk_full(self._disk.usage_ratio)
+        if group.retry_queue_nums <= 0:
+            return Reply()
+        version = request.version
+        reads = self._store.plan_record_reads([(header.offset, 0)])
+        if reads.is_hot:
+            return self._take(self._store.raw_record_at(header.offset), header, group, version)
+        return ColdRead(lambda: reads.run()[0] or b"", lambda data: self._take(data, header, group, version))
+
+    def _take(
+        self,
+        data: bytes | None,
+        header: ConsumerSendMsgBackRequest,
+        group: SubscriptionGroupConfig,
+        version: int,
+    ) -> Outcome:
+        if not data:
+            raise NotFound(f"look message by offset failed, {header.offset}", code=ResponseCode.SYSTEM_ERROR)
+        plan = plan_send_back(decode_record(data, 0, False), group, header, version, self._draw)
+        topic = plan.draft.topic
+        if topic in self._topics and topic not in self._topics.unsaved:
+            return self._append(plan)
+        if topic not in self._topics:
+            config = retry_topic_config(topic, plan.queue_nums, header.unit_mode)
+            self._topics.create_unsaved(config, self._now_ms())
+        return Persist(TOPICS_FILE, resume=lambda: self._append(plan))
+
+    def _append(self, plan: SendBackPlan) -> Outcome:
+        now_ms = self._now_ms()
+        draft = self._parking.plan(plan.draft, now_ms)
+        result = self._store.put(draft, now_ms)
+        if result.status is not PutStatus.PUT_OK:
+            self._traffic.put_failed += 1
+            raise Refused(result.remark or f"the message was not stored: {result.status.value}")
+        self._appended()
+        self._traffic.put(draft.topic, 1, result.size)
+        if not self._is_sync_flush:
+            return Reply()
+        late = Reply(ResponseCode.SYSTEM_ERROR, "stored, but not known to be on disk")
+        end = result.commit_log_offset + result.size
+        return WaitFlush(end, self._live.sync_flush_timeout, Reply(), late)

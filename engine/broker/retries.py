@@ -1,0 +1,105 @@
+"""What becomes of a message that a group could not consume: another try later, or the group's dead letters.
+
+Two ways lead here: 36 hands a stored message back, and a client whose 36 failed sends the message itself to
+%RETRY%group. Pure, but for the group that makes itself when first seen. Loop thread only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from engine.broker.groups import SubscriptionGroupTable
+from engine.broker.options import LiveOptions
+from engine.broker.permissions import no_such_group
+from engine.broker.persistence import GROUPS_FILE
+from engine.broker.queue_locks import QueueLocks
+from engine.broker.redelivery import draft_of
+from engine.protocol.bodies.groups import SubscriptionGroupConfig
+from engine.protocol.headers.send import ConsumerSendMsgBackRequest, SendMessageRequest
+from engine.protocol.names import RETRY_PREFIX, dlq_topic, retry_topic
+from engine.protocol.properties import Property, decode_properties, encode_properties
+from engine.protocol.records import Record
+from engine.store.results import MessageDraft
+
+DLQ_QUEUES = 1
+FIRST_RETRY_LEVEL = 3
+_SINCE_VERSION = 121
+"""V3_4_9: older clients' maxReconsumeTimes is not to be believed."""
+
+
+@dataclass(frozen=True, slots=True)
+class SendBackPlan:
+    """The message to append, and the queues that its topic is made with if it is not there yet."""
+
+    draft: MessageDraft
+    queue_nums: int
+
+
+def allowed_times(group: SubscriptionGroupConfig, asked: int | None, client_version: int) -> int:
+    return asked if asked is not None and client_version >= _SINCE_VERSION else group.retry_max_times
+
+
+def plan_send_back(
+    record: Record,
+    group: SubscriptionGroupConfig,
+    header: ConsumerSendMsgBackRequest,
+    client_version: int,
+    draw: Callable[[int], int],
+) -> SendBackPlan:
+    """The same message once more, with its first topic and id kept, one try older."""
+    properties: dict[str, str | None] = {
+        name: value for name, value in record.properties.items() if name != Property.DELAY
+    }
+    properties.setdefault(Property.RETRY_TOPIC, record.topic)
+    properties.setdefault(Property.ORIGIN_MESSAGE_ID, record.offset_msg_id)
+    properties[Property.WAIT] = "false"
+    times = record.reconsume_times
+    if times >= allowed_times(group, header.max_reconsume_times, client_version) or header.delay_level < 0:
+        topic, queue_nums = dlq_topic(group.group_name), DLQ_QUEUES
+    else:
+        topic, queue_nums = retry_topic(group.group_name), group.retry_queue_nums
+        properties[Property.DELAY] = str(header.delay_level or FIRST_RETRY_LEVEL + times)
+    draft = draft_of(record, topic, draw(queue_nums), encode_properties(properties).encode())
+    return SendBackPlan(draft._replace(reconsume_times=times + 1), queue_nums)
+
+
+class RetryRule:
+    """The rule for sends to a retry topic."""
+
+    def __init__(
+        self,
+        groups: SubscriptionGroupTable,
+        locks: QueueLocks,
+        live: LiveOptions,
+        *,
+        save: Callable[[str], None],
+    ) -> None:
+        self._groups = groups
+        self._locks = locks
+        self._live = live
+        self._save = save
+
+    def group(self, name: str, now_ms: int) -> SubscriptionGroupConfig:
+        """Refused (26) when it is unknown and may not make itself."""
+        config, is_new = self._groups.find_or_create(name, self._live.auto_create_subscription_group, now_ms)
+        if config is None:
+            raise no_such_group(name)
+        if is_new:
+            self._save(GROUPS_FILE)
+        return config
+
+    def dead_letter(self, header: SendMessageRequest, now_ms: int) -> SendMessageRequest | None:
+        """The send to the dead letters that this one becomes; None: it stays what it is. A group that
+        consumes in order has used up all its tries before it sends anything here."""
+        if not header.topic.startswith(RETRY_PREFIX):
+            return None
+        name = header.topic.removeprefix(RETRY_PREFIX).partition("+")[0]
+        config = self.group(name, now_ms)
+        asked = header.max_reconsume_times
+        allowed = config.retry_max_times if asked is None else asked
+        if (header.reconsume_times or 0) <= allowed and not self._locks.has_live_lease(name, now_ms):
+            return None
+        kept = decode_properties(header.properties or "")
+        kept.pop(Property.DELAY, None)
+        return replace(header, topic=dlq_topic(name), queue_id=0, properties=encode_properties(dict(kept)))
