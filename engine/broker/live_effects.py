@@ -57,6 +57,7 @@ class LiveEffects:
         if "auto_create_topic_enable" in changed:
             self._change_default_topic()
         if "broker_permission" in changed:
+            self._topics.renew_version(self._now_ms())
             self._register()
 
     def _change_default_topic(self) -> None:

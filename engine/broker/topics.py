@@ -99,6 +99,10 @@ class TopicTable:
         self.version = self.version.next_version(now_ms)
         return True
 
+    def renew_version(self, now_ms: int) -> None:
+        """Nothing changed here, but what name servers are told did: they only listen to a new version."""
+        self.version = self.version.next_version(now_ms)
+
     def has_changed(self) -> bool:
         return bool(self._changed)
 

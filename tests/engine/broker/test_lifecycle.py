@@ -319,3 +319,26 @@ async def test_a_broker_closed_for_writing_announces_it(start_broker: StartBroke
     assert found.queue_datas[0].perm == 4
     await broker.stop()
     await server.stop()
+
+
+async def test_a_broker_closed_and_opened_while_it_runs_is_seen_at_its_name_server(
+    start_broker: StartBroker, tmp_path: Path
+) -> None:
+    server = await start_name_server(tmp_path)
+    host, port = server.address
+    broker = await start_broker(namesrvAddr=f"{host}:{port}")
+    peer = Peer(broker.address)
+    for perm in (4, 6):
+        text = f"brokerPermission={perm}\n".encode()
+        assert (await peer.ask(RequestCode.UPDATE_BROKER_CONFIG, body=text)).code == 0
+        async with asyncio.timeout(5):
+            while await announced_perm(server.address) != perm:
+                await asyncio.sleep(0.02)
+    await peer.close()
+    await broker.stop()
+    await server.stop()
+
+
+async def announced_perm(name_server: tuple[str, int]) -> int | None:
+    found = await route(name_server, "BenchmarkTest")
+    return None if found is None else found.queue_datas[0].perm
