@@ -46,6 +46,9 @@ from engine.broker.store_options import store_options
 from engine.broker.tasks import start_task
 from engine.broker.topics import add_system_topics, system_topics, withdraw_default_topic
 from engine.broker.traffic import Traffic
+from engine.broker.transaction_checks import TransactionChecks
+from engine.broker.transaction_log import TransactionLog
+from engine.broker.transactions import TransactionTable
 from engine.broker.waits import BrokerWaits
 from engine.errors import EngineError
 from engine.net.connection import Connection
@@ -99,11 +102,13 @@ class Broker:
             self._abandon()
             raise
         self._build_tasks()
+        self.transactions.load()
         self._build_net()
         self._listen()
         self.flusher.start()
         self.housekeeping.start()
         self.delay_delivery.start()
+        self.transaction_checks.start()
         self.lag.start()
         self.dispatching.schedule()
         self._sample()
@@ -217,6 +222,7 @@ class Broker:
         )
         self.lag = LoopLag(loop)
         self._build_deliveries()
+        self._build_transactions()
 
     def _build_deliveries(self) -> None:
         deliverer = Deliverer(
@@ -230,6 +236,23 @@ class Broker:
             flush_interval_s=self.options.flush_delay_offset_interval / 1000,
             now_ms=now_ms,
             save=lambda: self.persistence.save(DELAY_OFFSETS_FILE),
+        )
+
+    def _build_transactions(self) -> None:
+        appended = self._when_appended()
+        self.transactions = TransactionLog(
+            self._loop, self.store, TransactionTable(), self.offsets, now_ms=now_ms, appended=appended
+        )
+        self.transaction_checks = TransactionChecks(
+            self.store,
+            self.transactions,
+            self.producers,
+            self.topics,
+            self.live,
+            self.disk,
+            now_ms=now_ms,
+            appended=appended,
+            save=self._save,
         )
 
     def _when_appended(self) -> Callable[[], None]:
@@ -280,6 +303,7 @@ class Broker:
             store=self.store,
             appends=self.appends,
             traffic=self.traffic,
+            transactions=self.transactions,
             disk=self.disk,
             now_ms=now_ms,
             waited_ms=self.lag.delay_ms,
@@ -407,8 +431,10 @@ class Broker:
         self.lag.stop()
         await self.housekeeping.stop()
         await self.delay_delivery.stop()
+        await self.transaction_checks.stop()
         await self.flusher.flush_log(force=True)
         self.delay_delivery.settle()
+        self.transactions.commit_offsets()
         await self.flusher.stop()
         await self.server.close()
         await self.requester.close()

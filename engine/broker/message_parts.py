@@ -17,6 +17,7 @@ from engine.broker.handlers.pull import PullHandlers
 from engine.broker.handlers.query import QueryHandlers
 from engine.broker.handlers.send import Appends, SendHandlers, SendPlace
 from engine.broker.handlers.send_back import SendBackHandlers
+from engine.broker.handlers.transactions import TransactionHandlers
 from engine.broker.membership import Membership
 from engine.broker.options import BrokerOptions
 from engine.broker.parking import Parking
@@ -26,6 +27,7 @@ from engine.broker.retries import RetryRule
 from engine.broker.state_files import Tables
 from engine.broker.stored_properties import StoredProperties
 from engine.broker.traffic import Traffic
+from engine.broker.transaction_log import TransactionLog
 from engine.net.connection import Connection
 from engine.protocol.hosts import Host, pack_host
 from engine.protocol.message_ids import UniqueKeys
@@ -44,6 +46,7 @@ class MessageParts:
     store: MessageStore
     appends: Appends
     traffic: Traffic
+    transactions: TransactionLog
     disk: DiskRoom
     now_ms: Callable[[], int]
     waited_ms: Callable[[float], float]
@@ -98,6 +101,7 @@ def message_handlers(parts: MessageParts) -> list[RouteSource]:
             save=save,
         ),
         LockHandlers(parts.locks, now_ms=now_ms),
+        TransactionHandlers(store, parts.transactions, parts.traffic, now_ms=now_ms, appended=parts.appended),
         QueryHandlers(store, live),
     ]
 
@@ -118,6 +122,7 @@ def _send_handlers(parts: MessageParts, parking: Parking, retries: RetryRule) ->
         StoredProperties(options.broker_cluster_name, options.region_id, unique_keys.next),
         parking,
         retries,
+        parts.transactions,
         parts.traffic,
         parts.disk,
         now_ms=parts.now_ms,

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from engine.protocol.codes import RequestCode as Q
 
-_TRANSACTIONS = "transactional messages are not part of this version yet"
 _REPLIES = "request-reply is not part of this version yet"
 _TIMERS = "timed messages are not part of this version yet"
 _POP = "POP consumption is not part of this version yet"
@@ -22,12 +21,8 @@ _COLD_DATA = "cold data flow control is not supported: cold reads run in threads
 _RESERVED = "a reserved number: Apache RocketMQ has no handler for it either"
 
 REFUSALS: dict[Q, str] = {
-    Q.END_TRANSACTION: _TRANSACTIONS,
-    Q.CHECK_TRANSACTION_STATE: _TRANSACTIONS,
-    Q.RESUME_CHECK_HALF_MESSAGE: _TRANSACTIONS,
     Q.SEND_REPLY_MESSAGE: _REPLIES,
     Q.SEND_REPLY_MESSAGE_V2: _REPLIES,
-    Q.PUSH_REPLY_MESSAGE_TO_CLIENT: _REPLIES,
     Q.RECALL_MESSAGE: _TIMERS,
     Q.GET_TIMER_CHECK_POINT: _TIMERS,
     Q.GET_TIMER_METRICS: _TIMERS,

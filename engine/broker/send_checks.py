@@ -16,7 +16,7 @@ from engine.protocol.commands import Buffer
 from engine.protocol.names import is_retry_topic
 from engine.protocol.properties import Property, find_property
 from engine.protocol.records import MAX_PROPERTIES_BYTES
-from engine.protocol.sys_flags import INNER_BATCH, NEED_UNWRAP, TRANSACTION_MASK
+from engine.protocol.sys_flags import INNER_BATCH, NEED_UNWRAP, TRANSACTION_MASK, TRANSACTION_PREPARED
 
 _UNUSUAL_BITS = TRANSACTION_MASK | INNER_BATCH | NEED_UNWRAP
 _KIND_MARKS = (b"TRAN_MSG", b"DELAY", b"TIMER_")
@@ -40,7 +40,7 @@ def check_kind(sys_flag: int, properties: str) -> bool:
     """Refuse what this version cannot keep its promise for: it must not become an ordinary message. True:
     the message may have to wait in a system topic (`parking` decides)."""
     if sys_flag & _UNUSUAL_BITS:
-        raise illegal("transactional messages and inner batches are not supported by this version yet")
+        _check_bits(sys_flag, properties)
     # Three looks for parts of names (_KIND_MARKS): an ordinary message has none, and that is all it takes.
     if "TRAN_MSG" in properties or "DELAY" in properties or "TIMER_" in properties:
         _check_properties_of_kind(properties)
@@ -48,16 +48,27 @@ def check_kind(sys_flag: int, properties: str) -> bool:
     return False
 
 
+def is_transactional(properties: str) -> bool:
+    return (find_property(properties, Property.TRAN_MSG) or "").lower() == "true"
+
+
+def _check_bits(sys_flag: int, properties: str) -> None:
+    if sys_flag & (INNER_BATCH | NEED_UNWRAP):
+        raise illegal("inner batches are not supported by this version")
+    if sys_flag & TRANSACTION_MASK != TRANSACTION_PREPARED or not is_transactional(properties):
+        raise illegal("the transaction bits of sysFlag and the property TRAN_MSG contradict each other")
+
+
 def _check_properties_of_kind(properties: str) -> None:
-    if (find_property(properties, Property.TRAN_MSG) or "").lower() == "true":
-        raise illegal("transactional messages are not supported by this version yet")
     if any(find_property(properties, name) is not None for name in _TIMER_PROPERTIES):
         raise illegal("timed messages are not supported by this version yet")
 
 
-def _check_no_delay(properties: str) -> None:
+def _check_batch_item(properties: str) -> None:
     if any(find_property(properties, name) is not None for name in (Property.DELAY, *_TIMER_PROPERTIES)):
         raise illegal("a message of a batch cannot be delayed")
+    if is_transactional(properties):
+        raise illegal("a message of a batch cannot be transactional")
 
 
 def check_batch_kinds(body: Buffer, items: Iterable[BatchItem]) -> None:
@@ -66,12 +77,16 @@ def check_batch_kinds(body: Buffer, items: Iterable[BatchItem]) -> None:
     if any(mark in whole for mark in _KIND_MARKS):
         for item in items:
             if check_kind(0, item.properties_text):
-                _check_no_delay(item.properties_text)
+                _check_batch_item(item.properties_text)
 
 
 def check_batch_topic(topic: str) -> None:
     if is_retry_topic(topic):
         raise illegal("a batch cannot be sent to a retry topic")
+
+
+def no_transactions() -> NotPermitted:
+    return NotPermitted("the broker takes no transactional messages (rejectTransactionMessage=true)")
 
 
 def closed_topic(topic: str) -> NotPermitted:

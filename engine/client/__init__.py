@@ -21,6 +21,7 @@ from engine.client.options import (
 )
 from engine.client.producer import Producer
 from engine.client.push_consumer import PushConsumer
+from engine.client.transaction_producer import TransactionProducer, TransactionResult, TransactionState
 from engine.protocol.bodies.basics import MessageQueue
 from engine.protocol.bodies.heartbeats import ConsumeFromWhere, MessageModel
 
@@ -44,4 +45,7 @@ __all__ = [
     "ReceivedMessage",
     "SendResult",
     "SendStatus",
+    "TransactionProducer",
+    "TransactionResult",
+    "TransactionState",
 ]

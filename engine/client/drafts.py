@@ -7,7 +7,7 @@ to clients or brokers cannot be set through `Message.properties`: they would cha
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 import orjson
@@ -17,7 +17,7 @@ from engine.client.options import Compression
 from engine.errors import BadInput
 from engine.protocol.codes import ResponseCode
 from engine.protocol.compression import compress
-from engine.protocol.properties import PROPERTY_NAMES
+from engine.protocol.properties import PROPERTY_NAMES, encode_properties
 from engine.protocol.records import MAX_PROPERTIES_BYTES
 from engine.protocol.sys_flags import LZ4, ZLIB, ZSTD, with_compression
 
@@ -84,6 +84,16 @@ def draft(message: Message, unique_key: str, waits: bool, packed: tuple[bytes, i
     """`packed` is the body as it travels with its flag bits: from `pack_body`, or as it is with 0."""
     properties = orjson.dumps(properties_text(message, unique_key, waits))
     return Draft(packed[0], properties, packed[1], message.flag, unique_key)
+
+
+def marked_draft(
+    message: Message, unique_key: str, packed: tuple[bytes, int], marks: Mapping[str, str], flag_bits: int
+) -> Draft:
+    """A message with properties of the system's own: half messages, requests, replies."""
+    text = properties_text(message, unique_key, True) + encode_properties(marks)
+    if len(text.encode()) > MAX_PROPERTIES_BYTES:
+        raise _illegal(f"the properties take more than {MAX_PROPERTIES_BYTES} bytes")
+    return Draft(packed[0], orjson.dumps(text), packed[1] | flag_bits, message.flag, unique_key)
 
 
 def pack_body(body: bytes, kind: Compression, level: int) -> tuple[bytes, int]:

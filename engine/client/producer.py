@@ -19,26 +19,32 @@ import asyncio
 import os
 import random
 import time
-from collections.abc import Coroutine, Iterable
+from collections.abc import Coroutine, Iterable, Mapping
 from dataclasses import replace
 from types import TracebackType
 from typing import Self
 
+import orjson
+
 from engine.client.batching import batch_drafts
 from engine.client.deliveries import Deliveries
-from engine.client.drafts import check_body, draft, pack_body
+from engine.client.drafts import check_body, draft, marked_draft, pack_body
 from engine.client.instance import ClientInstance
 from engine.client.latency_faults import LatencyFaults
 from engine.client.message_keys import MessageKeys
-from engine.client.messages import Message, SendResult
+from engine.client.messages import Message, ReceivedMessage, SendResult
 from engine.client.options import Acks, ProducerOptions
+from engine.client.replies import reply_message, wait_for_reply
 from engine.client.send_plans import Select, SendPlan, SendTarget, by_sharding_key
 from engine.client.topic_plans import TopicPlans
 from engine.errors import BadInput, EngineError
 from engine.protocol.bodies.basics import MessageQueue
+from engine.protocol.codes import RequestCode
+from engine.protocol.headers.send import SendMessageRequest
 from engine.protocol.names import check_group
 
 COMPRESS_IN_THREAD_ABOVE_BYTES = 64 * 1024
+_INTRODUCED = "client.introduced."
 
 
 class Producer:
@@ -222,6 +228,84 @@ class Producer:
                     deliveries.launch(ready, plan, target, now_ms, is_batch=True, is_fixed=is_fixed)
                 )
         return futures
+
+    # -- request and reply ----------------------------------------------------------------------------------
+
+    async def request(
+        self, message: Message, *, timeout_ms: int = 3_000, queue: MessageQueue | None = None
+    ) -> ReceivedMessage:
+        """Send a message and wait for the reply of whoever consumes it; PeerTimeout when none comes."""
+        deadline = asyncio.get_running_loop().time() + timeout_ms / 1000
+        plan = self._plans.known(message.topic) or await self._plans.make(message.topic)
+        await self._introduce(plan)
+        marks, reply = self.instance.server_requests.replies.expect(self.instance.client_id, timeout_ms)
+        try:
+            await self._send_marked(message, marks, 0, queue)
+            return await wait_for_reply(reply, deadline - asyncio.get_running_loop().time())
+        finally:
+            reply.cancel()
+
+    async def reply(
+        self,
+        request: ReceivedMessage,
+        body: bytes,
+        *,
+        tags: str | None = None,
+        properties: dict[str, str] | None = None,
+    ) -> None:
+        """Answer a consumed request. PeerError when its sender is not there any more."""
+        message, marks = reply_message(request, body, tags=tags, properties=properties or {})
+        check_body(body, self.options.max_message_bytes)
+        plan = self._plans.known(message.topic) or await self._plans.make(message.topic)
+        near = [queue for queue in plan.queues if queue.broker_name == request.queue.broker_name]
+        queue = (near or plan.queues)[0]
+        now_ms = int(time.time() * 1000)
+        packed = (body, 0) if len(body) < self.options.compress_above_bytes else await self._pack(body)
+        ready = marked_draft(message, self._keys.next(now_ms), packed, marks, 0)
+        header = SendMessageRequest(
+            self.group,
+            queue.topic,
+            self.options.default_topic,
+            self.options.default_topic_queue_nums,
+            queue.queue_id,
+            ready.sys_flag,
+            now_ms,
+            ready.flag,
+            orjson.loads(ready.properties),
+            broker_name=queue.broker_name,
+        )
+        await self.instance.call(
+            self.instance.master_address(queue.broker_name),
+            RequestCode.SEND_REPLY_MESSAGE_V2,
+            header.to_v2(),
+            ready.body,
+            timeout_ms=self.options.send_timeout_ms,
+        )
+
+    async def _introduce(self, plan: SendPlan) -> None:
+        """A broker can push a reply only to a client that it has heard of."""
+        for broker_name in {queue.broker_name for queue in plan.queues}:
+            connection = await self.instance.requester.connect(self.instance.master_address(broker_name))
+            mark = _INTRODUCED + self.group
+            if mark not in connection.tags:
+                await self.instance.heartbeat()
+                connection.tags[mark] = True
+
+    async def _send_marked(
+        self, message: Message, marks: Mapping[str, str], flag_bits: int, queue: MessageQueue | None
+    ) -> SendResult:
+        """Send with properties of the system's own; always answered, never tried twice."""
+        check_body(message.body, self.options.max_message_bytes)
+        is_small = len(message.body) < self.options.compress_above_bytes
+        packed = (message.body, 0) if is_small else await self._pack(message.body)
+        deliveries = self._running()
+        plan = self._plans.known(message.topic) or await self._plans.make(message.topic)
+        if deliveries.window.is_full:
+            await deliveries.window.room()
+        now_ms = int(time.time() * 1000)
+        ready = marked_draft(message, self._keys.next(now_ms), packed, marks, flag_bits)
+        target = plan.target_of(queue) if queue is not None else plan.choose(self._faults, now_ms)
+        return await deliveries.launch(ready, plan, target, now_ms, is_batch=False, is_fixed=True)
 
     async def flush(self) -> None:
         """Wait until everything that `send_async` has taken is answered or given up."""

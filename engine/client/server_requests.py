@@ -5,9 +5,11 @@
     221 GET_CONSUMER_STATUS_FROM_CLIENT  say how far you are
     307 GET_CONSUMER_RUNNING_INFO        say all about yourself
     309 CONSUME_MESSAGE_DIRECTLY         run the listener on this one message
+    39  CHECK_TRANSACTION_STATE          say what became of this transaction
+    326 PUSH_REPLY_MESSAGE_TO_CLIENT     here is the reply to a request
 
 Whatever concerns a group that is not here, or another code, is refused, never left without an answer.
-Loop thread only; a request that has to wait (309) runs as a task of its own.
+Loop thread only; a request that has to wait (309, 39) runs as a task of its own.
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ from collections.abc import Mapping
 from typing import Protocol
 
 from engine.client.periodic import end_task
+from engine.client.replies import Replies
 from engine.errors import EngineError, NotFound
 from engine.net.connection import Connection
 from engine.net.outcomes import Reply
@@ -34,6 +37,7 @@ from engine.protocol.headers.clients import (
     NotifyConsumerIdsChangedRequest,
 )
 from engine.protocol.headers.offsets import GetConsumerStatusRequest, ResetOffsetRequest
+from engine.protocol.properties import Property
 from engine.protocol.records import Record, decode_record
 
 log = logging.getLogger(__name__)
@@ -62,11 +66,18 @@ class GroupMember(Protocol):
     async def consume_directly(self, record: Record, broker_name: str) -> ConsumeMessageDirectlyResult: ...
 
 
+class TransactionChecker(Protocol):
+    async def answer_check(self, request: Command, connection: Connection) -> None: ...
+
+
 class ServerRequests:
     """Called with every request that arrives on a connection we opened."""
 
     def __init__(self, consumers: Mapping[str, GroupMember]) -> None:
         self._consumers = consumers
+        self.transactions: dict[str, TransactionChecker] = {}
+        """By producer group."""
+        self.replies = Replies()
         self._tasks: set[asyncio.Task[None]] = set()
 
     def __call__(self, request: Command, connection: Connection) -> None:
@@ -79,14 +90,14 @@ class ServerRequests:
 
     async def _serve(self, request: Command, connection: Connection) -> None:
         try:
-            reply = await self._answer(request)
+            reply = await self._answer(request, connection)
         except EngineError as error:
             log.info("request %d of %s: %s", request.code, connection.peer_name, error.text)
             reply = Reply(error.code, error.text)
         if not request.is_oneway:
             connection.send(encode_reply(request, reply))
 
-    async def _answer(self, request: Command) -> Reply:
+    async def _answer(self, request: Command, connection: Connection | None = None) -> Reply:
         if request.code == RequestCode.NOTIFY_CONSUMER_IDS_CHANGED:
             self._member(
                 NotifyConsumerIdsChangedRequest.decode(request.fields).consumer_group
@@ -106,6 +117,11 @@ class ServerRequests:
             return Reply(body=self._member(info.consumer_group).running_info().encode())
         if request.code == RequestCode.CONSUME_MESSAGE_DIRECTLY:
             return await self._consume_directly(request)
+        if request.code == RequestCode.CHECK_TRANSACTION_STATE:
+            return await self._check_transaction(request, connection)
+        if request.code == RequestCode.PUSH_REPLY_MESSAGE_TO_CLIENT:
+            self.replies.arrived(request)
+            return Reply()
         return Reply(
             ResponseCode.REQUEST_CODE_NOT_SUPPORTED,
             f"request type {request.code} not supported by this client",
@@ -116,6 +132,14 @@ class ServerRequests:
         member = self._member(header.consumer_group)
         result = await member.consume_directly(decode_record(request.body), header.broker_name or "")
         return Reply(body=result.encode())
+
+    async def _check_transaction(self, request: Command, connection: Connection | None) -> Reply:
+        group = decode_record(request.body).properties.get(Property.PGROUP, "")
+        checker = self.transactions.get(group)
+        if checker is None or connection is None:
+            raise NotFound(f"the group {group} has no transaction producer in this client")
+        await checker.answer_check(request, connection)
+        return Reply()
 
     def _member(self, group: str) -> GroupMember:
         member = self._consumers.get(group)

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from engine.broker.disk_room import DiskRoom
+from engine.broker.half_messages import half_draft
 from engine.broker.options import LiveOptions
 from engine.broker.parking import Parking
 from engine.broker.permissions import check_broker_takes, no_such_topic
@@ -24,13 +25,16 @@ from engine.broker.send_checks import (
     choose_queue,
     closed_topic,
     disk_full,
+    is_transactional,
     large_body,
     large_properties,
+    no_transactions,
     not_accepting,
 )
 from engine.broker.stored_properties import StoredProperties
 from engine.broker.topics import TopicTable, plan_auto_creation, retry_topic_config
 from engine.broker.traffic import Traffic
+from engine.broker.transaction_log import TransactionLog
 from engine.errors import Refused
 from engine.net.connection import Connection
 from engine.net.outcomes import Handler, Outcome, Persist, Reply, WaitFlush
@@ -80,6 +84,7 @@ class SendHandlers:
         properties: StoredProperties,
         parking: Parking,
         retries: RetryRule,
+        transactions: TransactionLog,
         traffic: Traffic,
         disk: DiskRoom,
         *,
@@ -95,6 +100,7 @@ class SendHandlers:
         self._properties = properties
         self._parking = parking
         self._retries = retries
+        self._transactions = transactions
         self._traffic = traffic
         self._disk = disk
         self._now_ms = now_ms
@@ -189,6 +195,8 @@ class SendHandlers:
         if header.batch:
             return self._append_batch(draft, given, now_ms)
         if may_wait:
+            if is_transactional(given):
+                return self._append_half(draft, header.producer_group, unique_key, now_ms)
             draft = self._parking.plan(draft, now_ms)
         result = self._store.put(draft, now_ms)
         if result.status is not PutStatus.PUT_OK:
@@ -206,6 +214,20 @@ class SendHandlers:
             return self._append(header, body, client, config, now_ms)
         config = config or self._topics.create_unsaved(retry_topic_config(header.topic), now_ms)
         return Persist(TOPICS_FILE, resume=lambda: self._append(header, body, client, config, self._now_ms()))
+
+    def _append_half(self, draft: MessageDraft, group: str, unique_key: str, now_ms: int) -> Outcome:
+        """Shown to nobody until its producer decides. The answer always waits for the disk under
+        SYNC_FLUSH: the decision that follows must find the message."""
+        if self._live.reject_transaction_message:
+            raise no_transactions()
+        half = half_draft(draft, unique_key, group)
+        result = self._store.put(half, now_ms)
+        if result.status is not PutStatus.PUT_OK:
+            raise self._refused(result)
+        self._transactions.note(half, result)
+        message_id = f"{self._id_prefix}{result.commit_log_offset:016X}"
+        answered = half._replace(queue_id=draft.queue_id)
+        return self._stored(result, 1, answered, message_id, unique_key, "")
 
     def _append_batch(self, draft: MessageDraft, given: str, now_ms: int) -> Outcome:
         """All or nothing; each record keeps exactly the properties that its item came with."""

@@ -7,12 +7,13 @@ import threading
 from types import TracebackType
 from typing import Self
 
-from engine.client import lite_pull_consumer, producer, push_consumer
+from engine.client import lite_pull_consumer, producer, push_consumer, transaction_producer
 from engine.client.blocking.loop_thread import Face, LoopThread, on_loop, waiting
 from engine.client.listeners import Listener
 from engine.client.messages import Message, SendResult
 from engine.client.options import Acks, ConsumerOptions, LitePullOptions, ProducerOptions
 from engine.client.send_plans import Select
+from engine.client.transaction_producer import Check
 from engine.protocol.bodies.basics import MessageQueue
 
 
@@ -69,8 +70,40 @@ class Producer(Face):
     send = waiting(producer.Producer.send)
     send_oneway = waiting(producer.Producer.send_oneway)
     send_batch = waiting(producer.Producer.send_batch)
+    request = waiting(producer.Producer.request)
+    reply = waiting(producer.Producer.reply)
     flush = waiting(producer.Producer.flush)
     queues = waiting(producer.Producer.queues)
+
+
+class TransactionProducer(Producer):
+    """`engine.client.TransactionProducer` without await; plain `execute` and `check` run in threads.
+
+    >>> check = lambda message: TransactionState.COMMIT
+    >>> with blocking.TransactionProducer("shop-tx", check, namesrv=NAMESRV) as shop:
+    ...     result = shop.send_in_transaction(Message("orders", b"17 teapots"), lambda m: print("paid"))
+    paid
+    >>> result.state.name
+    'COMMIT'
+    """
+
+    def __init__(
+        self,
+        group: str,
+        check: Check,
+        *,
+        namesrv: str | None = None,
+        options: ProducerOptions | None = None,
+        loop: LoopThread | None = None,
+    ) -> None:
+        Face.__init__(
+            self,
+            loop,
+            lambda: transaction_producer.TransactionProducer(group, check, namesrv=namesrv, options=options),
+        )
+        self._room = threading.BoundedSemaphore(self._inner.options.max_in_flight)
+
+    send_in_transaction = waiting(transaction_producer.TransactionProducer.send_in_transaction)
 
 
 class PushConsumer(Face):

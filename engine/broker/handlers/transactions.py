@@ -1,0 +1,165 @@
+"""Decisions about half messages: END_TRANSACTION (37), and RESUME_CHECK_HALF_MESSAGE (323) for operators.
+
+A decision counts once, however often and with whichever copy of the half message it comes. The real message
+is appended before the decision is noted; what a crash in between leaves is found at the next start
+(`transaction_log`). Until then a decision that could not be carried out leaves all as it was, and the
+producer is asked again.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from functools import partial
+
+from engine.broker.half_messages import (
+    HALF_QUEUE,
+    committed_draft,
+    is_half,
+    origin_of,
+    real_place,
+    resumed_draft,
+)
+from engine.broker.traffic import Traffic
+from engine.broker.transaction_log import TransactionLog
+from engine.errors import BadInput, BadRequest, NotFound, Refused
+from engine.net.connection import Connection
+from engine.net.outcomes import ColdRead, Handler, Outcome, Reply
+from engine.protocol.codes import RequestCode, ResponseCode
+from engine.protocol.commands import Command
+from engine.protocol.headers.transactions import EndTransactionRequest, ResumeCheckHalfMessageRequest
+from engine.protocol.message_ids import parse_offset_msg_id
+from engine.protocol.names import TRANS_CHECK_MAX_TIME_TOPIC, TRANS_HALF_TOPIC
+from engine.protocol.properties import Property
+from engine.protocol.records import Record, decode_record
+from engine.protocol.sys_flags import (
+    TRANSACTION_COMMIT,
+    TRANSACTION_MASK,
+    TRANSACTION_NONE,
+    TRANSACTION_ROLLBACK,
+)
+from engine.store.message_store import MessageStore
+from engine.store.results import MessageDraft, PutResult, PutStatus
+
+log = logging.getLogger(__name__)
+
+_KNOWN = (TRANSACTION_NONE, TRANSACTION_COMMIT, TRANSACTION_ROLLBACK)
+_FOREVER_MS = 1 << 62
+
+
+class TransactionHandlers:
+    def __init__(
+        self,
+        store: MessageStore,
+        written: TransactionLog,
+        traffic: Traffic,
+        *,
+        now_ms: Callable[[], int],
+        appended: Callable[[], None],
+    ) -> None:
+        self._store = store
+        self._table = written.table
+        self._log = written
+        self._traffic = traffic
+        self._now_ms = now_ms
+        self._appended = appended
+
+    def routes(self) -> dict[int, Handler]:
+        return {
+            RequestCode.END_TRANSACTION: self.end,
+            RequestCode.RESUME_CHECK_HALF_MESSAGE: self.resume_check,
+        }
+
+    # -- 37 -------------------------------------------------------------------------------------------------
+
+    def end(self, request: Command, client: Connection) -> Outcome:
+        header = EndTransactionRequest.decode(request.fields)
+        if header.commit_or_rollback not in _KNOWN:
+            raise BadRequest(f"commitOrRollback is 8, 12 or 0, not {header.commit_or_rollback}")
+        if header.commit_or_rollback == TRANSACTION_NONE:
+            log.info("transaction %s of %s is undecided", header.msg_id, header.producer_group)
+            return Reply()
+        distance = self._store.commit_log_max_offset - header.commit_log_offset
+        if distance <= self._store.options.reads.hot_window_bytes:
+            return self._decide(header, self._store.record_at(header.commit_log_offset))
+        return self._end_cold(header)
+
+    def _end_cold(self, header: EndTransactionRequest) -> Outcome:
+        result = self._store.get(TRANS_HALF_TOPIC, HALF_QUEUE, header.tran_state_table_offset, 1)
+        if result.cold is None:
+            return self._decide(header, decode_record(result.body) if result.body else None)
+
+        def finish(body: bytes) -> Outcome:
+            return self._decide(header, decode_record(body) if body else None)
+
+        return ColdRead(partial(self._store.read_cold, result.cold), finish)
+
+    def _decide(self, header: EndTransactionRequest, half: Record | None) -> Outcome:
+        if half is None or not is_half(half):
+            raise NotFound(f"no half message at commit log offset {header.commit_log_offset}")
+        self._check(header, half)
+        origin = origin_of(half.properties, half.queue_offset)
+        if self._table.get(origin) is None:
+            raise Refused(f"the transaction {header.msg_id:.200} is decided or given up already")
+        if header.commit_or_rollback == TRANSACTION_COMMIT:
+            draft = committed_draft(half)
+            result = self._append(draft)
+            self._traffic.put(draft.topic, 1, result.size)
+        self._table.close(origin)
+        self._log.decided()
+        return Reply()
+
+    def _check(self, header: EndTransactionRequest, half: Record) -> None:
+        if half.properties.get(Property.PGROUP) != header.producer_group:
+            raise Refused("The producer group wrong")
+        if half.queue_offset != header.tran_state_table_offset:
+            raise Refused("The transaction state table offset wrong")
+        if half.commit_log_offset != header.commit_log_offset:
+            raise Refused("The commit log offset wrong")
+        entry = self._table.get(origin_of(half.properties, half.queue_offset))
+        if header.from_transaction_check or entry is None or entry.immunity_ms is None:
+            return
+        if self._now_ms() - half.born_timestamp > entry.immunity_ms:
+            raise Refused(
+                "the immunity time is over: the producer will be asked",
+                code=ResponseCode.ILLEGAL_OPERATION,
+            )
+
+    # -- 323 ------------------------------------------------------------------------------------------------
+
+    def resume_check(self, request: Command, client: Connection) -> Outcome:
+        """A message that was given up is asked about again, unless it is in its topic by now."""
+        message_id = ResumeCheckHalfMessageRequest.decode(request.fields).msg_id or ""
+        try:
+            _, commit_log_offset = parse_offset_msg_id(message_id)
+        except BadInput as error:
+            raise BadRequest(error.text) from None
+        record = self._store.record_at(commit_log_offset)
+        if record is None or record.topic != TRANS_CHECK_MAX_TIME_TOPIC:
+            raise NotFound(f"no message {message_id:.200} in {TRANS_CHECK_MAX_TIME_TOPIC}")
+        if self._is_resumed(record):
+            raise Refused(f"the transaction {record.uniq_key} is open again, or committed, already")
+        draft = resumed_draft(record)
+        self._log.note(draft, self._append(draft))
+        return Reply()
+
+    def _is_resumed(self, record: Record) -> bool:
+        """Looked up by its unique key: a copy in the half topic since, or the real message."""
+        unique_key, (topic, _) = record.uniq_key or "", real_place(record)
+        halves = self._records(TRANS_HALF_TOPIC, unique_key)
+        committed = self._records(topic, unique_key)
+        return any(half.commit_log_offset > record.commit_log_offset for half in halves) or any(
+            found.sys_flag & TRANSACTION_MASK == TRANSACTION_COMMIT for found in committed
+        )
+
+    def _records(self, topic: str, key: str) -> list[Record]:
+        found = self._store.query(topic, key, 64, 0, _FOREVER_MS)
+        return [decode_record(data) for data in found.records]
+
+    def _append(self, draft: MessageDraft) -> PutResult:
+        result = self._store.put(draft, self._now_ms())
+        if result.status is not PutStatus.PUT_OK:
+            text = result.remark or f"the message was not stored: {result.status.value}"
+            raise Refused(text, code=ResponseCode.SERVICE_NOT_AVAILABLE)
+        self._appended()
+        return result

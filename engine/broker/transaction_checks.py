@@ -1,0 +1,198 @@
+"""Asks producers what became of their transactions, by the clock.
+
+Each round takes the transactions that are old enough: the half message is copied to the end of its queue with
+one more check noted, then one live producer of its group is asked (39, one-way; the members take turns); the
+answer is an ordinary decision (37). After `transactionCheckMax` rounds the message is moved to
+TRANS_CHECK_MAX_TIME_TOPIC, so none vanishes. Rounds count whether or not a producer is there, as in RocketMQ.
+Cold half messages are read in a thread. Loop thread only.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+from dataclasses import replace
+
+from engine.broker.disk_room import DiskRoom
+from engine.broker.half_messages import (
+    HALF_QUEUE,
+    checked_copy,
+    given_up_draft,
+    is_half,
+    question_body,
+    real_place,
+)
+from engine.broker.options import LiveOptions
+from engine.broker.persistence import TOPICS_FILE
+from engine.broker.producers import ProducerTable
+from engine.broker.tasks import start_task, stop_tasks
+from engine.broker.topics import TopicTable
+from engine.broker.transaction_log import TransactionLog
+from engine.broker.transactions import OpenTransaction
+from engine.errors import CorruptRecord
+from engine.net.connection import Connection
+from engine.protocol.bodies.topics import TopicConfig
+from engine.protocol.codes import RequestCode
+from engine.protocol.commands import Command
+from engine.protocol.headers.transactions import CheckTransactionStateRequest
+from engine.protocol.names import TRANS_CHECK_MAX_TIME_TOPIC, TRANS_HALF_TOPIC
+from engine.protocol.properties import Property, decode_properties
+from engine.protocol.records import Record, decode_records
+from engine.store.message_store import MessageStore
+from engine.store.results import GetStatus, MessageDraft, PutResult, PutStatus
+
+log = logging.getLogger(__name__)
+
+_PER_SLICE = 32
+_FLUSH_POLL_S = 0.02
+_FLUSH_POLLS = 250
+_HOUR_MS = 3_600_000
+
+
+class TransactionChecks:
+    def __init__(
+        self,
+        store: MessageStore,
+        written: TransactionLog,
+        producers: ProducerTable[Connection],
+        topics: TopicTable,
+        live: LiveOptions,
+        disk: DiskRoom,
+        *,
+        now_ms: Callable[[], int],
+        appended: Callable[[], None],
+        save: Callable[[str], None],
+    ) -> None:
+        self._store = store
+        self._table = written.table
+        self._log = written
+        self._producers = producers
+        self._topics = topics
+        self._live = live
+        self._disk = disk
+        self._now_ms = now_ms
+        self._appended = appended
+        self._save = save
+        self._turns = 0
+        self._task: asyncio.Task[None] | None = None
+
+    def start(self) -> None:
+        self._task = start_task(self._check_forever(), "check transactions")
+
+    async def stop(self) -> None:
+        await stop_tasks(self._task)
+        self._log.stop()
+
+    async def _check_forever(self) -> None:
+        while True:
+            await asyncio.sleep(self._live.transaction_check_interval / 1000)
+            await self.check()
+
+    async def check(self) -> None:
+        """One round."""
+        if self._disk.is_writable and not self._store.is_fenced:
+            due = self._table.due(self._now_ms(), self._live.transaction_time_out)
+            for begin in range(0, len(due), _PER_SLICE):
+                await self._check_slice(due[begin : begin + _PER_SLICE])
+                await asyncio.sleep(0)
+        self._log.decided()
+        self._log.commit_offsets()
+
+    async def _check_slice(self, entries: list[OpenTransaction]) -> None:
+        copies: list[Record] = []
+        for entry in entries:
+            half = await self._read(entry.queue_offset)
+            # While a cold message was read, its producer may have decided.
+            if self._table.get(entry.origin) is not entry:
+                continue
+            if half is None:
+                log.error("the half message at %d is lost: deleted or damaged", entry.commit_log_offset)
+                self._table.close(entry.origin)
+            elif self._is_hopeless(entry):
+                self._give_up(entry, half)
+            elif (copy := self._copy(entry, half)) is not None:
+                copies.append(copy)
+        if copies:
+            await self._readable(copies[-1].commit_log_offset + copies[-1].size)
+            for copy in copies:
+                self._ask(copy)
+
+    async def _read(self, queue_offset: int) -> Record | None:
+        try:
+            result = self._store.get(TRANS_HALF_TOPIC, HALF_QUEUE, queue_offset, 1)
+            body = result.body
+            if result.cold is not None:
+                body = await asyncio.to_thread(self._store.read_cold, result.cold)
+        except CorruptRecord as error:
+            log.error("%s", error.text)
+            return None
+        records = decode_records(body) if result.status is GetStatus.FOUND else []
+        found = bool(records) and records[0].queue_offset == queue_offset and is_half(records[0])
+        return records[0] if found else None
+
+    def _is_hopeless(self, entry: OpenTransaction) -> bool:
+        """Asked often enough, or (asked at least once: its clock may be wrong) older than any message is
+        kept."""
+        is_old = self._now_ms() - entry.born_ms > self._live.file_reserved_time * _HOUR_MS
+        return entry.check_times >= self._live.transaction_check_max or (is_old and entry.check_times > 0)
+
+    def _give_up(self, entry: OpenTransaction, half: Record) -> None:
+        if TRANS_CHECK_MAX_TIME_TOPIC not in self._topics:
+            self._topics.create_unsaved(TopicConfig(TRANS_CHECK_MAX_TIME_TOPIC, 1, 1), self._now_ms())
+            self._save(TOPICS_FILE)
+        if self._put(given_up_draft(half)) is not None:
+            log.warning(
+                "transaction %s of %s is given up after %d checks: it lies in %s",
+                half.uniq_key,
+                entry.producer_group,
+                entry.check_times,
+                TRANS_CHECK_MAX_TIME_TOPIC,
+            )
+            self._table.close(entry.origin)
+
+    def _copy(self, entry: OpenTransaction, half: Record) -> Record | None:
+        draft = checked_copy(half, entry.check_times + 1)
+        result = self._put(draft)
+        if result is None:
+            return None
+        self._log.note(draft, result)
+        return replace(
+            half,
+            size=result.size,
+            queue_offset=result.queue_offset,
+            commit_log_offset=result.commit_log_offset,
+            store_timestamp=result.store_timestamp,
+            properties=decode_properties(draft.properties.decode()),
+        )
+
+    def _put(self, draft: MessageDraft) -> PutResult | None:
+        result = self._store.put(draft, self._now_ms())
+        if result.status is not PutStatus.PUT_OK:
+            log.warning("a transaction cannot be checked now: %s", result.remark or result.status.value)
+            return None
+        self._appended()
+        return result
+
+    async def _readable(self, commit_log_offset: int) -> None:
+        """The answer must find the copy, which with SYNC_FLUSH is there only once it is on disk."""
+        for _ in range(_FLUSH_POLLS):
+            if self._store.readable_end() >= commit_log_offset:
+                return
+            await asyncio.sleep(_FLUSH_POLL_S)
+
+    def _ask(self, half: Record) -> None:
+        channel = self._next_channel(half.properties.get(Property.PGROUP, ""))
+        if channel is None:
+            return
+        topic, _ = real_place(half)
+        header = CheckTransactionStateRequest(
+            half.queue_offset, half.commit_log_offset, topic, half.uniq_key, half.uniq_key, half.offset_msg_id
+        )
+        body = question_body(half)
+        channel.send_oneway(Command(RequestCode.CHECK_TRANSACTION_STATE, fields=header.encode(), body=body))
+
+    def _next_channel(self, group: str) -> Connection | None:
+        channels = [channel for channel in self._producers.clients(group) if channel.is_writable]
+        self._turns += 1
+        return channels[self._turns % len(channels)] if channels else None

@@ -1,0 +1,157 @@
+"""Transactions and the log: rebuilds the table at a start, writes op messages, notes where to read next.
+
+The order that survives kill -9: the real message is appended first and names its half record; the op message
+follows in the same turn of the loop. A start reads the half queue and the op queue from where the system
+group stands, then looks in the log behind the last op message for real messages without one, so a commit is
+never repeated; a rollback without its op message is simply asked about again. The group's offsets are
+committed only once the log is on disk to where they were worked out: a power cut must not take back a
+decision that they count on. Loop thread only.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Iterator
+
+from engine.broker.half_messages import HALF_QUEUE, is_half, op_draft, op_offsets, origin_of
+from engine.broker.offsets import ConsumerOffsets
+from engine.broker.transactions import ReadFrom, TransactionTable
+from engine.errors import CorruptRecord
+from engine.protocol.names import TRANS_GROUP, TRANS_HALF_TOPIC, TRANS_OP_HALF_TOPIC
+from engine.protocol.properties import decode_properties
+from engine.protocol.records import Record, decode_records
+from engine.store.message_store import MessageStore
+from engine.store.results import GetStatus, MessageDraft, PutResult, PutStatus
+
+log = logging.getLogger(__name__)
+
+RETRY_S = 1.0
+_READ_COUNT = 64
+
+
+class TransactionLog:
+    """`load` once at the start, `decided` after every change of the table."""
+
+    def __init__(
+        self,
+        loop: asyncio.AbstractEventLoop,
+        store: MessageStore,
+        table: TransactionTable,
+        offsets: ConsumerOffsets,
+        *,
+        now_ms: Callable[[], int],
+        appended: Callable[[], None],
+    ) -> None:
+        self._loop = loop
+        self._store = store
+        self.table = table
+        self._offsets = offsets
+        self._now_ms = now_ms
+        self._appended = appended
+        self._writing: asyncio.Handle | None = None
+        self._staged: ReadFrom | None = None
+
+    def note(self, half: MessageDraft, result: PutResult) -> None:
+        """A half message has just been appended."""
+        properties = decode_properties(half.properties.decode())
+        self.table.note(properties, half.born_timestamp, result.queue_offset, result.commit_log_offset)
+
+    # -- while running --------------------------------------------------------------------------------------
+
+    def decided(self) -> None:
+        """Decisions of one turn of the loop share an op message."""
+        if self._writing is None and self.table.unwritten:
+            self._writing = self._loop.call_soon(self.write_ops)
+
+    def write_ops(self) -> None:
+        self._writing = None
+        table = self.table
+        if table.unwritten:
+            draft = op_draft(table.unwritten, self._now_ms(), self._store.options.store_host)
+            result = self._store.put(draft, draft.born_timestamp)
+            if result.status is not PutStatus.PUT_OK:
+                log.warning("op message of %d transactions: %s", len(table.unwritten), result.remark)
+                self._writing = self._loop.call_later(RETRY_S, self.write_ops)
+                return
+            table.op_written(result.queue_offset, table.unwritten)
+            self._appended()
+        self.commit_offsets()
+
+    def commit_offsets(self) -> None:
+        self._commit_staged()
+        if self._staged is None:
+            self._staged = self.table.read_from(self._store.commit_log_max_offset)
+            self._commit_staged()
+
+    def _commit_staged(self) -> None:
+        staged = self._staged
+        if staged is not None and self._store.flushed_offset >= staged.commit_log_end:
+            self._offsets.commit(TRANS_HALF_TOPIC, TRANS_GROUP, HALF_QUEUE, staged.half_offset)
+            self._offsets.commit(TRANS_OP_HALF_TOPIC, TRANS_GROUP, HALF_QUEUE, staged.op_offset)
+            self._staged = None
+
+    def stop(self) -> None:
+        """Nothing may be decided any more."""
+        if self._writing is not None:
+            self._writing.cancel()
+        self.write_ops()
+        if self._writing is not None:
+            self._writing.cancel()
+
+    # -- the start ------------------------------------------------------------------------------------------
+
+    def load(self) -> None:
+        """Before anybody is served: it may wait for the disk."""
+        table = self.table
+        half_offset, op_offset = self._begin(TRANS_HALF_TOPIC), self._begin(TRANS_OP_HALF_TOPIC)
+        table.start_at(half_offset, op_offset)
+        done: set[int] = set()
+        last_op_at = self._store.commit_log_min_offset
+        for op in self._read(TRANS_OP_HALF_TOPIC, op_offset):
+            offsets = op_offsets(op)
+            done.update(offsets)
+            table.op_written(op.queue_offset, offsets)
+            last_op_at = op.commit_log_offset
+        for half in self._read(TRANS_HALF_TOPIC, half_offset):
+            origin = origin_of(half.properties, half.queue_offset)
+            if not is_half(half) or half.queue_offset in done or origin in done:
+                table.skip(half.queue_offset, half.properties)
+            else:
+                table.note(half.properties, half.born_timestamp, half.queue_offset, half.commit_log_offset)
+        self._close_committed(last_op_at)
+        if len(table):
+            log.info("%d transactions are open", len(table))
+        self.decided()
+
+    def _begin(self, topic: str) -> int:
+        low, high = self._store.min_offset(topic, HALF_QUEUE), self._store.max_offset(topic, HALF_QUEUE)
+        return min(max(self._offsets.committed(topic, TRANS_GROUP, HALF_QUEUE) or 0, low), high)
+
+    def _read(self, topic: str, queue_offset: int) -> Iterator[Record]:
+        store = self._store
+        while queue_offset < store.max_offset(topic, HALF_QUEUE):
+            try:
+                result = store.get(topic, HALF_QUEUE, queue_offset, _READ_COUNT)
+                body = result.body if result.cold is None else store.read_cold(result.cold)
+            except CorruptRecord as error:
+                log.error("%s", error.text)
+                queue_offset += 1
+                continue
+            if result.status is GetStatus.FOUND:
+                yield from decode_records(body, check_crc=False)
+            queue_offset = max(result.next_begin_offset, queue_offset + 1)
+
+    def _close_committed(self, last_op_at: int) -> None:
+        """Commits whose op message did not make it into the log."""
+        entries = self.table.open()
+        if not entries:
+            return
+        origin_at = {entry.commit_log_offset: entry.origin for entry in entries}
+        for entry in entries:
+            for unit in (self._store.queue_units(TRANS_HALF_TOPIC, HALF_QUEUE, q, 1) for q in entry.copies):
+                origin_at |= {place.commit_log_offset: entry.origin for place in unit}
+        for prepared_offset in self._store.commits_from(max(last_op_at, min(origin_at))):
+            origin = origin_at.get(prepared_offset)
+            if origin is not None and self.table.close(origin):
+                log.info("the half message at %d was committed before the broker ended", prepared_offset)

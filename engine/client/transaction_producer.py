@@ -1,0 +1,187 @@
+"""Transactional messages: a message that consumers get if, and only if, a local transaction was committed.
+
+The message is stored half first: kept, but shown to nobody. Then the local transaction (`execute`) runs, and
+its result decides. Whenever the decision does not arrive (this process died, the connection was lost, the
+result was UNKNOWN), the broker asks any live producer of the group, whose `check` looks up what became of the
+local transaction: after 6 s, then every 30 s, 15 times, as the broker is set. So `check` must answer from
+what the transaction left behind (a row with the message's id), not from this process's memory.
+
+    execute / check returns     the message
+    COMMIT (execute: or None)   is shown to consumers
+    ROLLBACK                    is never shown
+    UNKNOWN, or raises          stays as it is; the broker asks
+
+Both are async functions, or plain ones that run in a thread. Loop thread only.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import logging
+from collections.abc import Awaitable, Callable
+from enum import Enum
+from typing import Any, NamedTuple
+
+from engine.client.instance import ClientInstance
+from engine.client.messages import Message, ReceivedMessage, SendResult, SendStatus
+from engine.client.options import ProducerOptions
+from engine.client.producer import Producer
+from engine.errors import BadInput, EngineError
+from engine.net.connection import Connection
+from engine.protocol.bodies.basics import MessageQueue
+from engine.protocol.codes import RequestCode
+from engine.protocol.commands import Command
+from engine.protocol.headers.transactions import CheckTransactionStateRequest, EndTransactionRequest
+from engine.protocol.message_ids import parse_offset_msg_id
+from engine.protocol.properties import Property
+from engine.protocol.records import decode_record
+from engine.protocol.sys_flags import (
+    TRANSACTION_COMMIT,
+    TRANSACTION_NONE,
+    TRANSACTION_PREPARED,
+    TRANSACTION_ROLLBACK,
+)
+
+log = logging.getLogger(__name__)
+
+
+class TransactionState(Enum):
+    COMMIT = TRANSACTION_COMMIT
+    ROLLBACK = TRANSACTION_ROLLBACK
+    UNKNOWN = TRANSACTION_NONE
+
+
+Execute = Callable[[Message], Awaitable[TransactionState | None] | TransactionState | None]
+Check = Callable[[ReceivedMessage], Awaitable[TransactionState] | TransactionState]
+
+
+class TransactionResult(NamedTuple):
+    """`sent` is the half message's: its queue offset is one of the half topic."""
+
+    sent: SendResult
+    state: TransactionState
+
+
+class TransactionProducer(Producer):
+    """A producer whose group can be asked about its transactions; sends ordinary messages too.
+
+    >>> async def main() -> None:
+    ...     async def check(message: ReceivedMessage) -> TransactionState:
+    ...         return TransactionState.COMMIT if "order-17" in message.keys else TransactionState.ROLLBACK
+    ...     async with TransactionProducer("shop-orders", check, namesrv=NAMESRV) as producer:
+    ...         async def pay(message: Message) -> None:
+    ...             print("paid", message.keys)
+    ...         message = Message("orders", b"17 teapots", keys="order-17")
+    ...         result = await producer.send_in_transaction(message, pay)
+    ...         print(result.state.name)
+    >>> asyncio.run(main())
+    paid order-17
+    COMMIT
+    """
+
+    def __init__(
+        self,
+        group: str,
+        check: Check,
+        *,
+        namesrv: str | None = None,
+        options: ProducerOptions | None = None,
+        instance: ClientInstance | None = None,
+    ) -> None:
+        super().__init__(group, namesrv=namesrv, options=options, instance=instance)
+        self._check = check
+
+    async def start(self) -> None:
+        checkers = self.instance.server_requests.transactions
+        if self.group in checkers:
+            raise BadInput(f"the group {self.group} already has a transaction producer in this instance")
+        checkers[self.group] = self
+        await super().start()
+
+    async def close(self) -> None:
+        self.instance.server_requests.transactions.pop(self.group, None)
+        await super().close()
+
+    async def send_in_transaction(
+        self, message: Message, execute: Execute, *, queue: MessageQueue | None = None
+    ) -> TransactionResult:
+        """Store half, run `execute`, tell the broker. What `execute` raises is raised here, once the broker
+        knows that the outcome is not known.
+
+        A half message that was not acknowledged as it should be is rolled back, and `execute` does not run.
+        The half message is never retried elsewhere: each try could become a message of its own.
+        """
+        if message.delay_level:
+            raise BadInput("a transactional message cannot be delayed")
+        marks = {Property.TRAN_MSG: "true", Property.PGROUP: self.group}
+        sent = await self._send_marked(message, marks, TRANSACTION_PREPARED, queue)
+        if sent.status is not SendStatus.SEND_OK:
+            await self._end(message.topic, sent, TransactionState.ROLLBACK)
+            return TransactionResult(sent, TransactionState.ROLLBACK)
+        try:
+            result = await _run(execute, message)
+            state = TransactionState.COMMIT if result is None else TransactionState(result)
+        except BaseException:
+            await self._end(message.topic, sent, TransactionState.UNKNOWN)
+            raise
+        await self._end(message.topic, sent, state)
+        return TransactionResult(sent, state)
+
+    async def _end(self, topic: str, sent: SendResult, state: TransactionState) -> None:
+        """One-way. A decision that is lost is asked for again."""
+        _, commit_log_offset = parse_offset_msg_id(sent.offset_msg_id)
+        header = EndTransactionRequest(
+            self.group,
+            sent.queue_offset,
+            commit_log_offset,
+            state.value,
+            sent.msg_id,
+            transaction_id=sent.transaction_id,
+            topic=topic,
+        )
+        try:
+            address = self.instance.master_address(sent.queue.broker_name)
+            await self.instance.requester.send_oneway(
+                address, Command(RequestCode.END_TRANSACTION, fields=header.encode())
+            )
+        except EngineError as error:
+            log.info("transaction %s: %s; the broker will ask", sent.msg_id, error.text)
+
+    # -- being asked ----------------------------------------------------------------------------------------
+
+    async def answer_check(self, request: Command, connection: Connection) -> None:
+        asked = CheckTransactionStateRequest.decode(request.fields)
+        record = decode_record(request.body)
+        message = ReceivedMessage(record, MessageQueue(record.topic, "", record.queue_id))
+        header = EndTransactionRequest(
+            self.group,
+            asked.tran_state_table_offset,
+            asked.commit_log_offset,
+            (await self._ask(message)).value,
+            record.uniq_key or asked.msg_id or "",
+            from_transaction_check=True,
+            transaction_id=asked.transaction_id,
+            topic=record.topic,
+        )
+        connection.send_oneway(Command(RequestCode.END_TRANSACTION, fields=header.encode()))
+
+    async def _ask(self, message: ReceivedMessage) -> TransactionState:
+        """The application's errors are results here: not known, ask again."""
+        results: list[object] = await asyncio.gather(_run(self._check, message), return_exceptions=True)
+        result = results[0]
+        if isinstance(result, TransactionState):
+            return result
+        if isinstance(result, BaseException):
+            log.warning("the transaction check raised on %s", message, exc_info=result)
+        else:
+            log.warning("the transaction check returned %r on %s: taken as unknown", result, message)
+        return TransactionState.UNKNOWN
+
+
+async def _run(function: Callable[[Any], Any], argument: object) -> Any:
+    if inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(
+        getattr(function, "__call__", None)  # noqa: B004
+    ):
+        return await function(argument)
+    return await asyncio.to_thread(function, argument)
