@@ -11,6 +11,7 @@ import asyncio
 import itertools
 import time
 from collections.abc import Coroutine
+from typing import TYPE_CHECKING
 
 from engine.client.answers import peer_error
 from engine.client.drafts import Draft
@@ -25,6 +26,9 @@ from engine.errors import EngineError, PeerTimeout, PeerUnreachable
 from engine.net.requester import Requester
 from engine.protocol.codes import ResponseCode
 from engine.protocol.commands import Command
+
+if TYPE_CHECKING:
+    from engine.client.trace_points import SendTracing
 
 RETRIED_CODES = frozenset(
     {
@@ -53,8 +57,10 @@ class Deliveries:
         plans: TopicPlans,
         faults: LatencyFaults,
         options: ProducerOptions,
+        tracing: SendTracing | None = None,
     ) -> None:
         self._loop = loop
+        self._tracing = tracing
         self._requester = requester
         self._plans = plans
         self._faults = faults
@@ -101,9 +107,11 @@ class Deliveries:
 
     # -- what sends tell ------------------------------------------------------------------------------------
 
-    def on_answer(self, send: Send) -> None:
+    def on_answer(self, send: Send, answer: Command) -> None:
         self.window.leave(send)
         latency_ms = (self._loop.time() - send.started_at) * 1000.0
+        if self._tracing is not None:
+            self._tracing.sent(send, answer.code, answer.fields, latency_ms)
         if (self._faults or latency_ms >= HARMLESS_LATENCY_MS) and self._avoids_slow_brokers:
             self._faults.record(send.target.broker_name, latency_ms, time.time() * 1000)
         if send.plan.is_provisional:

@@ -15,9 +15,12 @@ import time
 from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from enum import Enum
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from engine.client.messages import ReceivedMessage
+
+if TYPE_CHECKING:
+    from engine.client.trace_points import ConsumeTracing
 
 log = logging.getLogger(__name__)
 
@@ -45,8 +48,11 @@ class Outcome(NamedTuple):
 class ListenerCalls:
     """`call(messages)` runs the listener once and never raises for it."""
 
-    def __init__(self, listener: Listener, *, takes_list: bool, threads: int) -> None:
+    def __init__(
+        self, listener: Listener, *, takes_list: bool, threads: int, tracing: ConsumeTracing | None = None
+    ) -> None:
         self._listener = listener
+        self._tracing = tracing
         self._takes_list = takes_list
         self._is_async = inspect.iscoroutinefunction(listener) or inspect.iscoroutinefunction(
             getattr(listener, "__call__", None)  # noqa: B004
@@ -54,6 +60,14 @@ class ListenerCalls:
         self._pool = None if self._is_async else ThreadPoolExecutor(threads, thread_name_prefix="listener")
 
     async def call(self, messages: Sequence[ReceivedMessage]) -> Outcome:
+        if self._tracing is None:
+            return await self._call(messages)
+        request_id = self._tracing.before(messages)
+        outcome = await self._call(messages)
+        self._tracing.after(request_id, messages, outcome)
+        return outcome
+
+    async def _call(self, messages: Sequence[ReceivedMessage]) -> Outcome:
         argument = list(messages) if self._takes_list else messages[0]
         begun = time.monotonic()
         # gather hands whatever the listener raises over as a value.

@@ -17,11 +17,12 @@ from engine.client.allocation import Allocate
 from engine.client.instance import ClientInstance
 from engine.client.periodic import Periodic
 from engine.client.rebalance import Assignments, decide
-from engine.client.subscriptions import subscription
+from engine.client.subscriptions import is_sql, subscription
 from engine.errors import BadInput, EngineError
 from engine.protocol.bodies.basics import MessageQueue
 from engine.protocol.bodies.heartbeats import (
     TAG_EXPRESSION,
+    CheckClientRequestBody,
     ConsumeFromWhere,
     ConsumerData,
     ConsumeType,
@@ -29,6 +30,7 @@ from engine.protocol.bodies.heartbeats import (
     SubscriptionData,
 )
 from engine.protocol.bodies.running_info import ConsumeMessageDirectlyResult, ConsumerRunningInfo
+from engine.protocol.codes import RequestCode
 from engine.protocol.names import check_group, check_topic, retry_topic
 from engine.protocol.records import Record
 
@@ -110,11 +112,22 @@ class Membership:
         if self._model is MessageModel.CLUSTERING and self._consume_type is ConsumeType.CONSUME_PASSIVELY:
             self.subscribe(retry_topic(self._group))
         await self._instance.routes.refresh_all(set(self.subscriptions))
+        await self._check_expressions()
         self._instance.join_consumer_group(self)
         self._is_started = True
         await self._instance.heartbeat()
         self._rebalancing.start()
         self._rebalancing.wake()
+
+    async def _check_expressions(self) -> None:
+        """46: a wrong SQL92 expression is heard of now (PeerError 23, with the place), not in a log later."""
+        for data in self.subscriptions.values():
+            route = await self._instance.routes.get(data.topic) if is_sql(data) else None
+            if route is None or not route.broker_datas:
+                continue
+            body = CheckClientRequestBody(self._instance.client_id, self._group, None, data).encode()
+            address = self._instance.broker_address(route.broker_datas[0].broker_name)
+            await self._instance.call(address, RequestCode.CHECK_CLIENT_CONFIG, body=body)
 
     async def close(self) -> None:
         if not self._is_started:

@@ -32,6 +32,8 @@ from engine.client.queue_work import Consuming, QueueWork
 from engine.client.running_info import describe
 from engine.client.send_backs import SendBacks
 from engine.client.start_offsets import HALF_AN_HOUR_MS, StartOffsets
+from engine.client.trace_points import ConsumeTracing
+from engine.client.tracing import Tracer
 from engine.errors import BadInput, EngineError
 from engine.protocol.bodies.basics import MessageQueue
 from engine.protocol.bodies.heartbeats import TAG_EXPRESSION, ConsumeType, MessageModel
@@ -85,7 +87,10 @@ class PushConsumer:
         self._pulls = Pulls(self.instance, group, self.options.pull)
         self._rates = ConsumeRates()
         takes_list = self.options.consume_batch_size is not None
-        self._calls = ListenerCalls(listener, takes_list=takes_list, threads=self.options.threads)
+        self._tracing = self._make_tracing()
+        self._calls = ListenerCalls(
+            listener, takes_list=takes_list, threads=self.options.threads, tracing=self._tracing
+        )
         self._consuming = self._make_consuming()
         self._works: dict[MessageQueue, QueueWork] = {}
         self._releasing: dict[MessageQueue, asyncio.Task[None]] = {}
@@ -110,6 +115,12 @@ class PushConsumer:
         return LocalOffsets(
             local_offsets_path(self.options.offsets_folder, self.instance.client_id, self.group)
         )
+
+    def _make_tracing(self) -> ConsumeTracing | None:
+        if not self.options.trace:
+            return None
+        tracer = Tracer(self.instance, self.group, "CONSUME", self.options.trace_topic)
+        return ConsumeTracing(tracer, self.group)
 
     def _make_consuming(self) -> Consuming:
         send_backs = SendBacks(self.instance, self.group, self.options.max_reconsume_times)
@@ -141,6 +152,8 @@ class PushConsumer:
             raise BadInput(f"the consumer of group {self.group} subscribes to nothing")
         if self._owns_instance:
             self.instance.start()
+        if self._tracing is not None:
+            self._tracing.tracer.start()
         self._consuming.start()
         self._committing.start()
         try:
@@ -160,6 +173,8 @@ class PushConsumer:
         await self._consuming.close()
         self._calls.close()
         await self._offsets.persist()
+        if self._tracing is not None:
+            await self._tracing.tracer.close()
         if self._owns_instance:
             await self.instance.close()
 

@@ -35,7 +35,7 @@ SWEEP_S = 0.05
 class SendOwner(Protocol):
     """What a send tells its producer. Each is called at most once per try."""
 
-    def on_answer(self, send: Send) -> None: ...
+    def on_answer(self, send: Send, answer: Command) -> None: ...
 
     def on_refusal(self, send: Send, answer: Command) -> None: ...
 
@@ -116,7 +116,7 @@ class Send:
             self.owner.on_refusal(self, answer)
             return
         self.is_settled = True
-        self.owner.on_answer(self)
+        self.owner.on_answer(self, answer)
         if not self.future.done():
             self.future.set_result(self._result(status, answer.fields))
 

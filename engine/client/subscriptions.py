@@ -34,6 +34,10 @@ def subscription(
     )
 
 
+def is_sql(data: SubscriptionData) -> bool:
+    return data.expression_type == SQL92_EXPRESSION
+
+
 def accepts(data: SubscriptionData, tags: str | None) -> bool:
     """Whether a message with these tags was asked for."""
     return not data.tags_set or (tags is not None and tags in data.tags_set)

@@ -20,6 +20,7 @@ from engine.client.admin.offsets import OffsetAdmin
 from engine.client.admin.topics import TopicAdmin
 from engine.client.instance import ClientInstance
 from engine.client.options import ClientOptions
+from engine.client.trace_reader import TraceReader
 
 ADMIN_TIMEOUT_MS = 5_000
 
@@ -56,6 +57,7 @@ class Admin:
         self.clients = ClientAdmin(self.instance)
         self.brokers = BrokerAdmin(self.instance)
         self.name_servers = NameServerAdmin(self.instance)
+        self.traces = TraceReader(self.messages)
 
     async def __aenter__(self) -> Self:
         await self.start()

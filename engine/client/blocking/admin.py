@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import TracebackType
 from typing import Self
 
-from engine.client import admin
+from engine.client import admin, trace_reader
 from engine.client.admin import (
     ADMIN_TIMEOUT_MS,
     brokers,
@@ -142,6 +142,12 @@ class NameServerAdmin(_Part):
     add_write_perm = waiting(name_servers.NameServerAdmin.add_write_perm)
 
 
+class TraceReader(_Part):
+    """`admin.traces`."""
+
+    read = waiting(trace_reader.TraceReader.read)
+
+
 class Admin(Face):
     """`engine.client.Admin` without await.
 
@@ -166,6 +172,7 @@ class Admin(Face):
         self.clients = ClientAdmin(self._loop, self._inner.clients)
         self.brokers = BrokerAdmin(self._loop, self._inner.brokers)
         self.name_servers = NameServerAdmin(self._loop, self._inner.name_servers)
+        self.traces = TraceReader(self._loop, self._inner.traces)
 
     def __enter__(self) -> Self:
         self.start()

@@ -17,7 +17,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     home = tmp_path_factory.mktemp("client-cluster")
     name_server = start_name_server(home)
     try:
-        broker = start_broker(home, name_server.address)
+        broker = start_broker(home, name_server.address, enablePropertyFilter="true", traceTopicEnable="true")
         try:
             yield Cluster(name_server.address, "client-a", broker.address)
         finally:
