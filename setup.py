@@ -8,7 +8,11 @@ from __future__ import annotations
 
 from setuptools import Extension, setup
 
-COMPILED_MODULES = ("engine.protocol._frames_cy", "engine.protocol._records_cy")
+COMPILED_MODULES = (
+    "engine.protocol._frames_cy",
+    "engine.protocol._records_cy",
+    "engine.protocol._sends_cy",
+)
 """Every module that is compiled: equal to the `_cy.py` files on disk (tests/architecture compares)."""
 
 

@@ -17,7 +17,8 @@ class StoredProperties:
 
     def __init__(self, cluster: str, region: str, make_unique_key: Callable[[int], str]) -> None:
         self._added = {Property.MSG_REGION: region, Property.CLUSTER: cluster}
-        self._suffixes = {flag: self._suffix(flag) for flag in (True, False)}
+        self.suffixes = {flag: self._suffix(flag) for flag in (True, False)}
+        """What is added to every message, by whether it may be traced."""
         self._make_unique_key = make_unique_key
 
     def _suffix(self, trace_on: bool) -> bytes:
@@ -32,7 +33,7 @@ class StoredProperties:
         if unique_key is None:
             unique_key = self._make_unique_key(now_ms)
             text = f"{text}UNIQ_KEY\x01{unique_key}\x02"
-        return text.encode() + self._suffixes[trace_on], unique_key
+        return text.encode() + self.suffixes[trace_on], unique_key
 
     def _without_ours(self, text: str) -> str:
         kept = decode_properties(text)

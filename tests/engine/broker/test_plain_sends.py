@@ -1,0 +1,144 @@
+"""Plain sends against the ordinary path: the same message under code 310 and, by long names, under code 10,
+which is never plain."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from engine.protocol.codes import RequestCode, ResponseCode
+from engine.protocol.commands import Command
+from engine.protocol.records import Record
+from tests.engine.broker.peers import WAITING, Peer, RunningBroker, records, send_header
+
+KEY = {"UNIQ_KEY": "U" * 32}
+
+
+async def send_both_ways(peer: Peer, body: bytes = b"hello", **header: Any) -> tuple[Command, Command]:
+    built = send_header(
+        header.pop("topic", "orders"), header.pop("queue_id", 0), header.pop("properties", KEY), **header
+    )
+    plain = await peer.ask(RequestCode.SEND_MESSAGE_V2, built.to_v2().encode(), body)
+    ordinary = await peer.ask(RequestCode.SEND_MESSAGE, built.encode(), body)
+    return plain, ordinary
+
+
+def answered(answer: Command) -> tuple[int, str | None, dict[str, str]]:
+    own = {"msgId", "queueOffset"}
+    return (
+        answer.code,
+        answer.remark,
+        {name: value for name, value in answer.fields.items() if name not in own},
+    )
+
+
+def stored(record: Record) -> tuple[Any, ...]:
+    return (
+        record.topic,
+        record.queue_id,
+        record.flag,
+        record.sys_flag,
+        record.born_timestamp,
+        record.born_host,
+        record.reconsume_times,
+        record.prepared_transaction_offset,
+        record.body,
+        record.properties,
+    )
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        {},
+        {"body": b""},
+        {"queue_id": 3},
+        {"flag": 7},
+        {"sys_flag": 1},
+        {"reconsume_times": 2},
+        {"properties": {"TAGS": "blue", **KEY, "KEYS": "k1 k2", "WAIT": "false", "ключ": "значение"}},
+        {"properties": {**KEY, "CLUSTER": "elsewhere", "POP_CK": "1 2"}},
+    ],
+    ids=str,
+)
+async def test_both_ways_store_and_answer_the_same(
+    broker: RunningBroker, peer: Peer, message: dict[str, Any]
+) -> None:
+    await peer.send("orders", queue_id=1)
+    plain, ordinary = await send_both_ways(peer, **message)
+    assert plain.code == ResponseCode.SUCCESS
+    assert answered(plain) == answered(ordinary)
+    queue_id = message.get("queue_id", 0)
+    await peer.pull("orders", 1, queue_id=queue_id, sys_flag=WAITING)
+    first, second = records(await peer.pull("orders", 0, queue_id=queue_id))
+    assert stored(first) == stored(second)
+    assert (first.queue_offset, second.queue_offset) == (0, 1)
+    assert [first.offset_msg_id, second.offset_msg_id] == [plain.fields["msgId"], ordinary.fields["msgId"]]
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        {"queue_id": 99},
+        {"body": b"x" * ((4 << 20) + 1)},
+        {"topic": "SCHEDULE_TOPIC_XXXX"},
+        {"topic": "bad topic"},
+        {"properties": {**KEY, "a": "v" * 32_760}},
+        {"properties": {**KEY, "DELAY": "no number"}},
+    ],
+    ids=lambda message: next(iter(message)),
+)
+async def test_both_ways_refuse_the_same(broker: RunningBroker, peer: Peer, message: dict[str, Any]) -> None:
+    await peer.send("orders")
+    plain, ordinary = await send_both_ways(peer, **message)
+    assert answered(plain) == answered(ordinary)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"start_accept_send_request_time_stamp": 1 << 60},
+        {"wait_time_mills_in_send_queue": -1},
+    ],
+    ids=lambda settings: next(iter(settings)),
+)
+async def test_a_closed_broker_refuses_both_ways(
+    broker: RunningBroker, peer: Peer, settings: dict[str, int]
+) -> None:
+    await peer.send("orders")
+    for name, value in settings.items():
+        setattr(broker.inner.live, name, value)
+    plain, ordinary = await send_both_ways(peer)
+    assert plain.code == ordinary.code != ResponseCode.SUCCESS
+
+
+async def test_a_full_disk_refuses_both_ways(broker: RunningBroker, peer: Peer) -> None:
+    await peer.send("orders")
+    broker.inner.disk.is_writable = False
+    plain, ordinary = await send_both_ways(peer)
+    assert answered(plain) == answered(ordinary)
+    assert plain.code == ResponseCode.SERVICE_NOT_AVAILABLE
+
+
+async def test_a_fenced_store_refuses_both_ways(broker: RunningBroker, peer: Peer) -> None:
+    await peer.send("orders")
+    broker.inner.store.fence()
+    plain, ordinary = await send_both_ways(peer)
+    assert answered(plain) == answered(ordinary)
+    assert plain.code == ResponseCode.SERVICE_NOT_AVAILABLE
+
+
+async def test_tracing_may_be_switched_off(broker: RunningBroker, peer: Peer) -> None:
+    await peer.send("orders")
+    broker.inner.live.trace_on = False
+    plain, ordinary = await send_both_ways(peer, queue_id=2)
+    assert answered(plain) == answered(ordinary)
+    assert plain.fields["TRACE_ON"] == "false"
+
+
+async def test_a_broker_without_write_permission_treats_both_alike(broker: RunningBroker, peer: Peer) -> None:
+    await peer.send("orders")
+    broker.inner.live.broker_permission = 4
+    plain, ordinary = await send_both_ways(peer)
+    assert answered(plain) == answered(ordinary)
