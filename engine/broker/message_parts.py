@@ -13,6 +13,7 @@ from engine.broker.disk_room import DiskRoom
 from engine.broker.handlers.clients import ClientHandlers
 from engine.broker.handlers.locks import LockHandlers
 from engine.broker.handlers.offsets import OffsetHandlers
+from engine.broker.handlers.plain_sends import PlainSends
 from engine.broker.handlers.pull import PullHandlers
 from engine.broker.handlers.query import QueryHandlers
 from engine.broker.handlers.send import Appends, SendHandlers, SendPlace
@@ -49,7 +50,7 @@ class MessageParts:
     transactions: TransactionLog
     disk: DiskRoom
     now_ms: Callable[[], int]
-    waited_ms: Callable[[float], float]
+    waited_ms: Callable[[float, float], float]
     appended: Callable[[], None]
     save: Callable[[str], None]
 
@@ -61,7 +62,7 @@ def message_handlers(parts: MessageParts) -> list[RouteSource]:
     retries = RetryRule(groups, parts.locks, live, save=save)
     parking = Parking(len(store.options.delay_level_ms))
     return [
-        _send_handlers(parts, parking, retries),
+        *_send_handlers(parts, parking, retries),
         SendBackHandlers(
             topics,
             retries,
@@ -106,20 +107,18 @@ def message_handlers(parts: MessageParts) -> list[RouteSource]:
     ]
 
 
-def _send_handlers(parts: MessageParts, parking: Parking, retries: RetryRule) -> SendHandlers:
+def _send_handlers(parts: MessageParts, parking: Parking, retries: RetryRule) -> list[RouteSource]:
+    """The later routes win: plain sends are taken out before the others."""
     options = parts.options
     unique_keys = UniqueKeys(parts.address[0], os.getpid(), random.getrandbits(32))
-    return SendHandlers(
-        SendPlace(
-            pack_host(parts.address),
-            options.region_id,
-            options.is_sync_flush,
-            options.broker_role == "SYNC_MASTER",
-        ),
+    properties = StoredProperties(options.broker_cluster_name, options.region_id, unique_keys.next)
+    is_sync_master = options.broker_role == "SYNC_MASTER"
+    sends = SendHandlers(
+        SendPlace(pack_host(parts.address), options.region_id, options.is_sync_flush, is_sync_master),
         parts.tables.topics,
         parts.appends,
         options.live,
-        StoredProperties(options.broker_cluster_name, options.region_id, unique_keys.next),
+        properties,
         parking,
         retries,
         parts.transactions,
@@ -130,3 +129,20 @@ def _send_handlers(parts: MessageParts, parking: Parking, retries: RetryRule) ->
         draw=random.randrange,
         appended=parts.appended,
     )
+    if options.is_sync_flush or is_sync_master:
+        return [sends]
+    plain = PlainSends(
+        pack_host(parts.address),
+        options.region_id,
+        properties.suffixes,
+        parts.tables.topics,
+        parts.appends.put,
+        options.live,
+        parts.traffic,
+        parts.disk,
+        now_ms=parts.now_ms,
+        waited_ms=parts.waited_ms,
+        appended=parts.appended,
+        otherwise=sends.send,
+    )
+    return [sends, plain]

@@ -5,6 +5,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import org.apache.rocketmq.client.consumer.DefaultMQPushConsumer;
+import org.apache.rocketmq.client.consumer.MessageSelector;
 import org.apache.rocketmq.client.consumer.listener.ConsumeConcurrentlyStatus;
 import org.apache.rocketmq.client.consumer.listener.ConsumeOrderlyStatus;
 import org.apache.rocketmq.client.consumer.listener.MessageListenerConcurrently;
@@ -64,12 +65,17 @@ final class Consuming {
 
     private Inbox start(String name, Driver.Options options) throws Exception {
         Inbox inbox = new Inbox();
-        DefaultMQPushConsumer consumer = new DefaultMQPushConsumer(options.text("group"));
+        DefaultMQPushConsumer consumer = new DefaultMQPushConsumer(
+            options.text("group"), options.text("trace", "").equals("true"), (String) null);
         inbox.consumer = consumer;
         consumer.setNamesrvAddr(nameServer);
         consumer.setInstanceName(name);
         consumer.setConsumeFromWhere(ConsumeFromWhere.CONSUME_FROM_FIRST_OFFSET);
-        consumer.subscribe(options.text("topic"), options.text("expression", "*"));
+        if (options.text("sql", "").isEmpty()) {
+            consumer.subscribe(options.text("topic"), options.text("expression", "*"));
+        } else {
+            consumer.subscribe(options.text("topic"), MessageSelector.bySql(options.text("sql")));
+        }
         if (options.text("model", "").equals("broadcast")) {
             Versions.broadcast(consumer);
         }

@@ -22,7 +22,7 @@ final class Producing {
     }
 
     Object run(String verb, Driver.Options options) throws Exception {
-        DefaultMQProducer producer = producer(options.text("group", "interop-producer"));
+        DefaultMQProducer producer = producer(options.text("group", "interop-producer"), options);
         List<Message> messages = messages(options);
         switch (verb) {
             case "send-sync":
@@ -46,13 +46,15 @@ final class Producing {
         }
     }
 
-    private DefaultMQProducer producer(String group) {
+    private DefaultMQProducer producer(String group, Driver.Options options) {
         return producers.computeIfAbsent(group, name -> {
-            DefaultMQProducer producer = new DefaultMQProducer(name);
+            DefaultMQProducer producer =
+                new DefaultMQProducer(name, options.text("trace", "").equals("true"), (String) null);
             producer.setNamesrvAddr(nameServer);
             producer.setInstanceName("producer-" + name);
             producer.setSendMsgTimeout(10_000);
             try {
+                Versions.compress(producer, options.text("compress", ""));
                 producer.start();
             } catch (Exception failure) {
                 throw new IllegalStateException(failure);

@@ -5,7 +5,7 @@ import java.lang.reflect.Method;
 import java.util.Map;
 import org.apache.rocketmq.client.consumer.DefaultMQPushConsumer;
 
-/** The two places where the client's 4.9 and 5.x interfaces differ, met by reflection so that one source serves both. */
+/** The places where the client's 4.9 and 5.x interfaces differ, met by reflection so that one source serves both. */
 final class Versions {
     private Versions() {
     }
@@ -20,6 +20,21 @@ final class Versions {
             }
         }
         throw new NoSuchMethodException("setMessageModel");
+    }
+
+    /** Only 5.x has a choice; 4.9 compresses by zlib. */
+    @SuppressWarnings({"unchecked", "rawtypes"})
+    static void compress(Object producer, String kind) throws Exception {
+        if (kind.isEmpty()) {
+            return;
+        }
+        for (Method method : producer.getClass().getMethods()) {
+            if (method.getName().equals("setCompressType")) {
+                method.invoke(producer, Enum.valueOf((Class) method.getParameterTypes()[0], kind));
+                return;
+            }
+        }
+        throw new NoSuchMethodException("setCompressType");
     }
 
     /** 5.x added a map of attributes to {@code createTopic}. */
