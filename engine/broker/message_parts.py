@@ -16,6 +16,7 @@ from engine.broker.handlers.offsets import OffsetHandlers
 from engine.broker.handlers.plain_sends import PlainSends
 from engine.broker.handlers.pull import PullHandlers
 from engine.broker.handlers.query import QueryHandlers
+from engine.broker.handlers.replies import ReplyHandlers
 from engine.broker.handlers.send import Appends, SendHandlers, SendPlace
 from engine.broker.handlers.send_back import SendBackHandlers
 from engine.broker.handlers.transactions import TransactionHandlers
@@ -104,7 +105,27 @@ def message_handlers(parts: MessageParts) -> list[RouteSource]:
         LockHandlers(parts.locks, now_ms=now_ms),
         TransactionHandlers(store, parts.transactions, parts.traffic, now_ms=now_ms, appended=parts.appended),
         QueryHandlers(store, live),
+        _reply_handlers(parts),
     ]
+
+
+def _reply_handlers(parts: MessageParts) -> ReplyHandlers:
+    options = parts.options
+    unique_keys = UniqueKeys(parts.address[0], os.getpid(), random.getrandbits(32))
+    return ReplyHandlers(
+        parts.address,
+        options.region_id,
+        parts.tables.topics,
+        parts.producers,
+        parts.store,
+        options.live,
+        StoredProperties(options.broker_cluster_name, options.region_id, unique_keys.next),
+        parts.traffic,
+        parts.disk,
+        now_ms=parts.now_ms,
+        draw=random.randrange,
+        appended=parts.appended,
+    )
 
 
 def _send_handlers(parts: MessageParts, parking: Parking, retries: RetryRule) -> list[RouteSource]:

@@ -11,6 +11,8 @@ class ProducerTable(Generic[C]):
     def __init__(self) -> None:
         self._groups: dict[str, dict[C, ClientInfo]] = {}
         self._groups_of: dict[C, set[str]] = {}
+        self._channels: dict[str, C] = {}
+        """By client id; the latest when several connections say the same."""
 
     def names(self) -> list[str]:
         return list(self._groups)
@@ -19,9 +21,13 @@ class ProducerTable(Generic[C]):
         """A copy: channel to client."""
         return dict(self._groups.get(group, {}))
 
+    def channel_of(self, client_id: str) -> C | None:
+        return self._channels.get(client_id)
+
     def register(self, group: str, channel: C, client: ClientInfo) -> None:
         self._groups.setdefault(group, {})[channel] = client
         self._groups_of.setdefault(channel, set()).add(group)
+        self._channels[client.client_id] = channel
 
     def unregister(self, group: str, channel: C) -> None:
         self._remove(group, channel)
@@ -40,10 +46,12 @@ class ProducerTable(Generic[C]):
 
     def _remove(self, group: str, channel: C) -> None:
         members = self._groups.get(group, {})
-        members.pop(channel, None)
+        client = members.pop(channel, None)
         if not members:
             self._groups.pop(group, None)
         memberships = self._groups_of.get(channel, set())
         memberships.discard(group)
         if not memberships:
             self._groups_of.pop(channel, None)
+            if client is not None and self._channels.get(client.client_id) is channel:
+                del self._channels[client.client_id]

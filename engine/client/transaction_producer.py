@@ -119,13 +119,12 @@ class TransactionProducer(Producer):
         if sent.status is not SendStatus.SEND_OK:
             await self._end(message.topic, sent, TransactionState.ROLLBACK)
             return TransactionResult(sent, TransactionState.ROLLBACK)
+        state = TransactionState.UNKNOWN
         try:
             result = await _run(execute, message)
             state = TransactionState.COMMIT if result is None else TransactionState(result)
-        except BaseException:
-            await self._end(message.topic, sent, TransactionState.UNKNOWN)
-            raise
-        await self._end(message.topic, sent, state)
+        finally:
+            await self._end(message.topic, sent, state)
         return TransactionResult(sent, state)
 
     async def _end(self, topic: str, sent: SendResult, state: TransactionState) -> None:

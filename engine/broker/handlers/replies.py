@@ -1,0 +1,165 @@
+"""Replies to requests: SEND_REPLY_MESSAGE (324) and SEND_REPLY_MESSAGE_V2 (325).
+
+A reply is pushed to the client that waits for it, over that client's own connection (326), and kept in the
+cluster's reply topic for those who look afterwards. What the sender is told is whether it arrived: a client
+that is gone, or does not take it within 10 s, is code 1, whether or not the reply was kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from engine.broker.disk_room import DiskRoom
+from engine.broker.options import LiveOptions
+from engine.broker.permissions import no_such_topic
+from engine.broker.producers import ProducerTable
+from engine.broker.send_checks import choose_queue, closed_topic, disk_full, large_body, large_properties
+from engine.broker.stored_properties import StoredProperties
+from engine.broker.topics import TopicTable
+from engine.broker.traffic import Traffic
+from engine.net.connection import Connection
+from engine.net.outcomes import Handler, Outcome, Relay, Reply
+from engine.protocol.codes import RequestCode, ResponseCode
+from engine.protocol.commands import Command
+from engine.protocol.headers.send import ReplyMessageRequest, SendMessageRequest, decode_send
+from engine.protocol.hosts import Host, pack_host
+from engine.protocol.message_ids import offset_msg_id
+from engine.protocol.names import SEND_FORBIDDEN_TOPICS, check_topic
+from engine.protocol.properties import Property, decode_properties, encode_properties
+from engine.protocol.records import MAX_PROPERTIES_BYTES
+from engine.store.message_store import MessageStore
+from engine.store.results import MessageDraft, PutStatus
+
+_PUSH_MS = 10_000
+
+
+class ReplyHandlers:
+    def __init__(
+        self,
+        address: Host,
+        region: str,
+        topics: TopicTable,
+        producers: ProducerTable[Connection],
+        store: MessageStore,
+        live: LiveOptions,
+        properties: StoredProperties,
+        traffic: Traffic,
+        disk: DiskRoom,
+        *,
+        now_ms: Callable[[], int],
+        draw: Callable[[int], int],
+        appended: Callable[[], None],
+    ) -> None:
+        self._address = address
+        self._region = region
+        self._topics = topics
+        self._producers = producers
+        self._store = store
+        self._live = live
+        self._properties = properties
+        self._traffic = traffic
+        self._disk = disk
+        self._now_ms = now_ms
+        self._draw = draw
+        self._appended = appended
+
+    def routes(self) -> dict[int, Handler]:
+        return dict.fromkeys((RequestCode.SEND_REPLY_MESSAGE, RequestCode.SEND_REPLY_MESSAGE_V2), self.send)
+
+    def send(self, request: Command, client: Connection) -> Outcome:
+        now_ms = self._now_ms()
+        header = decode_send(request.code, request.fields)
+        body = bytes(request.body)
+        draft = self._draft(header, body, client, now_ms)
+        properties = decode_properties(draft.properties.decode())
+        waiting = self._producers.channel_of(properties.get(Property.REPLY_TO_CLIENT, ""))
+
+        def finish(answer: Command | None) -> Outcome:
+            fields = self._keep(draft)
+            if answer is not None and answer.code == ResponseCode.SUCCESS:
+                return Reply(fields=fields)
+            reason = "is not connected" if waiting is None else "did not take it"
+            text = f"push reply message fail, the client {properties.get(Property.REPLY_TO_CLIENT)} {reason}"
+            return Reply(ResponseCode.SYSTEM_ERROR, text, fields)
+
+        if waiting is None:
+            return finish(None)
+        return Relay(waiting, self._push(header, draft, properties, client, now_ms), _PUSH_MS, finish)
+
+    def _draft(
+        self, header: SendMessageRequest, body: bytes, client: Connection, now_ms: int
+    ) -> MessageDraft:
+        """Every refusal comes before the push."""
+        if not self._disk.is_writable:
+            raise disk_full(self._disk.usage_ratio)
+        check_topic(header.topic)
+        if header.topic in SEND_FORBIDDEN_TOPICS:
+            raise closed_topic(header.topic)
+        config = self._topics.get(header.topic)
+        if config is None:
+            raise no_such_topic(header.topic)
+        if len(body) > self._live.max_message_size:
+            raise large_body(len(body), self._live.max_message_size)
+        properties, _ = self._properties.extend(header.properties or "", self._live.trace_on, now_ms)
+        if len(properties) > MAX_PROPERTIES_BYTES:
+            raise large_properties(len(properties))
+        return MessageDraft(
+            header.topic,
+            choose_queue(config, header.queue_id, self._draw),
+            header.flag,
+            header.sys_flag,
+            header.born_timestamp,
+            pack_host(client.remote),
+            header.reconsume_times or 0,
+            0,
+            body,
+            properties,
+        )
+
+    def _push(
+        self,
+        header: SendMessageRequest,
+        draft: MessageDraft,
+        properties: dict[str, str],
+        client: Connection,
+        now_ms: int,
+    ) -> Command:
+        told = ReplyMessageRequest(
+            header.producer_group,
+            draft.topic,
+            header.default_topic,
+            header.default_topic_queue_nums,
+            draft.queue_id,
+            draft.sys_flag,
+            draft.born_timestamp,
+            draft.flag,
+            client.peer_name,
+            f"{self._address[0]}:{self._address[1]}",
+            now_ms,
+            encode_properties({**properties, Property.PUSH_REPLY_TIME: str(now_ms)}),
+            draft.reconsume_times,
+            header.unit_mode,
+        )
+        return Command(RequestCode.PUSH_REPLY_MESSAGE_TO_CLIENT, fields=told.encode(), body=bytes(draft.body))
+
+    def _keep(self, draft: MessageDraft) -> dict[str, str]:
+        """The fields of the answer: where the reply is kept, zeros when it is not."""
+        fields = {
+            "MSG_REGION": self._region,
+            "TRACE_ON": "true" if self._live.trace_on else "false",
+            "msgId": "0",
+            "queueId": "0",
+            "queueOffset": "0",
+        }
+        if not self._live.store_reply_message_enable:
+            return fields
+        result = self._store.put(draft, self._now_ms())
+        if result.status is not PutStatus.PUT_OK:
+            self._traffic.put_failed += 1
+            return fields
+        self._appended()
+        self._traffic.put(draft.topic, 1, result.size)
+        fields["msgId"] = offset_msg_id(self._address, result.commit_log_offset)
+        fields["queueId"] = str(draft.queue_id)
+        fields["queueOffset"] = str(result.queue_offset)
+        return fields
