@@ -33,6 +33,8 @@ BROKER_DEFAULTS = {
     "diskMaxUsedSpaceRatio": "95",
     "waitTimeMillsInSendQueue": "5000",
     "autoCreateTopicEnable": "true",
+    "enablePropertyFilter": "true",
+    "traceTopicEnable": "true",
 }
 
 
@@ -94,6 +96,22 @@ class Cluster:
             return self._broker.stop()
         finally:
             self._end_name_server()
+
+    def stop_broker(self) -> int:
+        """The broker alone, cleanly; the name server stays. ``start_broker`` brings it back."""
+        assert self._broker is not None
+        return self._broker.stop()
+
+    def kill_broker(self) -> None:
+        assert self._broker is not None
+        self._broker.kill()
+
+    def restart_name_server(self) -> None:
+        """Killed, and back on its port with nothing but its KV file."""
+        assert self._name_server is not None
+        self._name_server.kill()
+        self._name_server = self._launch_name_server()
+        self._name_server.wait_until(lambda: is_listening(self.name_server))
 
     def kill(self) -> None:
         """The broker dies without warning; the name server with it."""
