@@ -16,7 +16,9 @@ from engine.client.listeners import Outcome
 from engine.client.messages import ReceivedMessage
 from engine.client.tracing import Tracer
 from engine.protocol.codes import ResponseCode
+from engine.protocol.headers.transactions import EndTransactionRequest
 from engine.protocol.properties import Property, find_property
+from engine.protocol.sys_flags import TRANSACTION_COMMIT, TRANSACTION_NONE, TRANSACTION_ROLLBACK
 from engine.protocol.traces import (
     ConsumeCode,
     EndTransactionTrace,
@@ -31,6 +33,12 @@ if TYPE_CHECKING:
 
 _DELAYS = (Property.DELAY, Property.TIMER_DELAY_SEC, Property.TIMER_DELAY_MS, Property.TIMER_DELIVER_MS)
 _OFF = "false"
+_STATES = {
+    TRANSACTION_COMMIT: "COMMIT_MESSAGE",
+    TRANSACTION_ROLLBACK: "ROLLBACK_MESSAGE",
+    TRANSACTION_NONE: "UNKNOW",
+}
+"""The last one is spelt so on the wire."""
 
 
 class SendTracing:
@@ -62,28 +70,19 @@ class SendTracing:
             )
         )
 
-    def ended(
-        self,
-        topic: str,
-        msg_id: str,
-        transaction_id: str | None,
-        store_host: str,
-        state: str,
-        *,
-        is_from_check: bool,
-    ) -> None:
-        """`state` is COMMIT_MESSAGE, ROLLBACK_MESSAGE or UNKNOW (so spelt)."""
+    def ended(self, header: EndTransactionRequest, store_host: str) -> None:
+        """A decision about a transaction was sent."""
         self.tracer.add(
             EndTransactionTrace(
                 timestamp=int(time.time() * 1000),
                 region_id="",
                 group=self._group,
-                topic=topic,
-                msg_id=msg_id,
+                topic=header.topic or "",
+                msg_id=header.msg_id,
                 store_host=store_host,
-                transaction_id=transaction_id or "",
-                state=state,
-                is_from_check=is_from_check,
+                transaction_id=header.transaction_id or "",
+                state=_STATES[header.commit_or_rollback],
+                is_from_check=bool(header.from_transaction_check),
             )
         )
 

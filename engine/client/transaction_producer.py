@@ -146,6 +146,11 @@ class TransactionProducer(Producer):
             )
         except EngineError as error:
             log.info("transaction %s: %s; the broker will ask", sent.msg_id, error.text)
+        self._trace_end(header, sent.queue.broker_name)
+
+    def _trace_end(self, header: EndTransactionRequest, store_host: str) -> None:
+        if self._tracing is not None:
+            self._tracing.ended(header, store_host)
 
     # -- being asked ----------------------------------------------------------------------------------------
 
@@ -164,6 +169,7 @@ class TransactionProducer(Producer):
             topic=record.topic,
         )
         connection.send_oneway(Command(RequestCode.END_TRANSACTION, fields=header.encode()))
+        self._trace_end(header, connection.peer_name)
 
     async def _ask(self, message: ReceivedMessage) -> TransactionState:
         """The application's errors are results here: not known, ask again."""

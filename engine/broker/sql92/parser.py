@@ -135,7 +135,8 @@ class _Parser:
         high = self._unary()
         self._check_order(value, low)
         self._check_order(value, high)
-        if low.is_constant and high.is_constant and low.constant > high.constant:
+        are_constant = low.is_constant and high.is_constant
+        if are_constant and not negated and low.constant > high.constant:
             raise self._refused(low.position, "BETWEEN needs the smaller bound first; the larger one found")
         return comparisons.between(value, low, high, negated=negated)
 

@@ -16,12 +16,14 @@ from engine.client import (
     ProducerOptions,
     PushConsumer,
     ReceivedMessage,
+    TransactionProducer,
+    TransactionState,
 )
 from engine.client.instance import ClientInstance
 from engine.client.trace_reader import UNSEEN_GROUPS, MessageTrace
 from engine.client.tracing import MAX_WAITING, Tracer
 from engine.errors import NotFound
-from engine.protocol.traces import PubTrace
+from engine.protocol.traces import PubTrace, TraceMessageType
 
 TRACED = ProducerOptions(trace=True)
 
@@ -92,6 +94,25 @@ async def test_a_batch_is_traced_with_all_its_ids(namesrv: str, fresh: Callable[
         for msg_id in sent.msg_id.split(","):
             trace = await read_until(admin, msg_id, lambda found: bool(found.sends))
             assert trace.sends[0].topic == topic
+
+
+async def test_a_transaction_is_traced_with_its_half_message_and_its_end(
+    namesrv: str, fresh: Callable[[str], str]
+) -> None:
+    async def check(message: ReceivedMessage) -> TransactionState:
+        return TransactionState.UNKNOWN
+
+    async def execute(message: Message) -> None: ...
+
+    topic = fresh("traced-transaction")
+    async with TransactionProducer(fresh("tx"), check, namesrv=namesrv, options=TRACED) as producer:
+        result = await producer.send_in_transaction(Message(topic, b"x", tags="paid"), execute)
+    async with Admin(namesrv=namesrv) as admin:
+        trace = await read_until(admin, result.sent.msg_id, lambda found: bool(found.transactions))
+    (send,) = trace.sends
+    assert (send.topic, send.message_type) == (topic, TraceMessageType.TRANS_HALF)
+    (end,) = trace.transactions
+    assert (end.topic, end.state, end.is_from_check) == (topic, "COMMIT_MESSAGE", False)
 
 
 async def test_when_no_broker_takes_traces_they_are_dropped_and_counted() -> None:

@@ -62,6 +62,7 @@ ANSWERS: list[tuple[str, dict[str, str], object]] = [
     ("a BETWEEN 1 AND b", {"a": "3"}, None),
     ("a NOT BETWEEN 1 AND 5", {"a": "7"}, True),
     ("a NOT BETWEEN 1 AND b", {"a": "0"}, True),
+    ("a NOT BETWEEN 5 AND 1", {"a": "3"}, True),
     ("a BETWEEN -1 AND -6", {"a": "-3"}, False),
     ("5 BETWEEN a AND 9", {"a": "3"}, True),
     ("a IN ('x','y')", {"a": "x"}, True),
