@@ -37,6 +37,8 @@ from engine.client.options import Acks, ProducerOptions
 from engine.client.replies import reply_message, wait_for_reply
 from engine.client.send_plans import Select, SendPlan, SendTarget, by_sharding_key
 from engine.client.topic_plans import TopicPlans
+from engine.client.trace_points import SendTracing
+from engine.client.tracing import Tracer
 from engine.errors import BadInput, EngineError
 from engine.protocol.bodies.basics import MessageQueue
 from engine.protocol.codes import RequestCode
@@ -81,6 +83,7 @@ class Producer:
         self._faults = LatencyFaults()
         self._plans = TopicPlans(group, self.instance.routes, self.options)
         self._deliveries: Deliveries | None = None
+        self._tracing: SendTracing | None = None
 
     # -- life -----------------------------------------------------------------------------------------------
 
@@ -97,7 +100,13 @@ class Producer:
         loop = asyncio.get_running_loop()
         if self._owns_instance:
             self.instance.start()
-        self._deliveries = Deliveries(loop, self.instance.requester, self._plans, self._faults, self.options)
+        if self.options.trace:
+            tracer = Tracer(self.instance, self.group, "PRODUCE", self.options.trace_topic)
+            tracer.start()
+            self._tracing = SendTracing(tracer, self.group)
+        self._deliveries = Deliveries(
+            loop, self.instance.requester, self._plans, self._faults, self.options, self._tracing
+        )
         self.instance.listen_to_routes(self._plans.on_route_changed)
         self.instance.join_producer_group(self.group)
 
@@ -107,6 +116,8 @@ class Producer:
         if deliveries is None:
             return
         await deliveries.close()
+        if self._tracing is not None:
+            await self._tracing.tracer.close()
         self._plans.close()
         self.instance.stop_listening_to_routes(self._plans.on_route_changed)
         await self.instance.leave_producer_group(self.group)
