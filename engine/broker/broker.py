@@ -22,7 +22,6 @@ from engine.broker.admin_parts import AdminParts, admin_handlers
 from engine.broker.config_changes import CHANGES_FILE, ConfigChanges
 from engine.broker.consume_stats import ConsumeProgress
 from engine.broker.consumers import ConsumerTable
-from engine.broker.delay_delivery import DelayDelivery
 from engine.broker.delays import DELAY_OFFSETS_FILE
 from engine.broker.deliverer import Deliverer
 from engine.broker.disk_room import DiskRoom
@@ -34,6 +33,7 @@ from engine.broker.live_effects import LiveEffects
 from engine.broker.membership import Membership
 from engine.broker.message_parts import MessageParts, message_handlers
 from engine.broker.options import BrokerOptions
+from engine.broker.parking import Parking
 from engine.broker.persistence import OFFSETS_FILE, TOPICS_FILE, Done, Persistence
 from engine.broker.producers import ProducerTable
 from engine.broker.put_times import PutTimes, TimedAppends
@@ -49,6 +49,7 @@ from engine.broker.traffic import Traffic
 from engine.broker.transaction_checks import TransactionChecks
 from engine.broker.transaction_log import TransactionLog
 from engine.broker.transactions import TransactionTable
+from engine.broker.waiting_messages import WaitingMessages
 from engine.broker.waits import BrokerWaits
 from engine.errors import EngineError
 from engine.net.connection import Connection
@@ -107,7 +108,7 @@ class Broker:
         self._listen()
         self.flusher.start()
         self.housekeeping.start()
-        self.delay_delivery.start()
+        self.waiting.start()
         self.transaction_checks.start()
         self.lag.start()
         self.dispatching.schedule()
@@ -228,14 +229,21 @@ class Broker:
         deliverer = Deliverer(
             self.store, self.traffic, self._threads, self._booted_ms, appended=self._when_appended()
         )
-        self.delay_delivery = DelayDelivery(
+        self.waiting = WaitingMessages(
             self.store,
+            self.options,
             self.tables.delays,
-            self.store.options.delay_level_ms,
+            self.tables.timer_counts,
             deliverer,
-            flush_interval_s=self.options.flush_delay_offset_interval / 1000,
+            self._threads,
             now_ms=now_ms,
-            save=lambda: self.persistence.save(DELAY_OFFSETS_FILE),
+            save_delays=lambda: self.persistence.save(DELAY_OFFSETS_FILE),
+        )
+        self.parking = Parking(
+            self.options.broker_name,
+            len(self.store.options.delay_level_ms),
+            self.live,
+            has_timers=self.options.timer_wheel_enable,
         )
 
     def _build_transactions(self) -> None:
@@ -307,6 +315,9 @@ class Broker:
             disk=self.disk,
             now_ms=now_ms,
             waited_ms=self.lag.delay_ms,
+            parking=self.parking,
+            timer_counts=self.tables.timer_counts,
+            timer_check=lambda: self.waiting.timer_store.check,
             appended=self._when_appended(),
             save=self._save,
         )
@@ -411,7 +422,7 @@ class Broker:
             start_accepting_ms=self.live.start_accept_send_request_time_stamp,
             is_active=not self.serving.is_draining,
         )
-        return runtime_info(moment, self.store, self.stats, self.put_times, self.delay_delivery.progress())
+        return runtime_info(moment, self.store, self.stats, self.put_times, self.waiting.progress())
 
     def _name_server_lost(self, address: str, connection: Connection) -> None:
         self.registration.lost(address)
@@ -430,10 +441,10 @@ class Broker:
             await self._metrics.stop()
         self.lag.stop()
         await self.housekeeping.stop()
-        await self.delay_delivery.stop()
+        await self.waiting.stop()
         await self.transaction_checks.stop()
         await self.flusher.flush_log(force=True)
-        self.delay_delivery.settle()
+        await self.waiting.settle()
         self.transactions.commit_offsets()
         await self.flusher.stop()
         await self.server.close()

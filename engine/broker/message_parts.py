@@ -19,6 +19,7 @@ from engine.broker.handlers.query import QueryHandlers
 from engine.broker.handlers.replies import ReplyHandlers
 from engine.broker.handlers.send import Appends, SendHandlers, SendPlace
 from engine.broker.handlers.send_back import SendBackHandlers
+from engine.broker.handlers.timers import TimerHandlers
 from engine.broker.handlers.transactions import TransactionHandlers
 from engine.broker.membership import Membership
 from engine.broker.options import BrokerOptions
@@ -28,10 +29,12 @@ from engine.broker.queue_locks import QueueLocks
 from engine.broker.retries import RetryRule
 from engine.broker.state_files import Tables
 from engine.broker.stored_properties import StoredProperties
+from engine.broker.timer_counts import TimerCounts
 from engine.broker.traffic import Traffic
 from engine.broker.transaction_log import TransactionLog
 from engine.net.connection import Connection
 from engine.protocol.hosts import Host, pack_host
+from engine.protocol.layouts.checkpoints import TimerCheck
 from engine.protocol.message_ids import UniqueKeys
 from engine.store.message_store import MessageStore
 
@@ -52,6 +55,9 @@ class MessageParts:
     disk: DiskRoom
     now_ms: Callable[[], int]
     waited_ms: Callable[[float, float], float]
+    parking: Parking
+    timer_counts: TimerCounts
+    timer_check: Callable[[], TimerCheck]
     appended: Callable[[], None]
     save: Callable[[str], None]
 
@@ -61,22 +67,9 @@ def message_handlers(parts: MessageParts) -> list[RouteSource]:
     store, live, now_ms, save = parts.store, parts.options.live, parts.now_ms, parts.save
     consumers, producers = parts.consumers, parts.producers
     retries = RetryRule(groups, parts.locks, live, save=save)
-    parking = Parking(len(store.options.delay_level_ms))
     return [
-        *_send_handlers(parts, parking, retries),
-        SendBackHandlers(
-            topics,
-            retries,
-            parking,
-            store,
-            live,
-            parts.traffic,
-            parts.disk,
-            is_sync_flush=parts.options.is_sync_flush,
-            now_ms=now_ms,
-            draw=random.randrange,
-            appended=parts.appended,
-        ),
+        *_send_handlers(parts, retries),
+        *_later_handlers(parts, retries),
         PullHandlers(
             topics,
             groups,
@@ -128,7 +121,41 @@ def _reply_handlers(parts: MessageParts) -> ReplyHandlers:
     )
 
 
-def _send_handlers(parts: MessageParts, parking: Parking, retries: RetryRule) -> list[RouteSource]:
+def _later_handlers(parts: MessageParts, retries: RetryRule) -> list[RouteSource]:
+    """What comes back, and what was timed."""
+    topics, store, live, now_ms = parts.tables.topics, parts.store, parts.options.live, parts.now_ms
+    parking = parts.parking
+    return [
+        SendBackHandlers(
+            topics,
+            retries,
+            parking,
+            store,
+            live,
+            parts.traffic,
+            parts.disk,
+            is_sync_flush=parts.options.is_sync_flush,
+            now_ms=now_ms,
+            draw=random.randrange,
+            appended=parts.appended,
+        ),
+        TimerHandlers(
+            parts.options.broker_name,
+            topics,
+            parking,
+            store,
+            live,
+            parts.disk,
+            parts.timer_counts,
+            is_sync_flush=parts.options.is_sync_flush,
+            check=parts.timer_check,
+            now_ms=now_ms,
+            appended=parts.appended,
+        ),
+    ]
+
+
+def _send_handlers(parts: MessageParts, retries: RetryRule) -> list[RouteSource]:
     """The later routes win: plain sends are taken out before the others."""
     options = parts.options
     unique_keys = UniqueKeys(parts.address[0], os.getpid(), random.getrandbits(32))
@@ -140,7 +167,7 @@ def _send_handlers(parts: MessageParts, parking: Parking, retries: RetryRule) ->
         parts.appends,
         options.live,
         properties,
-        parking,
+        parts.parking,
         retries,
         parts.transactions,
         parts.traffic,

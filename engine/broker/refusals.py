@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from engine.protocol.codes import RequestCode as Q
 
-_TIMERS = "timed messages are not part of this version yet"
 _POP = "POP consumption is not part of this version yet"
 _ACL = "access control is not part of this version yet"
 _REPLICATION = "replication is not part of this version yet"
@@ -20,9 +19,6 @@ _COLD_DATA = "cold data flow control is not supported: cold reads run in threads
 _RESERVED = "a reserved number: Apache RocketMQ has no handler for it either"
 
 REFUSALS: dict[Q, str] = {
-    Q.RECALL_MESSAGE: _TIMERS,
-    Q.GET_TIMER_CHECK_POINT: _TIMERS,
-    Q.GET_TIMER_METRICS: _TIMERS,
     **dict.fromkeys(
         (
             Q.POP_MESSAGE,

@@ -2,7 +2,7 @@
 
 Tools feed these into parsers that throw: a number is always a number, never empty or "NaN". The …Tps values
 are three decimals, for the last 10, 60 and 600 seconds. Keys of features that this version does not have
-(timers, thread pools) stand at zero, because `clusterList` parses them. But for `disk_space`, which looks at
+(thread pools) stand at zero, because `clusterList` parses them. But for `disk_space`, which looks at
 the disk, everything is passed in.
 """
 
@@ -144,9 +144,6 @@ def _broker_info(moment: BrokerMoment, store: MessageStore) -> dict[str, str]:
 
 def _idle_features(loop_lag_ms: float) -> dict[str, str]:
     info = {
-        "timerReadBehind": "0",
-        "timerOffsetBehind": "0",
-        "timerCongestNum": "0",
         "timerEnqueueTps": "0.0",
         "timerDequeueTps": "0.0",
         "EndTransactionQueueSize": "0",

@@ -42,10 +42,7 @@ def check_kind(sys_flag: int, properties: str) -> bool:
     if sys_flag & _UNUSUAL_BITS:
         _check_bits(sys_flag, properties)
     # Three looks for parts of names (_KIND_MARKS): an ordinary message has none, and that is all it takes.
-    if "TRAN_MSG" in properties or "DELAY" in properties or "TIMER_" in properties:
-        _check_properties_of_kind(properties)
-        return True
-    return False
+    return "TRAN_MSG" in properties or "DELAY" in properties or "TIMER_" in properties
 
 
 def is_transactional(properties: str) -> bool:
@@ -57,11 +54,6 @@ def _check_bits(sys_flag: int, properties: str) -> None:
         raise illegal("inner batches are not supported by this version")
     if sys_flag & TRANSACTION_MASK != TRANSACTION_PREPARED or not is_transactional(properties):
         raise illegal("the transaction bits of sysFlag and the property TRAN_MSG contradict each other")
-
-
-def _check_properties_of_kind(properties: str) -> None:
-    if any(find_property(properties, name) is not None for name in _TIMER_PROPERTIES):
-        raise illegal("timed messages are not supported by this version yet")
 
 
 def _check_batch_item(properties: str) -> None:

@@ -12,10 +12,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
+import orjson
+
 from engine.broker.delays import DELAY_OFFSETS_FILE, DelayOffsets
 from engine.broker.groups import SubscriptionGroupTable
 from engine.broker.offsets import ConsumerOffsets
 from engine.broker.persistence import GROUPS_FILE, OFFSETS_FILE, TOPICS_FILE, StateFile
+from engine.broker.timer_counts import TIMER_METRICS_FILE, TimerCounts
 from engine.broker.topics import TopicsImage, TopicTable
 from engine.durable_file import read_durable
 from engine.errors import BadInput, EngineError
@@ -37,6 +40,7 @@ class Tables:
     groups: SubscriptionGroupTable
     offsets: ConsumerOffsets
     delays: DelayOffsets
+    timer_counts: TimerCounts
 
 
 def load_tables(directory: Path) -> Tables:
@@ -48,11 +52,26 @@ def load_tables(directory: Path) -> Tables:
         offsets.load(stored.offset_table, stored.data_version)
     table = TopicTable(topics.topic_config_table, topics.data_version) if topics else TopicTable()
     delays = DelayOffsets(_load(directory / DELAY_OFFSETS_FILE, DelayOffsetSerializeWrapper))
-    return Tables(table, SubscriptionGroupTable(groups), offsets, delays)
+    return Tables(table, SubscriptionGroupTable(groups), offsets, delays, _load_timer_counts(directory))
+
+
+def _load_timer_counts(directory: Path) -> TimerCounts:
+    """Figures only: a damaged file is begun anew."""
+    content, _ = read_durable(directory / TIMER_METRICS_FILE, orjson.loads)
+    table = content.get("timingCount") if isinstance(content, dict) else None
+    rows = table if isinstance(table, dict) else {}
+    return TimerCounts(
+        {
+            topic: row["count"]
+            for topic, row in rows.items()
+            if isinstance(row, dict) and isinstance(row.get("count"), int)
+        }
+    )
 
 
 def state_files(directory: Path, tables: Tables, now_ms: Callable[[], int]) -> dict[str, StateFile]:
-    topics, groups, offsets, delays = tables.topics, tables.groups, tables.offsets, tables.delays
+    topics, groups, offsets = tables.topics, tables.groups, tables.offsets
+    delays, timer_counts = tables.delays, tables.timer_counts
     return {
         TOPICS_FILE: StateFile(
             directory / TOPICS_FILE, topics.image, TopicsImage.encode, topics.saved, _nothing
@@ -71,6 +90,13 @@ def state_files(directory: Path, tables: Tables, now_ms: Callable[[], int]) -> d
             _encode_body,
             _kept,
             delays.mark_dirty,
+        ),
+        TIMER_METRICS_FILE: StateFile(
+            directory / TIMER_METRICS_FILE,
+            lambda: timer_counts.snapshot(now_ms()),
+            fastjson.dumps_pretty,
+            _kept,
+            _nothing,
         ),
     }
 

@@ -297,6 +297,11 @@ class MessageStore:
     def plan_flush(self, now_ms: int, force: bool = False) -> FlushPlan | None:
         if self.is_fenced:
             return None
+    @property
+    def was_closed(self) -> bool:
+        """Whether the last owner closed the store, as far as could be seen at open."""
+        return self._folder.was_closed
+
         return self._log_flush.plan(now_ms, force=force or self.options.is_sync_flush)
 
     def plan_flush_queues(self, now_ms: int) -> QueueFlushPlan | None:

@@ -201,9 +201,11 @@ class SendHandlers:
         result = self._store.put(draft, now_ms)
         if result.status is not PutStatus.PUT_OK:
             raise self._refused(result)
-        if may_wait:  # the answer names the queue that was asked for
-            draft = draft._replace(queue_id=queue_id)
         message_id = f"{self._id_prefix}{result.commit_log_offset:016X}"
+        if may_wait:  # the answer names the queue that was asked for
+            recall = self._parking.recall_handle(draft)
+            draft = draft._replace(queue_id=queue_id)
+            return self._stored(result, 1, draft, message_id, unique_key, given, recall)
         return self._stored(result, 1, draft, message_id, unique_key, given)
 
     def _send_dead(
@@ -249,6 +251,7 @@ class SendHandlers:
         message_ids: str,
         unique_key: str | None,
         given: str,
+        recall_handle: str | None = None,
     ) -> Outcome:
         """The answer to what is in the log now: nothing below may fail."""
         self._appended()
@@ -262,6 +265,8 @@ class SendHandlers:
         }
         if unique_key is not None:
             fields["transactionId"] = unique_key
+        if recall_handle is not None:
+            fields["recallHandle"] = recall_handle
         if not self._place.is_sync_flush and not self._place.is_sync_master:
             return Reply(0, None, fields)
         return self._durable_answer(result, fields, given)

@@ -1,0 +1,254 @@
+"""Puts timed messages on the wheel and delivers them once their second has passed: one task, in slices.
+
+A second is read only when every message that was stored before it passed is on the wheel: a call-back that
+was answered before the delivery is always seen. Only the messages of that second are touched, however many
+wait. At least once: the second counts as read when all of it is appended, and is noted as such only when the
+log is on disk; what was appended before a crash is found through the index.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+from concurrent.futures import Executor
+from dataclasses import dataclass
+from itertools import islice
+
+from engine.broker.deliverer import Delivered, Deliverer
+from engine.broker.redelivery import draft_of, restored
+from engine.broker.tasks import start_task, stop_tasks
+from engine.broker.timer_counts import TimerCounts
+from engine.broker.timers import delete_keys, out_time_ms, rolled, wheel_time
+from engine.protocol.hashes import java_hash
+from engine.protocol.layouts.timer_files import TIMER_DELETE, TIMER_ROLL, TimerLogUnit
+from engine.protocol.names import TIMER_TOPIC
+from engine.protocol.properties import Property, encode_properties
+from engine.protocol.records import Record, decode_record
+from engine.store.message_store import MessageStore
+from engine.store.timer_store import TimerStore
+from engine.store.timer_wheel import PRECISION_MS
+
+log = logging.getLogger(__name__)
+
+TIMER_KEYS = ("timerReadBehind", "timerOffsetBehind", "timerCongestNum")
+POLL_S = 0.05
+SYNC_S = 1.0
+_DISPATCH_S = 0.005
+_SLICE = 32
+_CHAIN_SLICE = 1024
+_RETRY_S = 1.0
+_IDLE_SECONDS = 512
+_SYNC_SLACK_MS = 10_000
+_KEEP_MS = 86_400_000
+_DROPPED = (Property.REAL_TOPIC, Property.REAL_QID)
+
+
+@dataclass(frozen=True, slots=True)
+class TimerRules:
+    window_ms: int
+
+
+class TimerDelivery:
+    def __init__(
+        self,
+        store: MessageStore,
+        timers: TimerStore,
+        deliverer: Deliverer,
+        counts: TimerCounts,
+        threads: Executor,
+        rules: TimerRules,
+        *,
+        now_ms: Callable[[], int],
+    ) -> None:
+        self._store = store
+        self._timers = timers
+        self._deliverer = deliverer
+        self._counts = counts
+        self._threads = threads
+        self._window_ms = rules.window_ms
+        self._now_ms = now_ms
+        self._done = (0, 0)
+        """A second that the store did not take at one go, and how many of its messages it took."""
+        self._tasks: list[asyncio.Task[None]] = []
+
+    def start(self) -> None:
+        end = self._store.max_offset(TIMER_TOPIC, 0)
+        if self._timers.queue_offset > end:
+            log.warning("the timer queue ends at %d, not at %d", end, self._timers.queue_offset)
+            self._timers.queue_offset = end
+        self._tasks = [
+            start_task(self._run(), "deliver timed messages"),
+            start_task(self._sync_forever(), "sync timers"),
+        ]
+
+    async def stop(self) -> None:
+        await stop_tasks(*self._tasks)
+
+    async def _run(self) -> None:
+        while True:
+            try:
+                await self._round()
+                await asyncio.sleep(POLL_S)
+            except OSError as error:
+                log.error("timers stand still for a moment: %s", error)
+                await asyncio.sleep(_RETRY_S)
+
+    async def _round(self) -> None:
+        """Everything that waits goes on the wheel, then every second that has passed is read."""
+        while True:
+            now_ms, log_end = self._now_ms(), self._store.commit_log_max_offset
+            while self._is_due(now_ms) and self._store.dispatched_offset < log_end:
+                await asyncio.sleep(_DISPATCH_S)
+            while await self._enqueue_some():
+                await asyncio.sleep(0)
+            if not self._is_due(now_ms):
+                return
+            for _ in range(_IDLE_SECONDS):
+                if not self._is_due(now_ms):
+                    return
+                if not await self._read_second(self._timers.read_time_ms):
+                    await asyncio.sleep(_RETRY_S)
+                    break
+                self._timers.read_time_ms += PRECISION_MS
+            await asyncio.sleep(0)
+
+    def _is_due(self, now_ms: int) -> bool:
+        return now_ms >= self._timers.read_time_ms + PRECISION_MS
+
+    # -- onto the wheel -------------------------------------------------------------------------------------
+
+    async def _enqueue_some(self) -> bool:
+        """A slice of the timer queue; whether there may be more."""
+        timers = self._timers
+        if timers.queue_offset >= self._store.max_offset(TIMER_TOPIC, 0):
+            return False
+        units = self._store.queue_units(TIMER_TOPIC, 0, timers.queue_offset, _SLICE)
+        if not units:
+            start = self._store.min_offset(TIMER_TOPIC, 0)
+            is_behind = start > timers.queue_offset
+            timers.queue_offset = max(timers.queue_offset, start)
+            return is_behind
+        raws = await self._deliverer.read([(unit.commit_log_offset, unit.size) for unit in units])
+        for unit, raw in zip(units, raws, strict=True):
+            if raw is not None and not self._enqueue(decode_record(raw, 0, False)):
+                return False
+            timers.queue_offset = unit.queue_offset + 1
+        return True
+
+    def _enqueue(self, record: Record) -> bool:
+        """False: it could not be delivered now, and must be tried again."""
+        out_ms = out_time_ms(record.properties)
+        if out_ms is None:
+            log.error("the message at %d asks for no time: dropped", record.commit_log_offset)
+            return True
+        now_ms = self._now_ms()
+        topic = record.properties.get(Property.REAL_TOPIC, "")
+        time_ms, magic = wheel_time(record.properties, out_ms, now_ms, self._window_ms)
+        if time_ms < self._timers.read_time_ms:
+            # Its second was read before it arrived here (after a start): it is due.
+            return bool(magic & TIMER_DELETE) or self._deliver(record, out_ms, now_ms) is Delivered.DONE
+        self._timers.add(time_ms, magic, record.commit_log_offset, record.size, java_hash(topic), now_ms)
+        if not magic & TIMER_DELETE:
+            self._counts.add(topic, 1, now_ms)
+        return True
+
+    # -- off the wheel --------------------------------------------------------------------------------------
+
+    async def _read_second(self, time_ms: int) -> bool:
+        """Deliver the messages of one second, oldest first. False: the store takes nothing for the moment."""
+        units = await self._units(time_ms)
+        if not units:
+            return True
+        recalled = await self._recalled([unit for unit in units if unit.magic & TIMER_DELETE])
+        done = self._done[1] if self._done[0] == time_ms else 0
+        for start in range(done, len(units), _SLICE):
+            some = units[start : start + _SLICE]
+            raws = await self._deliverer.read([(unit.commit_log_offset, unit.record_size) for unit in some])
+            for number, (unit, raw) in enumerate(zip(some, raws, strict=True), start):
+                if not self._settle(unit, raw, recalled, time_ms):
+                    self._done = time_ms, number
+                    return False
+            await asyncio.sleep(0)
+        return True
+
+    async def _units(self, time_ms: int) -> list[TimerLogUnit]:
+        units: list[TimerLogUnit] = []
+        chain = self._timers.chain(time_ms)
+        while some := list(islice(chain, _CHAIN_SLICE)):
+            units += some
+            await asyncio.sleep(0)
+        units.reverse()
+        return units
+
+    async def _recalled(self, units: list[TimerLogUnit]) -> set[str]:
+        """The keys that the call-backs of this second name."""
+        keys: set[str] = set()
+        for start in range(0, len(units), _SLICE):
+            places = [(unit.commit_log_offset, unit.record_size) for unit in units[start : start + _SLICE]]
+            for raw in await self._deliverer.read(places):
+                if raw is not None:
+                    properties = decode_record(raw, 0, False).properties
+                    keys.add(properties.get(Property.TIMER_DEL_UNIQKEY, ""))
+        return keys - {""}
+
+    def _settle(self, unit: TimerLogUnit, raw: bytes | None, recalled: set[str], time_ms: int) -> bool:
+        """Deliver, roll or drop one message; False: try again later."""
+        record = None if raw is None else decode_record(raw, 0, False)
+        if record is None or record.topic != TIMER_TOPIC:
+            log.error("the timed message at commit log offset %d is gone", unit.commit_log_offset)
+            return True
+        now_ms = self._now_ms()
+        if unit.magic & TIMER_ROLL:
+            return self._roll(record, unit, now_ms) is Delivered.DONE
+        if unit.magic & TIMER_DELETE:
+            return True
+        if recalled.isdisjoint(delete_keys(record.properties)) and (
+            self._deliver(record, time_ms, now_ms) is Delivered.LATER
+        ):
+            return False
+        self._counts.add(record.properties.get(Property.REAL_TOPIC, ""), -1, now_ms)
+        return True
+
+    def _deliver(self, record: Record, time_ms: int, now_ms: int) -> Delivered:
+        added = {Property.TIMER_DEQUEUE_MS: str(now_ms)}
+        draft = restored(record, _DROPPED, added)
+        if draft is None:
+            log.error("the message at %d names no real topic: dropped", record.commit_log_offset)
+            return Delivered.DONE
+        return self._deliverer.deliver(draft, time_ms + PRECISION_MS, now_ms)
+
+    def _roll(self, record: Record, unit: TimerLogUnit, now_ms: int) -> Delivered:
+        """At the end of a window: a fresh record, which comes back through the timer queue."""
+        properties = encode_properties(dict(rolled(record.properties))).encode()
+        draft = draft_of(record, TIMER_TOPIC, 0, properties)
+        due_ms = unit.write_time_ms + unit.delay_ms + PRECISION_MS
+        outcome = self._deliverer.deliver(draft, due_ms, now_ms)
+        if outcome is Delivered.DONE and not unit.magic & TIMER_DELETE:
+            self._counts.add(record.properties.get(Property.REAL_TOPIC, ""), -1, now_ms)
+        return outcome
+
+    # -- files ----------------------------------------------------------------------------------------------
+
+    async def _sync_forever(self) -> None:
+        while True:
+            await asyncio.sleep(SYNC_S)
+            try:
+                await self.sync(_SYNC_SLACK_MS)
+            except OSError as error:
+                log.error("timers could not be synced: %s", error)
+
+    async def sync(self, slack_ms: int = 0) -> None:
+        sync = self._timers.plan_sync(self._store.commit_log_max_offset, self._store.flushed_offset, slack_ms)
+        if sync is None:
+            return
+        await asyncio.get_running_loop().run_in_executor(self._threads, sync.run)
+        self._timers.finish_sync(sync)
+        self._timers.drop_before(self._timers.read_time_ms - self._window_ms - _KEEP_MS)
+
+    def progress(self) -> dict[str, str]:
+        """For the runtime info: seconds behind, messages not yet on the wheel, messages that wait."""
+        behind_ms = self._now_ms() - self._timers.read_time_ms - PRECISION_MS
+        end = self._store.max_offset(TIMER_TOPIC, 0)
+        figures = (behind_ms // 1000, end - self._timers.queue_offset, self._counts.total())
+        return {key: str(max(0, figure)) for key, figure in zip(TIMER_KEYS, figures, strict=True)}

@@ -1,0 +1,117 @@
+"""Messages for any time: which time they ask for, under which second they wait, and how one is called back.
+
+A message is put under the last whole second before its time, and that second is read once it has passed: so
+nothing is ever early, and all are out within a second of their time. What lies further ahead than the roll
+window is put at the window's end and from there on the wheel again, in a fresh record of the log. Pure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from engine.errors import Refused
+from engine.protocol.codes import ResponseCode
+from engine.protocol.layouts.timer_files import TIMER_DEFAULT, TIMER_DELETE, TIMER_ROLL
+from engine.protocol.message_ids import RecallHandle
+from engine.protocol.names import TIMER_TOPIC
+from engine.protocol.properties import Property
+from engine.store.results import MessageDraft
+from engine.store.timer_wheel import PRECISION_MS
+
+RECALL_TAG = "_RECALL_TAG_"
+TIMER_REQUESTS = (Property.TIMER_DELAY_SEC, Property.TIMER_DELAY_MS, Property.TIMER_DELIVER_MS)
+_MAX_DIGITS = 18
+
+
+def asked_time_ms(properties: Mapping[str, str], now_ms: int) -> int | None:
+    """When the message wants to be delivered; None when it does not say. A delay counts before a time."""
+    if Property.TIMER_OUT_MS in properties:
+        return None
+    for name, unit_ms in ((Property.TIMER_DELAY_SEC, 1000), (Property.TIMER_DELAY_MS, 1)):
+        if name in properties:
+            return now_ms + _number(name, properties[name]) * unit_ms
+    if Property.TIMER_DELIVER_MS in properties:
+        return _number(Property.TIMER_DELIVER_MS, properties[Property.TIMER_DELIVER_MS])
+    return None
+
+
+def _number(name: str, text: str) -> int:
+    digits = text.removeprefix("-")
+    if not (digits.isascii() and digits.isdigit() and len(digits) <= _MAX_DIGITS):
+        raise _illegal(f"{name}={text:.40} is not a number")
+    return int(text)
+
+
+def floored(deliver_ms: int) -> int:
+    """TIMER_OUT_MS: the second whose passing is the earliest moment not before the time asked for."""
+    return deliver_ms - (deliver_ms % PRECISION_MS or PRECISION_MS)
+
+
+def park_timed(
+    draft: MessageDraft, properties: Mapping[str, str], deliver_ms: int, now_ms: int, max_delay_s: int
+) -> tuple[str, int, dict[str, str]] | None:
+    """Topic, queue and properties under which it waits; None: it is due already and an ordinary message."""
+    if deliver_ms - now_ms > max_delay_s * 1000:
+        raise _illegal(
+            f"the time of delivery is {(deliver_ms - now_ms) // 1000} s ahead, timerMaxDelaySec={max_delay_s}"
+        )
+    if deliver_ms <= now_ms:
+        if Property.TIMER_DEL_UNIQKEY in properties:
+            raise _illegal("the message that is called back has been delivered")
+        return None
+    kept = {name: value for name, value in properties.items() if name != Property.DELAY}
+    kept[Property.TIMER_OUT_MS] = str(floored(deliver_ms))
+    kept[Property.REAL_TOPIC] = draft.topic
+    kept[Property.REAL_QID] = str(draft.queue_id)
+    return TIMER_TOPIC, 0, kept
+
+
+def recall_handle(properties: Mapping[str, str], broker_name: str) -> RecallHandle | None:
+    """The handle of a message that waits; one more than its second, so that flooring finds the same one."""
+    out, topic = properties.get(Property.TIMER_OUT_MS), properties.get(Property.REAL_TOPIC)
+    unique_key = properties.get(Property.UNIQ_KEY)
+    if out is None or topic is None or unique_key is None:
+        return None
+    return RecallHandle(topic, broker_name, int(out) + 1, unique_key)
+
+
+def out_time_ms(properties: Mapping[str, str]) -> int | None:
+    """The second that a stored message waits for; None when it is no timed message."""
+    text = properties.get(Property.TIMER_OUT_MS, "")
+    if not (text.isascii() and text.isdigit() and len(text) <= _MAX_DIGITS):
+        return None
+    return int(text) - int(text) % PRECISION_MS
+
+
+def wheel_time(properties: Mapping[str, str], out_ms: int, now_ms: int, window_ms: int) -> tuple[int, int]:
+    """Under which second to put it, and with which magic."""
+    magic = TIMER_DELETE if Property.TIMER_DEL_UNIQKEY in properties else 0
+    if out_ms - now_ms < window_ms:
+        return out_ms, magic | TIMER_DEFAULT
+    end_ms = now_ms + window_ms
+    return end_ms - end_ms % PRECISION_MS, magic | TIMER_DEFAULT | TIMER_ROLL
+
+
+def delete_key(topic: str, unique_key: str) -> str:
+    return f"{topic}+{unique_key}"
+
+
+def delete_keys(properties: Mapping[str, str]) -> tuple[str, ...]:
+    """What a call-back may name this message by: RocketMQ 5.1 wrote the unique key alone."""
+    topic, unique_key = properties.get(Property.REAL_TOPIC), properties.get(Property.UNIQ_KEY)
+    if topic is None or unique_key is None:
+        return ()
+    return delete_key(topic, unique_key), unique_key
+
+
+def rolled(properties: Mapping[str, str]) -> dict[str, str]:
+    """The properties of the fresh record that a message gets at the end of a window."""
+    times = properties.get(Property.TIMER_ROLL_TIMES, "0")
+    return {
+        **properties,
+        Property.TIMER_ROLL_TIMES: str(int(times) + 1 if times.isdecimal() else 1),
+    }
+
+
+def _illegal(text: str) -> Refused:
+    return Refused(text, code=ResponseCode.MESSAGE_ILLEGAL)
