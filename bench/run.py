@@ -7,6 +7,7 @@ ratios are therefore ratios of one run. With --write the tables replace those in
 from __future__ import annotations
 
 import argparse
+import os
 import tempfile
 import time
 from collections.abc import Iterator
@@ -46,6 +47,7 @@ def main() -> int:
     rounds, seconds, java_rounds = (3, 1.0, 1) if options.quick else (5, 3.0, 3)
     program("loadgen"), program("echo_server")
     results = Results()
+    load = os.getloadavg()[0]
     with tempfile.TemporaryDirectory(prefix="signalbox-bench-") as home, ExitStack() as stack:
         peers = [stack.enter_context(echo(BODY_BYTES))]
         makes = [SIGNALBOX] if options.no_apache else [SIGNALBOX, APACHE]
@@ -66,7 +68,7 @@ def main() -> int:
     for name, reason in results.not_measured.items():
         console.print(f"not measured: {name}: {reason}")
     if options.write:
-        _write(markdown(results, _heading(rounds, java_rounds, seconds)))
+        _write(markdown(results, _heading(rounds, java_rounds, seconds, load)))
     return 0
 
 
@@ -128,10 +130,11 @@ def _told(what: str) -> Iterator[None]:
         yield
 
 
-def _heading(rounds: int, java_rounds: int, seconds: float) -> str:
+def _heading(rounds: int, java_rounds: int, seconds: float, load: float) -> str:
     return (
         f"{machine()}; {datetime.now(UTC):%Y-%m-%d}; n = {rounds} rounds of {seconds:g} s per server "
-        f"({java_rounds} with the Java client), medians; {BODY_BYTES}-byte bodies."
+        f"({java_rounds} with the Java client), medians; {BODY_BYTES}-byte bodies; "
+        f"load average {load:.1f} before the run began."
     )
 
 

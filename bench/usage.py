@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import platform
 from pathlib import Path
 
 _TICKS_PER_S = os.sysconf("SC_CLK_TCK")
@@ -35,4 +36,6 @@ def machine() -> str:
         "unknown processor",
     )
     memory_gib = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / (1 << 30)
-    return f"{model}, {len(os.sched_getaffinity(0))} cores, {memory_gib:.0f} GiB, Linux {os.uname().release}"
+    cores = len(os.sched_getaffinity(0))
+    python = f"Python {platform.python_version()}"
+    return f"{model}, {cores} cores, {memory_gib:.0f} GiB, Linux {os.uname().release}, {python}"
