@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from engine.client.admin.messages import FOREVER_MS, MessageAdmin
+from engine.client.admin.messages import FOREVER_MS, MessageAdmin, SearchPlace
 from engine.errors import NotFound
 from engine.protocol.codes import ResponseCode
 from engine.protocol.names import TRACE_TOPIC
@@ -23,7 +23,7 @@ from engine.protocol.traces import (
     decode_traces,
 )
 
-MAX_TRACE_MESSAGES = 64
+_MAX_PAGES = 16
 
 UNSEEN_GROUPS = (
     "groups whose consumers do not trace are not seen here; whether they have passed the message is told by "
@@ -31,7 +31,7 @@ UNSEEN_GROUPS = (
 )
 NO_SEND = "its sending is not traced: its producer does not trace, or the trace was lost, or deleted by age"
 NO_CONSUMPTION = "no consumption is traced: nobody has got it yet, or those who have do not trace"
-CUT = f"only the newest {MAX_TRACE_MESSAGES} messages with traces were looked at, and there are more"
+CUT = "only the newest traces were looked at: there may be more"
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,9 +80,18 @@ class TraceReader:
 
     async def read(self, msg_id: str, begin_ms: int = 0, end_ms: int = FOREVER_MS) -> MessageTrace:
         """NotFound when nothing at all is traced about the message."""
-        found = await self._messages.by_key(self._topic, msg_id, MAX_TRACE_MESSAGES, begin_ms, end_ms)
-        traces = [trace for message in found for trace in decode_traces(message.body)]
-        joined = join_traces(msg_id, traces, is_cut=len(found) >= MAX_TRACE_MESSAGES)
+        traces: list[Trace] = []
+        after: SearchPlace | None = None
+        is_cut = True
+        for _ in range(_MAX_PAGES):
+            page = await self._messages.search(
+                self._topic, msg_id, after=after, begin_ms=begin_ms, end_ms=end_ms
+            )
+            traces += [trace for message in page.messages for trace in decode_traces(message.body)]
+            is_cut, after = page.is_cut, page.following
+            if after is None:
+                break
+        joined = join_traces(msg_id, traces, is_cut=is_cut or after is not None)
         if not (joined.sends or joined.transactions or joined.consumptions or joined.recalls):
             raise NotFound(
                 f"nothing is traced about {msg_id} in {self._topic}", code=ResponseCode.QUERY_NOT_FOUND

@@ -14,6 +14,8 @@ from __future__ import annotations
 import mmap
 import os
 from bisect import bisect_left
+from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 
 from engine.protocol.layouts.index_files import (
@@ -124,22 +126,30 @@ class IndexFile:
         os.pwrite(self._fd, encode_index_header(header), 0)
         self.header = header
 
-    def find(self, key_hash: int, max_num: int, begin_ms: int, end_ms: int) -> list[int]:
-        """Commit log offsets of the key's entries within the times, newest first."""
+    def walk(
+        self, key_hash: int, begin_ms: int, end_ms: int, start: int | None = None
+    ) -> Iterator[tuple[int, int | None]]:
+        """The entries of the key's slot, newest first, or from number `start` on: for each the number of the
+        one behind it (0: none), and its commit log offset if it is the key's and within the times."""
         header = self.header
-        found: list[int] = []
         number = self._head(INDEX_HEADER_SIZE + key_hash % self._slots * INDEX_SLOT_SIZE, header.index_count)
-        while number > 0 and len(found) < max_num:
+        if start is not None:
+            number = start if 0 < start <= number else 0
+        while number > 0:
             entry_hash, offset, seconds, previous = INDEX_ENTRY.unpack_from(
                 self._map, self._entries_at + number * INDEX_ENTRY_SIZE
             )
             entry_ms = header.begin_timestamp + seconds * 1000
             # An entry's time is cut to seconds since the file's begin.
-            if entry_hash == key_hash and begin_ms - 999 <= entry_ms <= end_ms:
-                found.append(offset)
+            is_wanted = entry_hash == key_hash and begin_ms - 999 <= entry_ms <= end_ms
             # Chains only ever go back: anything else is damage, and would not end.
-            number = previous if previous < number else 0
-        return found
+            number = previous if 0 < previous < number else 0
+            yield number, offset if is_wanted else None
+
+    def find(self, key_hash: int, max_num: int, begin_ms: int, end_ms: int) -> list[int]:
+        """Commit log offsets of the key's newest entries within the times."""
+        offsets = (offset for _, offset in self.walk(key_hash, begin_ms, end_ms) if offset is not None)
+        return list(islice(offsets, max_num))
 
     def overlaps(self, begin_ms: int, end_ms: int) -> bool:
         return self.header.begin_timestamp <= end_ms and self.header.end_timestamp >= begin_ms

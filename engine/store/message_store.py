@@ -228,8 +228,16 @@ class MessageStore:
     def commits_from(self, commit_log_offset: int) -> Iterator[int]:
         return self._queries.commits_from(commit_log_offset)
 
-    def query(self, topic: str, key: str, max_num: int, begin_ms: int, end_ms: int) -> QueryResult:
-        return self._queries.query(topic, key, max_num, begin_ms, end_ms)
+    def query(
+        self,
+        topic: str,
+        key: str,
+        max_num: int,
+        begin_ms: int,
+        end_ms: int,
+        continuation: str | None = None,
+    ) -> QueryResult:
+        return self._queries.query(topic, key, max_num, begin_ms, end_ms, continuation)
 
     def min_offset(self, topic: str, queue_id: int) -> int:
         queue = self._queues.get(topic, queue_id)
@@ -289,6 +297,11 @@ class MessageStore:
     def confirmed_offset(self, commit_log_offset: int | None) -> None:
         self._gate.confirmed_offset = commit_log_offset
 
+    @property
+    def was_closed(self) -> bool:
+        """Whether the last owner closed the store, as far as could be seen at open."""
+        return self._folder.was_closed
+
     def readable_end(self) -> int:
         return self._gate.readable_end()
 
@@ -297,11 +310,6 @@ class MessageStore:
     def plan_flush(self, now_ms: int, force: bool = False) -> FlushPlan | None:
         if self.is_fenced:
             return None
-    @property
-    def was_closed(self) -> bool:
-        """Whether the last owner closed the store, as far as could be seen at open."""
-        return self._folder.was_closed
-
         return self._log_flush.plan(now_ms, force=force or self.options.is_sync_flush)
 
     def plan_flush_queues(self, now_ms: int) -> QueueFlushPlan | None:

@@ -15,11 +15,13 @@ from engine.protocol.sys_flags import TRANSACTION_COMMIT, TRANSACTION_MASK
 from engine.store.commit_log import CommitLog
 from engine.store.consume_queue import ConsumeQueue
 from engine.store.gate import Gate
-from engine.store.index import Index
+from engine.store.index import Index, Place
 from engine.store.results import QueryResult
 
 _SIZE_SIZE = 4
 _MAX_QUERY = 64
+_MAX_STEPS = 4_096
+"""Entries that one query looks at: a key in a million messages must not hold up the writer."""
 _SCAN_ROWS = 4096
 _STORE_TIME_END = 76
 _SYS_FLAG_AT, _BORN_V6 = 39, 0x10
@@ -62,17 +64,39 @@ class Queries:
             if commit_log_offset == begin:
                 return
 
-    def query(self, topic: str, key: str, max_num: int, begin_ms: int, end_ms: int) -> QueryResult:
-        if self._index is None:
-            return QueryResult((), (), 0, 0)
+    def query(
+        self,
+        topic: str,
+        key: str,
+        max_num: int,
+        begin_ms: int,
+        end_ms: int,
+        continuation: str | None = None,
+    ) -> QueryResult:
+        """Messages with this key, the newest first: not merely with its hash. `continuation` is what an
+        earlier result said; where the result has one again, there may be more."""
         wanted = max(0, min(max_num, _MAX_QUERY))
+        if self._index is None or not wanted:
+            return QueryResult((), (), 0, 0)
         found: dict[int, bytes] = {}
-        for offset in self._index.find(index_key_hash(topic, key), wanted, begin_ms, end_ms):
-            data = self.raw_record_at(offset)
-            if data is not None and _has_key(data, offset, topic, key):
+        following: Place | None = None
+        start = read_place(continuation) if continuation else None
+        entries = self._index.walk(index_key_hash(topic, key), begin_ms, end_ms, start)
+        for steps, (place, offset) in enumerate(entries, 1):
+            data = self.raw_record_at(offset) if offset is not None else None
+            if data is not None and offset is not None and _has_key(data, offset, topic, key):
                 found[offset] = data
+            if len(found) >= wanted or steps >= _MAX_STEPS:
+                following = place
+                break
         last_timestamp, last_offset = self._index.last_update
-        return QueryResult(tuple(found), tuple(found.values()), last_timestamp, last_offset)
+        return QueryResult(
+            tuple(found),
+            tuple(found.values()),
+            last_timestamp,
+            last_offset,
+            write_place(following) if following is not None else None,
+        )
 
     def store_time(self, commit_log_offset: int) -> int | None:
         """Store time of the record at a place that a queue gave."""
@@ -95,6 +119,16 @@ class Queries:
         if upper:
             return first - 1 if first > low else 0
         return first
+
+
+def write_place(place: Place) -> str:
+    return f"{place.file_name}-{place.number}"
+
+
+def read_place(text: str) -> Place:
+    """It comes back from outside: anything that is not a place ends the search."""
+    name, _, number = text.partition("-")
+    return Place(name, int(number)) if number.isdecimal() and len(number) <= 10 else Place("", 0)
 
 
 def _has_key(data: bytes, commit_log_offset: int, topic: str, key: str) -> bool:

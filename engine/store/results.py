@@ -118,6 +118,7 @@ class QueryResult:
     records: tuple[bytes, ...]
     index_last_update_timestamp: int
     index_last_update_phyoffset: int
+    continuation: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

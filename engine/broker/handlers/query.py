@@ -8,7 +8,12 @@ from engine.net.connection import Connection
 from engine.net.outcomes import Handler, Outcome, Reply
 from engine.protocol.codes import RequestCode, ResponseCode
 from engine.protocol.commands import Command
-from engine.protocol.headers.query import QueryMessageRequest, QueryMessageResponse, ViewMessageRequest
+from engine.protocol.headers.query import (
+    FROM_THE_NEWEST,
+    QueryMessageRequest,
+    QueryMessageResponse,
+    ViewMessageRequest,
+)
 from engine.protocol.names import check_topic
 from engine.store.message_store import MessageStore
 
@@ -25,7 +30,7 @@ class QueryHandlers:
         return {RequestCode.QUERY_MESSAGE: self.query, RequestCode.VIEW_MESSAGE_BY_ID: self.view}
 
     def query(self, request: Command, client: Connection) -> Outcome:
-        """Records whose key has the hash asked for; the client compares the keys themselves."""
+        """Records with the key asked for. Who sends a continuation gets one back while there may be more."""
         header = QueryMessageRequest.decode(request.fields)
         check_topic(header.topic)
         wanted = self._live.default_query_max_num if header.unique_key_query else header.max_num
@@ -35,11 +40,13 @@ class QueryHandlers:
             max(0, min(wanted, _MAX_FOUND)),
             header.begin_timestamp,
             header.end_timestamp,
+            None if header.continuation == FROM_THE_NEWEST else header.continuation,
         )
+        following = found.continuation if header.continuation is not None else None
         fields = QueryMessageResponse(
-            found.index_last_update_timestamp, found.index_last_update_phyoffset
+            found.index_last_update_timestamp, found.index_last_update_phyoffset, following
         ).encode()
-        if not found.records:
+        if not found.records and following is None:
             text = "can not find message, maybe time range not correct"
             return Reply(ResponseCode.QUERY_NOT_FOUND, text, fields)
         return Reply(fields=fields, body=b"".join(found.records))

@@ -6,11 +6,15 @@ address is a broker of this cluster: a forged id must not make us dial anything 
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from engine.client.admin.clusters import ClusterAdmin
 from engine.client.instance import ClientInstance
 from engine.client.messages import ReceivedMessage
 from engine.client.options import PullOptions
 from engine.client.pulls import Pulls, PullStatus
+from engine.client.queue_offsets import QueueOffsets
+from engine.client.routes import subscribe_queues
 from engine.client.subscriptions import subscription
 from engine.errors import BadInput, NotFound, PeerError
 from engine.protocol.bodies.basics import MessageQueue
@@ -19,13 +23,30 @@ from engine.protocol.bodies.running_info import ConsumeMessageDirectlyResult
 from engine.protocol.bodies.stats import QueryConsumeQueueResponseBody
 from engine.protocol.codes import RequestCode, ResponseCode
 from engine.protocol.headers.clients import ConsumeMessageDirectlyRequest
-from engine.protocol.headers.query import QueryConsumeQueueRequest, QueryMessageRequest, ViewMessageRequest
+from engine.protocol.headers.query import (
+    FROM_THE_NEWEST,
+    QueryConsumeQueueRequest,
+    QueryMessageRequest,
+    QueryMessageResponse,
+    ViewMessageRequest,
+)
 from engine.protocol.message_ids import parse_offset_msg_id
 from engine.protocol.names import TOOLS_GROUP
 from engine.protocol.records import Record, decode_record, decode_records
 
 FOREVER_MS = (1 << 63) - 1
 RELAY_TIMEOUT_MS = 15_000
+_PAGE = 64
+
+
+SearchPlace = tuple[tuple[str, str], ...]
+"""Broker names, and where each goes on: to be handed back as it is."""
+
+
+class SearchPage(NamedTuple):
+    messages: list[ReceivedMessage]
+    following: SearchPlace | None
+    is_cut: bool
 
 
 class MessageAdmin:
@@ -33,6 +54,7 @@ class MessageAdmin:
         self._instance = instance
         self._cluster = cluster
         self._pulls = Pulls(instance, TOOLS_GROUP, PullOptions())
+        self._offsets = QueueOffsets(instance)
 
     async def by_offset_id(self, offset_msg_id: str, topic: str | None = None) -> ReceivedMessage:
         """33: the message at the place that its id names."""
@@ -56,6 +78,56 @@ class MessageAdmin:
         """12: the messages with this business key, the oldest first."""
         found = await self._query(topic, key, max_messages, begin_ms, end_ms, is_unique_key=False)
         return [message for message in found if key in message.keys]
+
+    async def search(
+        self,
+        topic: str,
+        key: str,
+        *,
+        after: SearchPlace | None = None,
+        begin_ms: int = 0,
+        end_ms: int = FOREVER_MS,
+    ) -> SearchPage:
+        """12: up to 64 messages of each broker with this key, the newest first; `after=page.following` goes
+        on. Brokers of another make cannot go on: with them, `is_cut` says that there may be more."""
+        places = None if after is None else dict(after)
+        found: list[ReceivedMessage] = []
+        following: list[tuple[str, str]] = []
+        is_cut = False
+        for broker in (await self._instance.routes.must_get(topic)).broker_datas:
+            if places is None or broker.broker_name in places:
+                place = FROM_THE_NEWEST if places is None else places[broker.broker_name]
+                header = QueryMessageRequest(topic, key, _PAGE, begin_ms, end_ms, False, place)
+                some, further = await self._query_broker(broker, header)
+                found += [
+                    message for message in some if message.record.topic == topic and _is_of(message, key)
+                ]
+                is_cut |= further is None and len(some) >= _PAGE
+                following += [(broker.broker_name, further)] if further else []
+        found.sort(key=lambda message: message.store_timestamp, reverse=True)
+        return SearchPage(found, tuple(following) or None, is_cut)
+
+    async def stored_between(
+        self, topic: str, begin_ms: int, end_ms: int, max_messages: int = 64
+    ) -> list[ReceivedMessage]:
+        """29 and 11: messages by their store time, the oldest first."""
+        wanted = subscription(topic, "*", 0)
+        route = await self._instance.routes.must_get(topic)
+        found: list[ReceivedMessage] = []
+        for queue in subscribe_queues(topic, route):
+            offset = await self._offsets.offset_at(queue, begin_ms)
+            taken: list[ReceivedMessage] = []
+            while len(taken) < max_messages:
+                result = await self._pulls.pull(queue, offset, wanted, suspend_ms=0)
+                if result.status is not PullStatus.FOUND:
+                    break
+                inside = [message for message in result.messages if message.store_timestamp < end_ms]
+                taken += inside
+                offset = result.next_offset
+                if len(inside) < len(result.messages):
+                    break
+            found += taken
+        return sorted(found, key=lambda message: message.store_timestamp)[:max_messages]
 
     async def at(self, queue: MessageQueue, queue_offset: int) -> ReceivedMessage:
         """11: the message at one place of a queue."""
@@ -95,27 +167,35 @@ class MessageAdmin:
         header = QueryMessageRequest(topic, key, most, begin_ms, end_ms, is_unique_key)
         found: list[ReceivedMessage] = []
         for broker in route.broker_datas:
-            found += await self._query_broker(broker, header)
+            found += (await self._query_broker(broker, header))[0]
         found = [message for message in found if message.record.topic == topic]
         return sorted(found, key=lambda message: message.store_timestamp)
 
-    async def _query_broker(self, broker: BrokerData, header: QueryMessageRequest) -> list[ReceivedMessage]:
+    async def _query_broker(
+        self, broker: BrokerData, header: QueryMessageRequest
+    ) -> tuple[list[ReceivedMessage], str | None]:
+        """What it found, and where to go on if it says so."""
         if not broker.broker_addrs:
-            return []
+            return [], None
         address = broker.broker_addrs.get(MASTER_ID) or broker.broker_addrs[min(broker.broker_addrs)]
         try:
             answer = await self._instance.call(address, RequestCode.QUERY_MESSAGE, header)
         except PeerError as error:
             if error.code == ResponseCode.QUERY_NOT_FOUND:
-                return []
+                return [], None
             raise
-        return [_received(record, broker.broker_name) for record in decode_records(answer.body)]
+        found = [_received(record, broker.broker_name) for record in decode_records(answer.body)]
+        return found, QueryMessageResponse.decode(answer.fields).continuation
 
     async def _broker_at(self, address: str) -> str:
         for data in (await self._cluster.info()).broker_addr_table.values():
             if address in data.broker_addrs.values():
                 return data.broker_name
         raise BadInput(f"the message id names {address}, which is not a broker of this cluster")
+
+
+def _is_of(message: ReceivedMessage, key: str) -> bool:
+    return key in message.keys or key == message.record.uniq_key
 
 
 def _received(record: Record, broker_name: str) -> ReceivedMessage:

@@ -98,6 +98,8 @@ class MessageAdmin(_Part):
     by_offset_id = waiting(messages.MessageAdmin.by_offset_id)
     by_unique_key = waiting(messages.MessageAdmin.by_unique_key)
     by_key = waiting(messages.MessageAdmin.by_key)
+    search = waiting(messages.MessageAdmin.search)
+    stored_between = waiting(messages.MessageAdmin.stored_between)
     at = waiting(messages.MessageAdmin.at)
     consume_queue = waiting(messages.MessageAdmin.consume_queue)
     consume_directly = waiting(messages.MessageAdmin.consume_directly)

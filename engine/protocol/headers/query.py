@@ -7,9 +7,16 @@ from dataclasses import dataclass, field
 from engine.protocol.wire import Header, Int32, Int64, named
 
 
+FROM_THE_NEWEST = "newest"
+
+
 @dataclass(frozen=True, slots=True)
 class QueryMessageRequest(Header):
-    """12; with unique_key_query the key is a message's unique key and the broker picks the number."""
+    """12; with unique_key_query the key is a message's unique key and the broker picks the number.
+
+    `continuation` is our own, and ignored by RocketMQ: FROM_THE_NEWEST asks for one, the answer's goes on
+    behind it.
+    """
 
     topic: str
     key: str
@@ -17,12 +24,14 @@ class QueryMessageRequest(Header):
     begin_timestamp: Int64
     end_timestamp: Int64
     unique_key_query: bool = field(default=False, metadata=named("_UNIQUE_KEY_QUERY"))
+    continuation: str | None = field(default=None, metadata=named("signalboxContinuation"))
 
 
 @dataclass(frozen=True, slots=True)
 class QueryMessageResponse(Header):
     index_last_update_timestamp: Int64 = 0
     index_last_update_phyoffset: Int64 = 0
+    continuation: str | None = field(default=None, metadata=named("signalboxContinuation"))
 
 
 @dataclass(frozen=True, slots=True)

@@ -67,4 +67,4 @@ def test_transactions_and_recalls_are_told() -> None:
 
 
 def test_a_cut_search_is_said() -> None:
-    assert any("there are more" in doubt for doubt in join_traces("ID1", [PUB], is_cut=True).doubts)
+    assert any("there may be more" in doubt for doubt in join_traces("ID1", [PUB], is_cut=True).doubts)

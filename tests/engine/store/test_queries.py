@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from engine.protocol.hashes import index_key_hash
+from engine.protocol.records import decode_record
 from engine.store.message_store import MessageStore
 from tests.engine.store.samples import NOW_MS, dispatch_all, draft, open_store, put
 
@@ -68,4 +70,69 @@ def test_a_record_inside_a_body_is_not_a_record(tmp_path: Path) -> None:
     data = store.raw_record_at(outer.commit_log_offset)
     assert data is not None
     assert store.raw_record_at(outer.commit_log_offset + data.index(inner)) is None
+    store.close()
+
+
+FOREVER_MS = (1 << 63) - 1
+
+
+def search_all(store: MessageStore, key: str, page: int = 64) -> list[int]:
+    """The queue offsets of all messages with the key, page by page."""
+    found: list[int] = []
+    continuation: str | None = None
+    while True:
+        result = store.query("Orders", key, page, 0, FOREVER_MS, continuation)
+        assert len(result.records) <= min(page, 64)
+        found += [decode_record(record).queue_offset for record in result.records]
+        continuation = result.continuation
+        if continuation is None:
+            return found
+
+
+def test_equal_hashes_never_mix_and_never_crowd_each_other_out(tmp_path: Path) -> None:
+    store = open_store(tmp_path)
+    for n in range(200):
+        put(store, draft(n, KEYS="BB" if n % 4 else "Aa"))
+    dispatch_all(store)
+    assert index_key_hash("Orders", "Aa") == index_key_hash("Orders", "BB")
+    first = store.query("Orders", "Aa", 50, 0, FOREVER_MS)
+    assert {decode_record(record).keys[0] for record in first.records} == {"Aa"}
+    assert len(first.records) == 50
+    assert search_all(store, "BB") == [n for n in range(199, -1, -1) if n % 4]
+    store.close()
+
+
+@pytest.mark.parametrize("page", [1, 7, 64, 1000])
+def test_a_search_goes_on_where_it_stopped_across_files(tmp_path: Path, page: int) -> None:
+    store = open_store(tmp_path, max_index_num=100)
+    for n in range(150):
+        put(store, draft(n, KEYS="order" if n % 2 else "order other"))
+    dispatch_all(store)
+    assert search_all(store, "order", page) == list(range(149, -1, -1))
+    store.close()
+
+
+def test_what_comes_during_a_search_does_not_disturb_it(tmp_path: Path) -> None:
+    store = open_store(tmp_path)
+    for n in range(10):
+        put(store, draft(n, KEYS="order"))
+    dispatch_all(store)
+    first = store.query("Orders", "order", 4, 0, FOREVER_MS)
+    put(store, draft(10, KEYS="order"))
+    dispatch_all(store)
+    rest = store.query("Orders", "order", 64, 0, FOREVER_MS, first.continuation)
+    assert [decode_record(record).queue_offset for record in rest.records] == [5, 4, 3, 2, 1, 0]
+    store.close()
+
+
+@pytest.mark.parametrize(
+    "forged", ["x", "-", "zzz-5", "0-99999", "20240101000000000--1", "a-b-c", "5-" + "9" * 30]
+)
+def test_a_forged_continuation_finds_nothing_wrong(tmp_path: Path, forged: str) -> None:
+    store = open_store(tmp_path)
+    put(store, draft(0, KEYS="order"))
+    put(store, draft(1, KEYS="other"))
+    dispatch_all(store)
+    found = store.query("Orders", "order", 64, 0, FOREVER_MS, forged)
+    assert {decode_record(record).queue_offset for record in found.records} <= {0}
     store.close()
