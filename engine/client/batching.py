@@ -55,7 +55,7 @@ def check_batch(messages: Sequence[Message]) -> None:
     for message in messages:
         if message.topic != topic:
             raise _illegal(f"a batch is of one topic, not of {topic} and {message.topic}")
-        if message.delay_level:
+        if message.is_for_later:
             raise _illegal("a delayed message cannot be part of a batch")
     if topic.startswith(RETRY_PREFIX):
         raise _illegal("a batch cannot go to a retry topic")

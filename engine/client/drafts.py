@@ -7,6 +7,7 @@ to clients or brokers cannot be set through `Message.properties`: they would cha
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
@@ -38,7 +39,8 @@ class Draft(NamedTuple):
 def properties_text(message: Message, unique_key: str, waits: bool) -> str:
     """The properties that the message is stored with, as far as the client decides."""
     text = f"UNIQ_KEY\x01{unique_key}\x02{_WAIT[waits]}"
-    if not (message.tags or message.keys or message.properties or message.delay_level):
+    is_for_later = message.is_for_later
+    if not (message.tags or message.keys or message.properties or is_for_later):
         return text
     pairs = 2
     if message.tags:
@@ -47,8 +49,8 @@ def properties_text(message: Message, unique_key: str, waits: bool) -> str:
     if message.keys:
         text += f"KEYS\x01{_joined(message.keys)}\x02"
         pairs += 1
-    if message.delay_level:
-        text += f"DELAY\x01{message.delay_level}\x02"
+    if is_for_later:
+        text += _later(message)
         pairs += 1
     if message.properties:
         text += _own_properties(message.properties)
@@ -58,6 +60,24 @@ def properties_text(message: Message, unique_key: str, waits: bool) -> str:
     if len(text) > MAX_PROPERTIES_BYTES // 4 and len(text.encode()) > MAX_PROPERTIES_BYTES:
         raise _illegal(f"the properties take more than {MAX_PROPERTIES_BYTES} bytes")
     return text
+
+
+def _later(message: Message) -> str:
+    delay_ms = message.delay_ms or math.ceil(message.delay_s * 1000)
+    asked = {
+        "DELAY": message.delay_level,
+        "TIMER_DELAY_MS": delay_ms,
+        "TIMER_DELIVER_MS": message.deliver_at_ms,
+    }
+    given = {name: value for name, value in asked.items() if value}
+    if len(given) != 1 or (message.delay_ms and message.delay_s):
+        raise _illegal(
+            "a message waits for one of delay_level, delay_ms, delay_s and deliver_at_ms, not several"
+        )
+    ((name, value),) = given.items()
+    if value < 0:
+        raise _illegal("a delay or a time is not negative")
+    return f"{name}\x01{value}\x02"
 
 
 def _joined(keys: str | Iterable[str]) -> str:

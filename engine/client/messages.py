@@ -27,7 +27,8 @@ class Message:
     """A message to be sent.
 
     `tags` is the one tag that subscriptions select by, `keys` are indexed for queries, `properties` are the
-    application's own.
+    application's own. At most one of these makes it wait: `delay_level` (1 to 18 of the broker's levels),
+    `delay_ms` or `delay_s` from when the broker takes it, or `deliver_at_ms`, a time since 1970.
 
     >>> Message("orders", b"17 teapots", tags="paid", keys=["order-17"]).keys
     ['order-17']
@@ -40,6 +41,13 @@ class Message:
     properties: dict[str, str] = field(default_factory=dict)
     flag: int = 0
     delay_level: int = 0
+    deliver_at_ms: int = 0
+    delay_ms: int = 0
+    delay_s: float = 0
+
+    @property
+    def is_for_later(self) -> bool:
+        return bool(self.delay_level or self.deliver_at_ms or self.delay_ms or self.delay_s)
 
 
 class SendStatus(Enum):
@@ -66,6 +74,8 @@ class SendResult(NamedTuple):
     queue: MessageQueue
     queue_offset: int
     transaction_id: str | None = None
+    recall_handle: str | None = None
+    """What `Producer.recall` needs; for messages with a time or a delay (not a level), from RocketMQ 5 on."""
 
 
 class ReceivedMessage:

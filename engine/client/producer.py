@@ -42,7 +42,8 @@ from engine.client.tracing import Tracer
 from engine.errors import BadInput, EngineError
 from engine.protocol.bodies.basics import MessageQueue
 from engine.protocol.codes import RequestCode
-from engine.protocol.headers.send import SendMessageRequest
+from engine.protocol.headers.send import RecallMessageRequest, SendMessageRequest
+from engine.protocol.message_ids import decode_recall_handle
 from engine.protocol.names import check_group
 
 COMPRESS_IN_THREAD_ABOVE_BYTES = 64 * 1024
@@ -321,6 +322,18 @@ class Producer:
     async def flush(self) -> None:
         """Wait until everything that `send_async` has taken is answered or given up."""
         await self._running().window.drained()
+
+    async def recall(self, handle: str) -> str:
+        """Call back a message that waits for its time (`SendResult.recall_handle`); the id of the message.
+
+        Raises PeerError when it is too late (604) or the broker does not allow it (recallMessageEnable).
+        """
+        where = decode_recall_handle(handle)
+        await self.queues(where.topic)
+        address = self.instance.master_address(where.broker_name)
+        header = RecallMessageRequest(where.topic, handle, self.group)
+        answer = await self.instance.call(address, RequestCode.RECALL_MESSAGE, header)
+        return answer.fields.get("msgId", "")
 
     async def queues(self, topic: str) -> tuple[MessageQueue, ...]:
         """The queues that messages of this topic may go to, in the order that selectors see."""

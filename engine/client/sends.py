@@ -129,6 +129,7 @@ class Send:
             self.target.queue,
             int(offset) if offset.isdecimal() else -1,
             fields.get("transactionId"),
+            fields.get("recallHandle"),
         )
 
     def set_exception(self, error: EngineError) -> None:

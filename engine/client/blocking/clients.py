@@ -72,6 +72,7 @@ class Producer(Face):
     send_batch = waiting(producer.Producer.send_batch)
     request = waiting(producer.Producer.request)
     reply = waiting(producer.Producer.reply)
+    recall = waiting(producer.Producer.recall)
     flush = waiting(producer.Producer.flush)
     queues = waiting(producer.Producer.queues)
 
