@@ -96,7 +96,14 @@ def message_handlers(parts: MessageParts) -> list[RouteSource]:
             save=save,
         ),
         LockHandlers(parts.locks, now_ms=now_ms),
-        TransactionHandlers(store, parts.transactions, parts.traffic, now_ms=now_ms, appended=parts.appended),
+        TransactionHandlers(
+            store,
+            parts.transactions,
+            parts.parking,
+            parts.traffic,
+            now_ms=now_ms,
+            appended=parts.appended,
+        ),
         QueryHandlers(store, live),
         _reply_handlers(parts),
     ]

@@ -102,6 +102,9 @@ class TransactionChecks:
     async def _check_slice(self, entries: list[OpenTransaction]) -> None:
         copies: list[Record] = []
         for entry in entries:
+            # Not in its queue yet (not on disk, or not dispatched): its turn comes in the next round.
+            if entry.queue_offset >= self._store.max_offset(TRANS_HALF_TOPIC, HALF_QUEUE):
+                continue
             half = await self._read(entry.queue_offset)
             # While a cold message was read, its producer may have decided.
             if self._table.get(entry.origin) is not entry:

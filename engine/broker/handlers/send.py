@@ -223,6 +223,7 @@ class SendHandlers:
         if self._live.reject_transaction_message:
             raise no_transactions()
         half = half_draft(draft, unique_key, group)
+        self._parking.plan(half, now_ms)  # a time of delivery that is not allowed is refused now
         result = self._store.put(half, now_ms)
         if result.status is not PutStatus.PUT_OK:
             raise self._refused(result)

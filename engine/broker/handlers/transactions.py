@@ -20,6 +20,7 @@ from engine.broker.half_messages import (
     real_place,
     resumed_draft,
 )
+from engine.broker.parking import Parking
 from engine.broker.traffic import Traffic
 from engine.broker.transaction_log import TransactionLog
 from engine.errors import BadInput, BadRequest, NotFound, Refused
@@ -52,6 +53,7 @@ class TransactionHandlers:
         self,
         store: MessageStore,
         written: TransactionLog,
+        parking: Parking,
         traffic: Traffic,
         *,
         now_ms: Callable[[], int],
@@ -60,6 +62,7 @@ class TransactionHandlers:
         self._store = store
         self._table = written.table
         self._log = written
+        self._parking = parking
         self._traffic = traffic
         self._now_ms = now_ms
         self._appended = appended
@@ -102,7 +105,8 @@ class TransactionHandlers:
         if self._table.get(origin) is None:
             raise Refused(f"the transaction {header.msg_id:.200} is decided or given up already")
         if header.commit_or_rollback == TRANSACTION_COMMIT:
-            draft = committed_draft(half)
+            # A message that asked for a time of delivery has its wait from the commit on.
+            draft = self._parking.plan(committed_draft(half), self._now_ms())
             result = self._append(draft)
             self._traffic.put(draft.topic, 1, result.size)
         self._table.close(origin)

@@ -17,6 +17,7 @@ from engine.protocol.commands import Command
 from engine.protocol.headers.transactions import CheckTransactionStateRequest, EndTransactionRequest
 from engine.protocol.message_ids import parse_offset_msg_id
 from engine.protocol.names import (
+    TIMER_TOPIC,
     TRANS_CHECK_MAX_TIME_TOPIC,
     TRANS_GROUP,
     TRANS_HALF_TOPIC,
@@ -256,6 +257,19 @@ async def test_a_transaction_is_given_up_after_its_checks(start_broker: StartBro
     await peer.close()
 
 
+async def test_a_half_message_that_is_not_on_disk_yet_is_not_lost(
+    start_broker: StartBroker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    broker = await start_broker(**QUICK)
+    monkeypatch.setattr(broker.inner.dispatching, "schedule", lambda: None)
+    broker.inner.store.confirmed_offset = 0  # nothing becomes readable
+    peer = Peer(broker.address)
+    await send_half(peer)
+    await broker.inner.transaction_checks.check()
+    assert len(broker.inner.transactions.table) == 1
+    await peer.close()
+
+
 async def test_a_given_up_transaction_is_resumed_once(start_broker: StartBroker) -> None:
     broker = await start_broker(**QUICK, transactionCheckMax="1")
     peer = Peer(broker.address)
@@ -344,3 +358,20 @@ async def test_the_system_group_follows_what_is_done_with(start_broker: StartBro
     offsets = second.inner.offsets
     assert offsets.committed(TRANS_HALF_TOPIC, TRANS_GROUP, 0) == 4
     assert (offsets.committed(TRANS_OP_HALF_TOPIC, TRANS_GROUP, 0) or 0) >= 1
+
+
+# -- together with timed messages ---------------------------------------------------------------------------
+
+
+async def test_a_committed_message_may_still_have_to_wait(broker: RunningBroker, peer: Peer) -> None:
+    half = await send_half(peer, TIMER_DELAY_SEC="60")
+    assert (await end(peer, half, COMMIT)).code == ResponseCode.SUCCESS
+    assert not await delivered(peer)
+    await eventually(lambda: broker.inner.store.max_offset(TIMER_TOPIC, 0) == 1)
+    assert len(broker.inner.transactions.table) == 0
+
+
+async def test_a_half_message_for_a_day_too_far_is_refused(peer: Peer) -> None:
+    properties = {**HALF, "TIMER_DELAY_SEC": str(30 * 86_400)}
+    answer = await peer.send("orders", properties=properties, sys_flag=4)
+    assert answer.code == ResponseCode.MESSAGE_ILLEGAL
