@@ -29,6 +29,7 @@ public final class Driver {
         Consuming consuming = new Consuming(arguments[0]);
         Polling polling = new Polling(arguments[0]);
         Reading reading = new Reading(arguments[0]);
+        Later later = new Later(arguments[0]);
         ExecutorService workers = Executors.newCachedThreadPool();
         BufferedReader lines = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
         answer("{\"id\":0,\"ok\":true,\"value\":\"ready\"}");
@@ -43,6 +44,8 @@ public final class Driver {
                         return consuming.run(parts[1], options);
                     case "lite":
                         return polling.run(parts[1], options);
+                    case "later":
+                        return later.run(parts[1], options);
                     default:
                         return reading.run(parts[1], options);
                 }
