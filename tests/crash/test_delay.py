@@ -1,0 +1,67 @@
+"""F28: kill -9 while messages wait for their level or their time: none lost, early or doubled."""
+
+from __future__ import annotations
+
+import random
+import time
+
+import pytest
+
+from tests.crash.checker.delay import Outage, Waiting, check_delay
+from tests.crash.checker.violations import describe
+from tests.crash.cluster import ASYNC, NO_FAST_FAIL, SYNC, Broker
+from tests.crash.conftest import MakeBroker
+from tests.crash.delayed_load import LEVELS, LaterProducer, deliveries
+from tests.crash.load import create_topic
+
+LATE_MS = 3_000
+JOIN_S = 30.0
+
+
+def now_ms() -> float:
+    return time.time() * 1000
+
+
+def kill_while_waiting(broker: Broker, seed: int, *, kills: int, per_round: int) -> list[Waiting]:
+    """Rounds of sends, each cut short by a kill at a random moment; the broker is back at once."""
+    chance = random.Random(seed)
+    waitings: list[Waiting] = []
+    outages: list[Outage] = []
+    broker.start()
+    create_topic(broker.address)
+    seq = 0
+    for number in range(kills + 1):
+        producer = LaterProducer(broker.address, seed + number, first_seq=seq, count=per_round)
+        producer.start()
+        if number < kills:
+            time.sleep(chance.uniform(1.0, 3.5))
+            killed_ms = now_ms()
+            broker.kill()
+            producer.join(JOIN_S)
+            broker.start()
+            outages.append(Outage(killed_ms, now_ms()))
+        else:
+            producer.join(JOIN_S)
+        assert not producer.is_alive()
+        seq = producer.next_seq
+        waitings += producer.waitings
+    last_ms = max(waiting.due_ms for waiting in waitings)
+    time.sleep(max(0.0, last_ms + LATE_MS - now_ms()) / 1000)
+    violations = check_delay(waitings, deliveries(broker.address), outages, late_ms=LATE_MS)
+    assert not violations, describe(violations)
+    return waitings
+
+
+@pytest.mark.parametrize("flush", [SYNC, ASYNC])
+def test_kill_9_loses_no_waiting_message(make_broker: MakeBroker, flush: str, seed: int) -> None:
+    broker = make_broker(flush=flush, settings={**LEVELS, **NO_FAST_FAIL})
+    waitings = kill_while_waiting(broker, seed, kills=3, per_round=200)
+    assert sum(waiting.is_sure for waiting in waitings) >= 200
+    assert any(waiting.is_recalled for waiting in waitings)
+
+
+@pytest.mark.crash_long
+@pytest.mark.parametrize("flush", [SYNC, ASYNC])
+def test_kill_9_loses_none_of_ten_thousand(make_broker: MakeBroker, flush: str, seed: int) -> None:
+    broker = make_broker(flush=flush, settings={**LEVELS, **NO_FAST_FAIL})
+    kill_while_waiting(broker, seed, kills=10, per_round=1_000)
