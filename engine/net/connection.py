@@ -65,7 +65,8 @@ class Connection(asyncio.BufferedProtocol):
         now = loop.time()
         self.times = ConnectionTimes(opened_at=now, last_activity_at=now)
         self.read_at = self.last_read_at = now
-        """When what is being served was read, and when something was read before that."""
+        """When what is being served was read, and when this connection was last read or written before that:
+        what a client sends upon our answers has not waited while we made them."""
         self.remote: tuple[str, int] = ("", 0)
         self.local: tuple[str, int] = ("", 0)
         self.is_closed = False
@@ -83,11 +84,9 @@ class Connection(asyncio.BufferedProtocol):
         return self._buffer
 
     def buffer_updated(self, nbytes: int) -> None:
-        now = self._loop.time()
-        self.last_read_at = self.read_at
-        self.read_at = now
         times = self.times
-        times.last_activity_at = now
+        self.last_read_at = times.last_activity_at
+        self.read_at = times.last_activity_at = now = self._loop.time()
         try:
             commands = self._parser.receive_data(self._buffer[:nbytes])
         except ProtocolError as error:
