@@ -35,6 +35,7 @@ from engine.broker.message_parts import MessageParts, message_handlers
 from engine.broker.options import BrokerOptions
 from engine.broker.parking import Parking
 from engine.broker.persistence import OFFSETS_FILE, TOPICS_FILE, Done, Persistence
+from engine.broker.pops import Pops
 from engine.broker.producers import ProducerTable
 from engine.broker.put_times import PutTimes, TimedAppends
 from engine.broker.queue_locks import QueueLocks
@@ -67,7 +68,14 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-_NOT_ON_VIP = (RequestCode.PULL_MESSAGE, RequestCode.LITE_PULL_MESSAGE)
+_NOT_ON_VIP = (
+    RequestCode.PULL_MESSAGE,
+    RequestCode.LITE_PULL_MESSAGE,
+    RequestCode.PEEK_MESSAGE,
+    RequestCode.POP_MESSAGE,
+    RequestCode.NOTIFICATION,
+    RequestCode.POLLING_INFO,
+)
 _DRAIN_S = 2.0
 _END = object()
 
@@ -104,11 +112,13 @@ class Broker:
             raise
         self._build_tasks()
         self.transactions.load()
+        self.pops.load()
         self._build_net()
         self._listen()
         self.flusher.start()
         self.housekeeping.start()
         self.waiting.start()
+        self.pops.start()
         self.transaction_checks.start()
         self.lag.start()
         self.dispatching.schedule()
@@ -245,6 +255,17 @@ class Broker:
             self.live,
             has_timers=self.options.timer_wheel_enable,
         )
+        self.pops = Pops(
+            self.options,
+            self.tables,
+            self.store,
+            deliverer,
+            self.waits,
+            self.traffic,
+            now_ms=now_ms,
+            appended=self._when_appended(),
+            when_saved=self._when_saved,
+        )
 
     def _build_transactions(self) -> None:
         appended = self._when_appended()
@@ -295,7 +316,8 @@ class Broker:
 
     def _routes(self) -> dict[int, Handler]:
         routes: dict[int, Handler] = {}
-        for handler in (*message_handlers(self._message_parts()), *admin_handlers(self._admin_parts())):
+        admin = admin_handlers(self._admin_parts())
+        for handler in (*message_handlers(self._message_parts()), *self.pops.handlers(), *admin):
             routes.update(handler.routes())
         return routes
 
@@ -442,10 +464,12 @@ class Broker:
         self.lag.stop()
         await self.housekeeping.stop()
         await self.waiting.stop()
+        await self.pops.stop()
         await self.transaction_checks.stop()
         await self.flusher.flush_log(force=True)
         await self.waiting.settle()
         self.transactions.commit_offsets()
+        self.pops.settle()
         await self.flusher.stop()
         await self.server.close()
         await self.requester.close()

@@ -50,6 +50,10 @@ class Holds:
     def count_of(self, client: Hashable) -> int:
         return len(self._by_client.get(client, ()))
 
+    def count_at(self, key: Hashable) -> int:
+        """How many wait under this key."""
+        return len(self._by_key.get(key, ()))
+
     def park(self, hold: Parked) -> None:
         for key in hold.keys:
             self._by_key.setdefault(key, {})[hold] = None

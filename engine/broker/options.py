@@ -50,6 +50,7 @@ class LiveOptions:
     long_polling_enable: bool = _flag(True)
     short_polling_time_mills: int = _whole(1000, 1, 60_000)
     lite_pull_message_enable: bool = _flag(True)
+    enable_retry_topic_v2: bool = _flag(False)
     notify_consumer_ids_changed_enable: bool = _flag(True)
     reject_transaction_message: bool = _flag(False)
     transaction_time_out: int = _whole(6_000, 0, _MS_LIMIT)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from engine.protocol.codes import RequestCode as Q
 
-_POP = "POP consumption is not part of this version yet"
 _ACL = "access control is not part of this version yet"
 _REPLICATION = "replication is not part of this version yet"
 _CONTROLLER = "there is no controller: automatic failover is not part of this version yet"
@@ -19,19 +18,7 @@ _COLD_DATA = "cold data flow control is not supported: cold reads run in threads
 _RESERVED = "a reserved number: Apache RocketMQ has no handler for it either"
 
 REFUSALS: dict[Q, str] = {
-    **dict.fromkeys(
-        (
-            Q.POP_MESSAGE,
-            Q.ACK_MESSAGE,
-            Q.BATCH_ACK_MESSAGE,
-            Q.PEEK_MESSAGE,
-            Q.CHANGE_MESSAGE_INVISIBLETIME,
-            Q.NOTIFICATION,
-            Q.POLLING_INFO,
-            Q.POP_ROLLBACK,
-        ),
-        _POP,
-    ),
+    Q.POP_ROLLBACK: _ROCKSDB,
     **dict.fromkeys(
         (
             Q.UPDATE_AND_CREATE_ACL_CONFIG,

@@ -18,6 +18,7 @@ from engine.broker.delays import DELAY_OFFSETS_FILE, DelayOffsets
 from engine.broker.groups import SubscriptionGroupTable
 from engine.broker.offsets import ConsumerOffsets
 from engine.broker.persistence import GROUPS_FILE, OFFSETS_FILE, TOPICS_FILE, StateFile
+from engine.broker.pop.orders import ORDER_FILE, OrderInfoWrapper, OrderTable
 from engine.broker.timer_counts import TIMER_METRICS_FILE, TimerCounts
 from engine.broker.topics import TopicsImage, TopicTable
 from engine.durable_file import read_durable
@@ -41,6 +42,7 @@ class Tables:
     offsets: ConsumerOffsets
     delays: DelayOffsets
     timer_counts: TimerCounts
+    orders: OrderTable
 
 
 def load_tables(directory: Path) -> Tables:
@@ -52,7 +54,9 @@ def load_tables(directory: Path) -> Tables:
         offsets.load(stored.offset_table, stored.data_version)
     table = TopicTable(topics.topic_config_table, topics.data_version) if topics else TopicTable()
     delays = DelayOffsets(_load(directory / DELAY_OFFSETS_FILE, DelayOffsetSerializeWrapper))
-    return Tables(table, SubscriptionGroupTable(groups), offsets, delays, _load_timer_counts(directory))
+    orders = OrderTable(_load(directory / ORDER_FILE, OrderInfoWrapper))
+    counts = _load_timer_counts(directory)
+    return Tables(table, SubscriptionGroupTable(groups), offsets, delays, counts, orders)
 
 
 def _load_timer_counts(directory: Path) -> TimerCounts:
@@ -71,7 +75,7 @@ def _load_timer_counts(directory: Path) -> TimerCounts:
 
 def state_files(directory: Path, tables: Tables, now_ms: Callable[[], int]) -> dict[str, StateFile]:
     topics, groups, offsets = tables.topics, tables.groups, tables.offsets
-    delays, timer_counts = tables.delays, tables.timer_counts
+    delays, timer_counts, orders = tables.delays, tables.timer_counts, tables.orders
     return {
         TOPICS_FILE: StateFile(
             directory / TOPICS_FILE, topics.image, TopicsImage.encode, topics.saved, _nothing
@@ -97,6 +101,9 @@ def state_files(directory: Path, tables: Tables, now_ms: Callable[[], int]) -> d
             fastjson.dumps_pretty,
             _kept,
             _nothing,
+        ),
+        ORDER_FILE: StateFile(
+            directory / ORDER_FILE, orders.snapshot, _encode_body, _kept, orders.mark_dirty
         ),
     }
 

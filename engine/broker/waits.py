@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from typing import NamedTuple
 
 from engine.broker.holds import SLICE_MS, Holds, Parked
@@ -81,7 +81,7 @@ class BrokerWaits:
     # -- long polls -----------------------------------------------------------------------------------------
 
     def when_woken(self, hold: Hold, client: Connection, done: Callable[[], None]) -> None:
-        if client.is_closed or self._is_closing or self.holds.count_of(client) >= MAX_HOLDS_PER_CLIENT:
+        if not self.can_park(client):
             done()
             return
         if _WATCHED not in client.tags:
@@ -91,6 +91,17 @@ class BrokerWaits:
         self.holds.park(Parked(hold.keys, deadline_ms, hold.accepts, client, done))
         if self._hold_timer is None:
             self._hold_timer = self._loop.call_later(SLICE_MS / 1000, self._expire_holds)
+
+    def can_park(self, client: Connection) -> bool:
+        """Whether a request of this client may wait. Otherwise it is resumed at once: who would wait again
+        asks here first."""
+        has_room = self.holds.count_of(client) < MAX_HOLDS_PER_CLIENT
+        return has_room and not client.is_closed and not self._is_closing
+
+    def wake_soon(self, key: Hashable) -> None:
+        """Not for a message that arrived, but because what waits under this key may find something now."""
+        if key in self.holds:
+            self._loop.call_soon(lambda: _finish(self.holds.wake(key, object())))
 
     def arrived(self, arrivals: list[Arrival]) -> None:
         holds = self.holds

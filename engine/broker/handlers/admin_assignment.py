@@ -1,8 +1,9 @@
 """Queues shared out by the broker: 400 who consumes which, 401 and 402 pull or pop.
 
 Clients that do not rebalance themselves ask here. The queues of a topic lie on several brokers, so a name
-server is asked for its route first; without any name server only this broker's own queues are known. POP mode
-is refused, because a consumer in that mode would then ask for something that this version does not have.
+server is asked for its route first; without any name server only this broker's own queues are known. In POP
+mode queues are shared: by all consumers (each then pops all queues of every broker, queue id -1) or by as
+many neighbours as the mode says.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from engine.broker.topics import TopicTable
 from engine.errors import BadRequest, NotPermitted, Refused
 from engine.net.connection import Connection
 from engine.net.outcomes import Handler, Outcome, Persist, Relay, Reply
-from engine.protocol.allocation import average, average_by_circle
+from engine.protocol.allocation import Allocate, average, average_by_circle
 from engine.protocol.bodies.basics import MessageQueue
 from engine.protocol.bodies.heartbeats import MessageModel
 from engine.protocol.bodies.locks import (
@@ -34,6 +35,7 @@ from engine.protocol.commands import Command
 from engine.protocol.headers.namesrv import GetRouteInfoRequest
 from engine.protocol.names import check_group, check_topic, is_retry_topic
 
+ALL_QUEUES = -1
 _ROUTE_TIMEOUT_MS = 3_000
 _STRATEGIES = {"": average, "AVG": average, "AVG_BY_CIRCLE": average_by_circle}
 
@@ -84,12 +86,18 @@ class AssignmentHandlers:
         return self._share_out(asked, readable_queues(asked.topic, TopicRouteData.decode(answer.body)))
 
     def _share_out(self, asked: QueryAssignmentRequestBody, queues: list[MessageQueue]) -> Outcome:
-        queues = sorted(queues)
+        queues, mode = sorted(queues), MessageRequestMode.PULL
         if asked.message_model is MessageModel.CLUSTERING:
             group = self._consumers.group(asked.consumer_group)
             members = [] if group is None else sorted(group.client_ids())
-            queues = _STRATEGIES[asked.strategy_name](asked.client_id, queues, members)
-        assignments = tuple(MessageQueueAssignment(queue, MessageRequestMode.PULL) for queue in queues)
+            allocate = _STRATEGIES[asked.strategy_name]
+            chosen = self._modes.get(asked.topic, asked.consumer_group)
+            if chosen is not None and chosen.mode is MessageRequestMode.POP:
+                mode = MessageRequestMode.POP
+                queues = shared_queues(allocate, asked.client_id, queues, members, chosen.pop_share_queue_num)
+            else:
+                queues = allocate(asked.client_id, queues, members)
+        assignments = tuple(MessageQueueAssignment(queue, mode) for queue in queues)
         return Reply(body=QueryAssignmentResponseBody(assignments).encode())
 
     def _own_queues(self, topic: str) -> list[MessageQueue]:
@@ -108,16 +116,24 @@ class AssignmentHandlers:
             raise no_such_topic(mode.topic)
         if mode.consumer_group not in self._groups:
             raise no_such_group(mode.consumer_group)
-        if mode.mode is MessageRequestMode.POP:
-            raise Refused(
-                "POP consumption is not part of this version yet",
-                code=ResponseCode.REQUEST_CODE_NOT_SUPPORTED,
-            )
         self._modes.put(mode)
         return Persist(REQUEST_MODES_FILE, Reply())
 
     def all_modes(self, request: Command, client: Connection) -> Outcome:
         return Reply(body=self._modes.snapshot().encode())
+
+
+def shared_queues(
+    allocate: Allocate, client_id: str, queues: list[MessageQueue], members: list[str], neighbours: int
+) -> list[MessageQueue]:
+    """The queues that a client pops: all, or its own and those of as many neighbours behind it."""
+    if client_id not in members:
+        return []
+    if neighbours <= 0 or neighbours >= len(members) - 1:
+        return sorted({MessageQueue(queue.topic, queue.broker_name, ALL_QUEUES) for queue in queues})
+    place = members.index(client_id)
+    sharing = [members[(place + step) % len(members)] for step in range(neighbours + 1)]
+    return sorted({queue for member in sharing for queue in allocate(member, queues, members)})
 
 
 def readable_queues(topic: str, route: TopicRouteData) -> list[MessageQueue]:

@@ -47,6 +47,14 @@ async def assigned(
     return [(queue.broker_name, queue.queue_id) for queue in queues if queue is not None]
 
 
+async def shared(peer: Peer, client_id: str) -> list[int]:
+    body = QueryAssignmentRequestBody("orders", "billing", client_id, "AVG")
+    answer = await peer.ask(RequestCode.QUERY_ASSIGNMENT, body=body.encode())
+    assignments = QueryAssignmentResponseBody.decode(answer.body).message_queue_assignments
+    assert all(one.mode is MessageRequestMode.POP for one in assignments)
+    return [one.message_queue.queue_id for one in assignments if one.message_queue is not None]
+
+
 async def two_members(broker: RunningBroker, topic: str) -> tuple[Peer, Peer]:
     first, second = Peer(broker.address, "c-1"), Peer(broker.address, "c-2")
     for member in (first, second):
@@ -108,6 +116,22 @@ async def set_mode(
     return await peer.ask(RequestCode.SET_MESSAGE_REQUEST_MODE, body=body.encode())
 
 
+async def test_popping_members_share_all_queues_or_those_of_neighbours(broker: RunningBroker) -> None:
+    broker.inner.topics.put(TopicConfig("orders", 6, 6), 1)
+    members = [Peer(broker.address, f"c-{number}") for number in range(4)]
+    for member in members:
+        await member.heartbeat("billing", "orders")
+    assert (await set_mode(members[0], "orders", "billing", MessageRequestMode.POP)).code == 0
+    assert [await shared(member, member.client_id) for member in members] == [[-1]] * 4
+    assert await shared(members[0], "stranger") == []
+    body = SetMessageRequestModeRequestBody("orders", "billing", MessageRequestMode.POP, 1)
+    assert (await members[0].ask(RequestCode.SET_MESSAGE_REQUEST_MODE, body=body.encode())).code == 0
+    own_and_next = [await shared(member, member.client_id) for member in members]
+    assert own_and_next == [[0, 1, 2, 3], [2, 3, 4], [4, 5], [0, 1, 5]]
+    for member in members:
+        await member.close()
+
+
 async def test_a_mode_is_kept_over_a_restart(start_broker: StartBroker) -> None:
     broker = await start_broker()
     broker.inner.topics.put(TopicConfig("orders", 1, 1), 1)
@@ -130,13 +154,10 @@ async def test_bad_modes_are_refused(broker: RunningBroker, peer: Peer) -> None:
         await set_mode(peer, "%RETRY%billing", "billing"),
         await set_mode(peer, "nothing", "billing"),
         await set_mode(peer, "orders", "nobody"),
-        await set_mode(peer, "orders", "billing", MessageRequestMode.POP),
     ]
     assert [refusal.code for refusal in refusals] == [
         ResponseCode.NO_PERMISSION,
         ResponseCode.TOPIC_NOT_EXIST,
         ResponseCode.SUBSCRIPTION_GROUP_NOT_EXIST,
-        ResponseCode.REQUEST_CODE_NOT_SUPPORTED,
     ]
-    assert "POP" in str(refusals[-1].remark)
     assert broker.inner.request_modes.snapshot().message_request_mode_map == {}

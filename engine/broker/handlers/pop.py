@@ -1,0 +1,295 @@
+"""POP_MESSAGE (200050): give a group messages that are invisible to its others for a while.
+
+The queues are read one by one until there are enough messages. Before a queue's messages are given, a
+checkpoint stands in the revive log and the group's offset moves: what is not acknowledged in time comes back
+from there. One turn of the loop does all this, so no two pops get the same message; a cold read takes
+longer, and counts only if the group's offset is where it was when it began. Popping in order writes no
+checkpoint: see `orders`. A pop that finds nothing waits under all queues of the topic and of its retry
+topics; of one group's waiting pops an arrival wakes one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from engine.broker.filters import NO_FILTER, subscription_filter
+from engine.broker.holds import Holds
+from engine.broker.options import LiveOptions
+from engine.broker.pop.admission import PopAdmission, check_invisible
+from engine.broker.pop.orders import OrderTable
+from engine.broker.pop.pop_answer import PopAnswer
+from engine.broker.pop.pop_requests import (
+    Place,
+    PopRequest,
+    places_of,
+    poll_deadline_ms,
+    queues_of,
+    retry_topics,
+    waiting_key,
+)
+from engine.broker.pop.queue_reads import QueueReads, queue_offsets
+from engine.broker.pop.revive_log import REVIVE_QUEUES, ReviveLog
+from engine.broker.topics import TopicTable
+from engine.broker.traffic import Traffic
+from engine.errors import Refused
+from engine.net.connection import Connection
+from engine.net.outcomes import ColdRead, Handler, Hold, Outcome, Reply, WaitFlush
+from engine.protocol.codes import RequestCode, ResponseCode
+from engine.protocol.commands import Command
+from engine.protocol.headers.pop import PopMessageRequest
+from engine.protocol.pop_handles import ORDER_REVIVE_QUEUE
+from engine.store.message_store import MessageStore
+from engine.store.reader import select_records
+from engine.store.results import Arrival, GetResult, PutResult, PutStatus
+
+MAX_WAITING_PER_QUEUE = 1024
+
+
+class PopHandlers:
+    def __init__(
+        self,
+        broker_name: str,
+        admission: PopAdmission,
+        topics: TopicTable,
+        store: MessageStore,
+        reads: QueueReads,
+        orders: OrderTable,
+        revive_log: ReviveLog,
+        holds: Holds,
+        live: LiveOptions,
+        traffic: Traffic,
+        *,
+        is_sync_flush: bool,
+        allows_sql: bool,
+        now_ms: Callable[[], int],
+        draw: Callable[[int], int],
+        can_park: Callable[[Connection], bool],
+        wake: Callable[[object], None],
+    ) -> None:
+        self._broker_name = broker_name
+        self._admission = admission
+        self._topics = topics
+        self._store = store
+        self._reads = reads
+        self._orders = orders
+        self._log = revive_log
+        self._holds = holds
+        self._live = live
+        self._traffic = traffic
+        self._is_sync_flush = is_sync_flush
+        self._allows_sql = allows_sql
+        self._now_ms = now_ms
+        self._draw = draw
+        self._can_park = can_park
+        self._wake = wake
+        self._pops = 0
+        self._claimed: dict[tuple[str, str], object] = {}
+
+    def routes(self) -> dict[int, Handler]:
+        return {RequestCode.POP_MESSAGE: self.pop}
+
+    def pop(self, request: Command, client: Connection) -> Outcome:
+        header = PopMessageRequest.decode(request.fields)
+        self._admission.admit(header.topic, header.queue_id, header.consumer_group, header.max_msg_nums)
+        check_invisible(header.invisible_time)
+        wanted = NO_FILTER
+        if header.exp:
+            wanted = subscription_filter(header.exp, header.exp_type, allows_sql=self._allows_sql)
+        asked = PopRequest(
+            header.topic,
+            header.consumer_group,
+            header.queue_id,
+            max(1, header.max_msg_nums),
+            header.invisible_time,
+            header.init_mode,
+            bool(header.order),
+            header.attempt_id,
+            wanted,
+            poll_deadline_ms(header.poll_time, self._now_ms()) if header.poll_time > 0 else 0,
+        )
+        return self._attempt(asked, client)
+
+    # -- reading --------------------------------------------------------------------------------------------
+
+    def _attempt(self, asked: PopRequest, client: Connection) -> Outcome:
+        config = self._topics.get(asked.topic)
+        answer = self._new_answer(asked)
+        if config is not None:
+            retries = [] if asked.is_ordered else self._retry_places(asked)
+            for place in places_of(asked, config.read_queue_nums, retries, self._draw):
+                cold = self._take(asked, place, answer, client)
+                if cold is not None:
+                    return cold
+        if answer.count == 0:
+            return self._wait(asked, answer, client)
+        return self._give(asked, answer)
+
+    def _new_answer(self, asked: PopRequest) -> PopAnswer:
+        self._pops += 1
+        return PopAnswer(
+            asked.topic,
+            asked.group,
+            self._broker_name,
+            pop_time_ms=self._now_ms(),
+            invisible_ms=asked.invisible_ms,
+            revive_queue_id=ORDER_REVIVE_QUEUE if asked.is_ordered else self._pops % REVIVE_QUEUES,
+        )
+
+    def _retry_places(self, asked: PopRequest) -> list[Place]:
+        found: list[Place] = []
+        for topic in retry_topics(asked.topic, asked.group):
+            config = self._topics.get(topic)
+            if config is not None:
+                found += queues_of(topic, -1, config.read_queue_nums)
+        return found
+
+    def _take(
+        self, asked: PopRequest, place: Place, answer: PopAnswer, client: Connection
+    ) -> ColdRead | None:
+        """Add what this queue has; the cold read that comes first when nothing else was found so far."""
+        (topic, queue_id), group = place, asked.group
+        if asked.is_ordered and self._is_blocked(asked, queue_id):
+            return None
+        missing = asked.count - answer.count
+        if missing > 0:
+            # A message that came back was wanted once: its first filter has let it pass.
+            wanted = asked.wanted if topic == asked.topic else NO_FILTER
+            begin, result = self._reads.read(topic, group, queue_id, missing, wanted, asked.init_mode)
+            if result is not None and result.cold is None:
+                self._add(asked, place, begin, result.next_begin_offset, result.body, answer)
+            elif result is not None and answer.count == 0:
+                return self._read_cold(asked, place, begin, result, client)
+        answer.rest += self._reads.rest(topic, group, queue_id)
+        return None
+
+    def _is_blocked(self, asked: PopRequest, queue_id: int) -> bool:
+        # A pending reset is taken first: it frees the queue.
+        self._reads.position(asked.topic, asked.group, queue_id, asked.init_mode)
+        return (
+            self._orders.blocked_until_ms(
+                asked.topic, asked.group, queue_id, asked.attempt_id, self._now_ms()
+            )
+            is not None
+        )
+
+    def _add(
+        self, asked: PopRequest, place: Place, begin: int, next_offset: int, body: bytes, answer: PopAnswer
+    ) -> None:
+        (topic, queue_id), group = place, asked.group
+        offsets = queue_offsets(body)
+        counts: dict[int, int] | None = None
+        if asked.is_ordered:
+            counts = self._orders.popped(
+                topic,
+                group,
+                queue_id,
+                offsets,
+                attempt_id=asked.attempt_id,
+                invisible_ms=asked.invisible_ms,
+                now_ms=answer.pop_time_ms,
+            )
+        else:
+            stored = self._log.checkpoint(
+                topic,
+                group,
+                queue_id,
+                begin,
+                offsets,
+                revive_queue_id=answer.revive_queue_id,
+                invisible_ms=asked.invisible_ms,
+                now_ms=answer.pop_time_ms,
+            )
+            if stored.status is not PutStatus.PUT_OK:
+                self._refuse_first(answer, stored)
+                return
+            self._reads.advance(topic, group, queue_id, next_offset)
+        answer.add(topic, queue_id, begin, offsets, body, counts)
+        self._traffic.got(topic, group, len(offsets), len(body))
+
+    def _refuse_first(self, answer: PopAnswer, stored: PutResult) -> None:
+        """Without a checkpoint nothing is given: it could be lost. What was given before stays given."""
+        if answer.count == 0:
+            raise Refused(stored.remark or f"the checkpoint was not stored: {stored.status.value}")
+
+    def _read_cold(
+        self, asked: PopRequest, place: Place, begin: int, result: GetResult, client: Connection
+    ) -> ColdRead:
+        cold = result.cold
+        assert cold is not None
+        topic, queue_id = place
+        properties = asked.wanted.wanted if topic == asked.topic else None
+
+        def read() -> bytes:
+            body = self._store.read_cold(cold)
+            return body if properties is None else b"".join(select_records(body, properties.matches))
+
+        def finish(body: bytes) -> Outcome:
+            is_ours = self._reads.position(topic, asked.group, queue_id, asked.init_mode) == begin
+            if not is_ours or (asked.is_ordered and self._is_blocked(asked, queue_id)):
+                return self._attempt(asked, client)
+            if not body:
+                self._reads.advance(topic, asked.group, queue_id, result.next_begin_offset)
+                return self._attempt(asked, client)
+            answer = self._new_answer(asked)
+            self._add(asked, place, begin, result.next_begin_offset, body, answer)
+            answer.rest = self._reads.rest(topic, asked.group, queue_id)
+            return self._give(asked, answer)
+
+        return ColdRead(read, finish)
+
+    def _give(self, asked: PopRequest, answer: PopAnswer) -> Outcome:
+        if answer.rest > 0:
+            self._wake(waiting_key(asked.topic, asked.group, asked.queue_id))
+        reply = answer.reply()
+        if not self._is_sync_flush or asked.is_ordered:
+            return reply
+        # Late or not: the messages come back by themselves if the checkpoint is lost with the power.
+        return WaitFlush(self._store.commit_log_max_offset, self._live.sync_flush_timeout, reply, reply)
+
+    # -- waiting --------------------------------------------------------------------------------------------
+
+    def _wait(self, asked: PopRequest, answer: PopAnswer, client: Connection) -> Outcome:
+        now_ms = self._now_ms()
+        if asked.deadline_ms <= now_ms or not self._can_park(client):
+            return self._nothing(answer, ResponseCode.POLLING_TIMEOUT)
+        if self._holds.count_at(asked.waiting_key) >= MAX_WAITING_PER_QUEUE:
+            return self._nothing(answer, ResponseCode.POLLING_FULL)
+        until_ms = asked.deadline_ms
+        places = self._waited_for(asked)
+        if asked.is_ordered:
+            free = [self._free_at_ms(asked, queue_id) for _, queue_id in places]
+            until_ms = min([until_ms, *(at for at in free if at is not None)])
+        keys = (*places, asked.waiting_key)
+        return Hold(
+            keys,
+            max(1, until_ms - now_ms),
+            lambda arrival: self._accepts(asked, arrival),
+            lambda: self._attempt(asked, client),
+        )
+
+    def _free_at_ms(self, asked: PopRequest, queue_id: int) -> int | None:
+        return self._orders.blocked_until_ms(
+            asked.topic, asked.group, queue_id, asked.attempt_id, self._now_ms()
+        )
+
+    def _waited_for(self, asked: PopRequest) -> list[Place]:
+        config = self._topics.get(asked.topic)
+        places = queues_of(asked.topic, asked.queue_id, config.read_queue_nums if config else 1)
+        if not asked.is_ordered:
+            places += [(topic, 0) for topic in retry_topics(asked.topic, asked.group)]
+        return places
+
+    def _accepts(self, asked: PopRequest, arrival: object) -> bool:
+        if isinstance(arrival, Arrival):
+            tags = asked.wanted.tags
+            if tags is not None and arrival.topic == asked.topic and not tags(arrival.tags_code):
+                return False
+        owner = asked.topic, asked.group
+        if self._claimed.get(owner) is arrival:
+            return False
+        self._claimed[owner] = arrival
+        return True
+
+    def _nothing(self, answer: PopAnswer, code: ResponseCode) -> Reply:
+        self._traffic.pulls_missed += 1
+        return answer.nothing(code)

@@ -1,0 +1,154 @@
+"""Looking without popping: PEEK_MESSAGE (200052), NOTIFICATION (200054), POLLING_INFO (200055).
+
+Nothing moves: a peek shows what the next pop would give, a notification tells (and waits) whether there is
+anything, and the polling info counts who waits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from engine.broker.filters import NO_FILTER
+from engine.broker.holds import Holds
+from engine.broker.pop.admission import PopAdmission
+from engine.broker.pop.orders import OrderTable
+from engine.broker.pop.pop_requests import Place, poll_deadline_ms, queues_of, retry_topics, waiting_key
+from engine.broker.pop.queue_reads import QueueReads
+from engine.broker.topics import TopicTable
+from engine.net.connection import Connection
+from engine.net.outcomes import ColdRead, Handler, Hold, Outcome, Reply
+from engine.protocol.codes import RequestCode, ResponseCode
+from engine.protocol.commands import Command
+from engine.protocol.headers.pop import (
+    NotificationRequest,
+    NotificationResponse,
+    PeekMessageRequest,
+    PollingInfoRequest,
+    PollingInfoResponse,
+    PopMessageResponse,
+)
+from engine.store.message_store import MessageStore
+from engine.store.results import GetResult, GetStatus
+
+_MAX_WAITING = 1024
+
+
+class PopLookHandlers:
+    def __init__(
+        self,
+        admission: PopAdmission,
+        topics: TopicTable,
+        store: MessageStore,
+        reads: QueueReads,
+        orders: OrderTable,
+        holds: Holds,
+        *,
+        now_ms: Callable[[], int],
+        draw: Callable[[int], int],
+        can_park: Callable[[Connection], bool],
+    ) -> None:
+        self._admission = admission
+        self._topics = topics
+        self._store = store
+        self._reads = reads
+        self._orders = orders
+        self._holds = holds
+        self._now_ms = now_ms
+        self._draw = draw
+        self._can_park = can_park
+
+    def routes(self) -> dict[int, Handler]:
+        return {
+            RequestCode.PEEK_MESSAGE: self.peek,
+            RequestCode.NOTIFICATION: self.notification,
+            RequestCode.POLLING_INFO: self.polling_info,
+        }
+
+    # -- peek -----------------------------------------------------------------------------------------------
+
+    def peek(self, request: Command, client: Connection) -> Outcome:
+        header = PeekMessageRequest.decode(request.fields)
+        topic, group = header.topic, header.consumer_group
+        config = self._admission.admit(topic, header.queue_id, group, header.max_msg_nums)
+        places = self._retry_places(topic, group)
+        places += queues_of(topic, header.queue_id, config.read_queue_nums, self._draw(100))
+        bodies: list[bytes] = []
+        missing, rest = max(1, header.max_msg_nums), 0
+        for place in places:
+            result = self._peek_queue(place, group, missing) if missing else None
+            if result is not None and result.cold is not None:
+                if not bodies:
+                    return self._peek_cold(result)
+            elif result is not None:
+                bodies.append(result.body)
+                missing -= result.count
+            rest += self._reads.rest(place[0], group, place[1])
+        return self._peeked(b"".join(bodies), rest)
+
+    def _peek_queue(self, place: Place, group: str, count: int) -> GetResult | None:
+        topic, queue_id = place
+        begin = self._store.max_offset(topic, queue_id) - self._reads.rest(topic, group, queue_id)
+        result = self._store.get(topic, queue_id, begin, count, None, NO_FILTER.tags, NO_FILTER.wanted)
+        if result.status is GetStatus.OFFSET_TOO_SMALL:
+            result = self._store.get(topic, queue_id, result.next_begin_offset, count)
+        return result if result.status is GetStatus.FOUND else None
+
+    def _peek_cold(self, result: GetResult) -> ColdRead:
+        cold = result.cold
+        assert cold is not None
+        rest = result.max_offset - result.next_begin_offset
+        return ColdRead(lambda: self._store.read_cold(cold), lambda body: self._peeked(body, rest))
+
+    def _peeked(self, body: bytes, rest: int) -> Reply:
+        fields = PopMessageResponse(self._now_ms(), 0, 0, rest).encode()
+        if body:
+            return Reply(ResponseCode.SUCCESS, "FOUND", fields, body)
+        return Reply(ResponseCode.PULL_NOT_FOUND, "NO_MESSAGE_IN_QUEUE", fields)
+
+    # -- notification ---------------------------------------------------------------------------------------
+
+    def notification(self, request: Command, client: Connection) -> Outcome:
+        header = NotificationRequest.decode(request.fields)
+        self._admission.admit(header.topic, header.queue_id, header.consumer_group)
+        deadline_ms = poll_deadline_ms(header.poll_time, self._now_ms()) if header.poll_time > 0 else 0
+        return self._notify(header, client, deadline_ms)
+
+    def _notify(self, header: NotificationRequest, client: Connection, deadline_ms: int) -> Outcome:
+        topic, group = header.topic, header.consumer_group
+        config = self._topics.get(topic)
+        places = queues_of(topic, header.queue_id, config.read_queue_nums if config is not None else 1)
+        if any(self._has_message(header, place) for place in places + self._retry_places(topic, group)):
+            return Reply(fields=NotificationResponse(has_msg=True).encode())
+        remaining_ms = deadline_ms - self._now_ms()
+        if remaining_ms <= 0 or not self._can_park(client):
+            return Reply(fields=NotificationResponse().encode())
+        key = ("notification", topic, group, header.queue_id)
+        if self._holds.count_at(key) >= _MAX_WAITING:
+            return Reply(fields=NotificationResponse(polling_full=True).encode())
+        retries = [(retry, 0) for retry in retry_topics(topic, group)]
+        # It asks again each time: an ordered queue may still be blocked.
+        return Hold(
+            (*places, *retries, key),
+            remaining_ms,
+            lambda arrival: True,
+            lambda: self._notify(header, client, deadline_ms),
+        )
+
+    def _has_message(self, header: NotificationRequest, place: Place) -> bool:
+        (topic, queue_id), group = place, header.consumer_group
+        if header.order:
+            blocked = self._orders.blocked_until_ms(topic, group, queue_id, header.attempt_id, self._now_ms())
+            if blocked is not None:
+                return False
+        return self._reads.rest(topic, group, queue_id) > 0
+
+    # -- who waits ------------------------------------------------------------------------------------------
+
+    def polling_info(self, request: Command, client: Connection) -> Outcome:
+        header = PollingInfoRequest.decode(request.fields)
+        self._admission.admit(header.topic, header.queue_id, header.consumer_group)
+        key = waiting_key(header.topic, header.consumer_group, header.queue_id)
+        return Reply(fields=PollingInfoResponse(self._holds.count_at(key)).encode())
+
+    def _retry_places(self, topic: str, group: str) -> list[Place]:
+        return [(retry, 0) for retry in retry_topics(topic, group) if retry in self._topics]

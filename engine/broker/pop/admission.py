@@ -1,0 +1,77 @@
+"""May this group pop this topic? The order of checks and the codes are RocketMQ's. Pure, but for the group
+that makes itself when first seen."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from engine.broker.groups import SubscriptionGroupTable
+from engine.broker.options import LiveOptions
+from engine.broker.permissions import (
+    check_broker_readable,
+    check_group_enabled,
+    check_topic_readable,
+    no_such_group,
+    no_such_topic,
+)
+from engine.broker.persistence import GROUPS_FILE
+from engine.broker.topics import TopicTable
+from engine.errors import NotPermitted, Refused
+from engine.protocol.bodies.topics import TopicConfig
+from engine.protocol.codes import ResponseCode
+
+MAX_POPPED = 32
+MAX_INVISIBLE_MS = 3 * 86_400_000
+"""What RocketMQ's timers bear: a checkpoint for later is not stored, so nothing is given."""
+
+
+class PopAdmission:
+    def __init__(
+        self,
+        topics: TopicTable,
+        groups: SubscriptionGroupTable,
+        live: LiveOptions,
+        *,
+        now_ms: Callable[[], int],
+        save: Callable[[str], None],
+    ) -> None:
+        self._topics = topics
+        self._groups = groups
+        self._live = live
+        self._now_ms = now_ms
+        self._save = save
+
+    def admit(self, topic: str, queue_id: int, group: str, count: int = 1) -> TopicConfig:
+        """Queue -1: all of the topic."""
+        check_broker_readable(self._live.broker_permission)
+        if count > MAX_POPPED:
+            raise _invalid(f"{count} messages are more than the {MAX_POPPED} that one pop may give")
+        config = self._topics.get(topic)
+        if config is None:
+            raise no_such_topic(topic)
+        check_topic_readable(config)
+        if not -1 <= queue_id < config.read_queue_nums:
+            raise _invalid(f"queueId[{queue_id}] is illegal, {topic} has {config.read_queue_nums} queues")
+        self._admit_group(group, topic)
+        return config
+
+    def _admit_group(self, name: str, topic: str) -> None:
+        group, is_new = self._groups.find_or_create(
+            name, self._live.auto_create_subscription_group, self._now_ms()
+        )
+        if group is None:
+            raise no_such_group(name)
+        if is_new:
+            self._save(GROUPS_FILE)
+        check_group_enabled(group)
+        if self._groups.is_read_forbidden(name, topic):
+            raise NotPermitted(f"the consumer group {name} may not read {topic}")
+
+
+def check_invisible(invisible_ms: int) -> None:
+    if not 0 < invisible_ms <= MAX_INVISIBLE_MS:
+        raise Refused(f"an invisible time of {invisible_ms} ms is outside 1..{MAX_INVISIBLE_MS}")
+
+
+def _invalid(text: str) -> Refused:
+    return Refused(text, code=ResponseCode.INVALID_PARAMETER)

@@ -1,0 +1,137 @@
+"""Brings messages back whose pop was not acknowledged in time: one task that looks ten times a second.
+
+A message comes back as a message of the group's pop retry topic, one try older. It is appended there first
+and acknowledged in the revive log in the same turn of the loop: a crash in between gives it twice, never not
+at all. What cannot be appended now is tried again later. Messages of a topic or group that is gone go too.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+
+from engine.broker.deliverer import Deliverer
+from engine.broker.groups import SubscriptionGroupTable
+from engine.broker.options import LiveOptions
+from engine.broker.pop.checkpoints import Checkpoints, OpenCheckpoint
+from engine.broker.pop.revive_log import ReviveLog
+from engine.broker.redelivery import draft_of
+from engine.broker.tasks import start_task, stop_tasks
+from engine.broker.topics import TopicTable, retry_topic_config
+from engine.protocol.names import is_retry_topic, pop_retry_topic, pop_retry_topic_v1
+from engine.protocol.properties import Property, encode_properties
+from engine.protocol.records import Record, decode_record
+from engine.store.message_store import MessageStore
+from engine.store.results import MessageDraft, PutStatus
+
+log = logging.getLogger(__name__)
+
+POLL_S = 0.1
+_SLICE = 64
+
+
+def retry_draft(record: Record, topic: str, pop_time_ms: int) -> MessageDraft:
+    """The message once more, in the retry topic, all its properties kept."""
+    properties: dict[str, str | None] = {**record.properties}
+    properties.setdefault(Property.FIRST_POP_TIME, str(pop_time_ms))
+    draft = draft_of(record, topic, 0, encode_properties(properties).encode())
+    return draft._replace(reconsume_times=record.reconsume_times + 1)
+
+
+def comes_back_in(topic: str, group: str, *, is_v2: bool) -> str:
+    """The retry topic of a message that was popped from `topic`; what lies in one already stays there."""
+    if is_retry_topic(topic):
+        return topic
+    return pop_retry_topic(group, topic) if is_v2 else pop_retry_topic_v1(group, topic)
+
+
+class Revival:
+    def __init__(
+        self,
+        store: MessageStore,
+        topics: TopicTable,
+        groups: SubscriptionGroupTable,
+        checkpoints: Checkpoints,
+        revive_log: ReviveLog,
+        deliverer: Deliverer,
+        live: LiveOptions,
+        *,
+        now_ms: Callable[[], int],
+        appended: Callable[[], None],
+        topics_saved: Callable[[], Awaitable[None]],
+    ) -> None:
+        self._store = store
+        self._topics = topics
+        self._groups = groups
+        self._checkpoints = checkpoints
+        self._log = revive_log
+        self._deliverer = deliverer
+        self._live = live
+        self._now_ms = now_ms
+        self._appended = appended
+        self._topics_saved = topics_saved
+        self._task: asyncio.Task[None] | None = None
+
+    def start(self) -> None:
+        self._task = start_task(self._revive_forever(), "revive popped messages")
+
+    async def stop(self) -> None:
+        await stop_tasks(self._task)
+
+    async def _revive_forever(self) -> None:
+        while True:
+            has_more = await self.revive_some()
+            await asyncio.sleep(0 if has_more else POLL_S)
+
+    async def revive_some(self) -> bool:
+        """What is due now, a slice of it; whether there may be more."""
+        self._log.catch_up(self._now_ms())
+        due = self._checkpoints.take_due(self._now_ms(), _SLICE)
+        for entry in due:
+            if not await self._revive(entry):
+                self._checkpoints.put_off(entry, self._now_ms())
+        self._log.commit_offsets()
+        return len(due) == _SLICE
+
+    async def _revive(self, entry: OpenCheckpoint) -> bool:
+        """False: the store takes nothing for the moment."""
+        if entry.topic not in self._topics or entry.group not in self._groups:
+            return self._close(entry, list(entry.unacked))
+        target = comes_back_in(entry.topic, entry.group, is_v2=self._live.enable_retry_topic_v2)
+        await self._make_topic(target)
+        for queue_offset, raw in (await self._read(entry)).items():
+            # It may have been acknowledged while it was read.
+            if queue_offset in entry.unacked and not self._bring_back(entry, queue_offset, raw, target):
+                return False
+        return True
+
+    async def _make_topic(self, topic: str) -> None:
+        if topic not in self._topics:
+            self._topics.create_unsaved(retry_topic_config(topic), self._now_ms())
+        if topic in self._topics.unsaved:
+            await self._topics_saved()
+
+    async def _read(self, entry: OpenCheckpoint) -> dict[int, bytes | None]:
+        places: list[tuple[int, int]] = []
+        for queue_offset in entry.unacked:
+            units = self._store.queue_units(entry.topic, entry.queue_id, queue_offset, 1)
+            places.append((units[0].commit_log_offset, units[0].size) if units else (-1, 0))
+        offsets = list(entry.unacked)
+        return dict(zip(offsets, await self._deliverer.read(places), strict=True))
+
+    def _bring_back(self, entry: OpenCheckpoint, queue_offset: int, raw: bytes | None, target: str) -> bool:
+        if raw is None:
+            # Retention was faster than the consumer.
+            log.warning("%s@%d has no message %d to bring back", entry.topic, entry.queue_id, queue_offset)
+            return self._close(entry, [queue_offset])
+        now_ms = self._now_ms()
+        draft = retry_draft(decode_record(raw, 0, False), target, entry.key[4])
+        if self._store.put(draft, now_ms).status is not PutStatus.PUT_OK:
+            return False
+        self._appended()
+        return self._close(entry, [queue_offset])
+
+    def _close(self, entry: OpenCheckpoint, queue_offsets: list[int]) -> bool:
+        result = self._log.ack(entry.key, queue_offsets, self._now_ms())
+        return result is None or result.status is PutStatus.PUT_OK

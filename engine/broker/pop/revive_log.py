@@ -1,0 +1,243 @@
+"""The revive log: checkpoints and acknowledgements as messages of rmq_sys_REVIVE_LOG_<cluster>.
+
+The order that survives kill -9: a checkpoint is appended before the messages are given and before the group's
+offset moves; an acknowledgement is appended before it is answered; a message that comes back is appended to
+its retry topic before its acknowledgement here. A start reads each revive queue from where the system group
+stands and has the same table again; of pops newer than the saved offsets it also moves the groups' offsets,
+so that what was acknowledged is not given once more. The system group's offsets are committed only once the
+log is on disk to where they were worked out.
+
+Unlike Apache's broker, which lets a timer bring these messages at their time, ours writes them at once and
+keeps the times in memory; what an Apache broker had still on its timers when it handed over its store arrives
+later, and is read then. Loop thread only.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator
+
+from engine.broker.offsets import ConsumerOffsets
+from engine.broker.pop.checkpoints import Checkpoints
+from engine.errors import BadRequest, CorruptRecord
+from engine.protocol.bodies.pop_log import (
+    ACK_TAG,
+    BATCH_ACK_TAG,
+    CHECKPOINT_TAG,
+    CheckpointKey,
+    PopAck,
+    PopCheckpoint,
+)
+from engine.protocol.names import is_valid_group, is_valid_topic
+from engine.protocol.properties import Property, encode_properties
+from engine.protocol.records import Record, decode_records
+from engine.store.message_store import MessageStore
+from engine.store.results import GetStatus, MessageDraft, PutResult, PutStatus
+
+log = logging.getLogger(__name__)
+
+REVIVE_GROUP = "CID_RMQ_SYS_REVIVE_GROUP"
+REVIVE_QUEUES = 8
+_READ_COUNT = 64
+_LATE_ACK_MS = 3_000
+"""How long a checkpoint that a timer brought waits for acknowledgements that the timer still has."""
+
+
+class ReviveLog:
+    def __init__(
+        self,
+        store: MessageStore,
+        topic: str,
+        broker_name: str,
+        checkpoints: Checkpoints,
+        offsets: ConsumerOffsets,
+        *,
+        appended: Callable[[], None],
+    ) -> None:
+        self._store = store
+        self._topic = topic
+        self._broker_name = broker_name
+        self._checkpoints = checkpoints
+        self._offsets = offsets
+        self._appended = appended
+        self._next: dict[int, int] = {}
+        """Of each revive queue, the first message that nobody has looked at."""
+        self._own: dict[int, set[int]] = {queue: set() for queue in range(REVIVE_QUEUES)}
+        self._staged: tuple[dict[int, int], int] | None = None
+
+    # -- writing --------------------------------------------------------------------------------------------
+
+    def checkpoint(
+        self,
+        topic: str,
+        group: str,
+        queue_id: int,
+        start_offset: int,
+        queue_offsets: list[int],
+        *,
+        revive_queue_id: int,
+        invisible_ms: int,
+        now_ms: int,
+        first_pop_ms: int | None = None,
+    ) -> PutResult:
+        """`first_pop_ms`: the messages were popped then, and only their invisible time is new."""
+        checkpoint = PopCheckpoint(
+            start_offset,
+            now_ms,
+            invisible_ms,
+            num=len(queue_offsets),
+            queue_id=queue_id,
+            topic=topic,
+            group=group,
+            diffs=tuple(offset - start_offset for offset in queue_offsets),
+            broker_name=self._broker_name,
+        )
+        due_ms = checkpoint.revive_time_ms
+        first = None if first_pop_ms is None else str(first_pop_ms)
+        result = self._put(checkpoint, CHECKPOINT_TAG, revive_queue_id, due_ms, now_ms, first)
+        if result.status is PutStatus.PUT_OK:
+            self._checkpoints.note(checkpoint, revive_queue_id, result.queue_offset, due_ms)
+        return result
+
+    def is_open(self, key: CheckpointKey, queue_offset: int) -> bool:
+        return bool(self._checkpoints.unacked_of(key, [queue_offset]))
+
+    def ack(self, key: CheckpointKey, queue_offsets: list[int], now_ms: int) -> PutResult | None:
+        """None: none of these messages is open, and nothing changes."""
+        topic, group, queue_id, start_offset, pop_time_ms = key
+        entry = self._checkpoints.find(key)
+        unacked = self._checkpoints.unacked_of(key, queue_offsets)
+        if entry is None or not unacked:
+            return None
+        many = tuple(unacked) if len(unacked) > 1 else None
+        ack = PopAck(unacked[0], start_offset, group, topic, queue_id, pop_time_ms, self._broker_name, many)
+        result = self._put(ack, ack.tag, entry.revive_queue_id, entry.due_ms, now_ms)
+        if result.status is PutStatus.PUT_OK:
+            self._checkpoints.ack(key, unacked)
+        return result
+
+    def _put(
+        self,
+        body: PopCheckpoint | PopAck,
+        tag: str,
+        revive_queue_id: int,
+        due_ms: int,
+        now_ms: int,
+        first_pop_time: str | None = None,
+    ) -> PutResult:
+        names: dict[str, str | None] = {
+            Property.TAGS: tag,
+            Property.UNIQ_KEY: body.unique_key(),
+            # What Apache's broker takes for the moment at which a timer has brought the message.
+            Property.TIMER_DELIVER_MS: str(due_ms),
+            Property.TIMER_OUT_MS: str(due_ms),
+            Property.FIRST_POP_TIME: first_pop_time,
+        }
+        properties = encode_properties(names).encode()
+        host = self._store.options.store_host
+        draft = MessageDraft(
+            self._topic, revive_queue_id, 0, 0, now_ms, host, 0, 0, body.encode(), properties
+        )
+        result = self._store.put(draft, now_ms)
+        if result.status is PutStatus.PUT_OK:
+            self._own[revive_queue_id].add(result.queue_offset)
+            self._appended()
+        return result
+
+    # -- reading --------------------------------------------------------------------------------------------
+
+    def load(self) -> None:
+        """Before anybody is served: it may wait for the disk."""
+        # The saved offsets know all pops before this moment.
+        known_until_ms = self._offsets.version.timestamp
+        for queue_id in range(REVIVE_QUEUES):
+            low, high = self._ends(queue_id)
+            committed = self._offsets.committed(self._topic, REVIVE_GROUP, queue_id) or 0
+            begin = min(max(committed, low), high)
+            for record in self._read(queue_id, begin):
+                checkpoint = self._feed(record, queue_id, 0)
+                is_renewed = Property.FIRST_POP_TIME in record.properties
+                if checkpoint is not None and checkpoint.pop_time >= known_until_ms and not is_renewed:
+                    self._move_group(checkpoint)
+            self._next[queue_id] = high
+        if len(self._checkpoints):
+            log.info("%d pops are not acknowledged", len(self._checkpoints))
+
+    def catch_up(self, now_ms: int) -> None:
+        """Look at what others (the timers of an Apache store) have put into the log."""
+        for queue_id, own in self._own.items():
+            end = self._store.max_offset(self._topic, queue_id)
+            at = self._next.get(queue_id, 0)
+            while at < end and at in own:
+                own.remove(at)
+                at += 1
+            if at < end:
+                for record in self._read(queue_id, at):
+                    if record.queue_offset not in own:
+                        self._feed(record, queue_id, now_ms + _LATE_ACK_MS)
+                    own.discard(record.queue_offset)
+                at = end
+            self._next[queue_id] = at
+
+    def _feed(self, record: Record, queue_id: int, earliest_ms: int) -> PopCheckpoint | None:
+        """Returns the checkpoint, if it is one."""
+        try:
+            if record.tags == CHECKPOINT_TAG:
+                checkpoint = PopCheckpoint.decode(record.body)
+                if is_valid_topic(checkpoint.topic) and is_valid_group(checkpoint.group):
+                    due_ms = max(checkpoint.revive_time_ms, earliest_ms)
+                    self._checkpoints.note(checkpoint, queue_id, record.queue_offset, due_ms)
+                    return checkpoint
+            elif record.tags in (ACK_TAG, BATCH_ACK_TAG):
+                ack = PopAck.decode(record.body)
+                self._checkpoints.ack(ack.key, ack.acked_offsets())
+        except BadRequest as error:
+            log.warning("message %d of %s@%d: %s", record.queue_offset, self._topic, queue_id, error.text)
+        return None
+
+    def _move_group(self, checkpoint: PopCheckpoint) -> None:
+        topic, group, queue_id, *_ = checkpoint.key
+        committed = self._offsets.committed(topic, group, queue_id) or 0
+        behind = max(checkpoint.offsets(), default=-1) + 1
+        if committed < behind:
+            self._offsets.commit(topic, group, queue_id, behind)
+
+    def _ends(self, queue_id: int) -> tuple[int, int]:
+        return self._store.min_offset(self._topic, queue_id), self._store.max_offset(self._topic, queue_id)
+
+    def _read(self, queue_id: int, queue_offset: int) -> Iterator[Record]:
+        store = self._store
+        while queue_offset < store.max_offset(self._topic, queue_id):
+            try:
+                result = store.get(self._topic, queue_id, queue_offset, _READ_COUNT)
+                body = result.body if result.cold is None else store.read_cold(result.cold)
+            except CorruptRecord as error:
+                log.error("%s", error.text)
+                queue_offset += 1
+                continue
+            if result.status is GetStatus.FOUND:
+                yield from decode_records(body, check_crc=False)
+            queue_offset = max(result.next_begin_offset, queue_offset + 1)
+
+    # -- where a start reads from ---------------------------------------------------------------------------
+
+    def commit_offsets(self) -> None:
+        self._commit_staged()
+        if self._staged is None:
+            self._staged = self._read_from(), self._store.commit_log_max_offset
+            self._commit_staged()
+
+    def _read_from(self) -> dict[int, int]:
+        places: dict[int, int] = {}
+        for queue_id in range(REVIVE_QUEUES):
+            first = self._checkpoints.first_open(queue_id)
+            places[queue_id] = self._next.get(queue_id, 0) if first is None else first
+        return places
+
+    def _commit_staged(self) -> None:
+        if self._staged is None or self._store.flushed_offset < self._staged[1]:
+            return
+        for queue_id, queue_offset in self._staged[0].items():
+            if self._offsets.committed(self._topic, REVIVE_GROUP, queue_id) != queue_offset and queue_offset:
+                self._offsets.commit(self._topic, REVIVE_GROUP, queue_id, queue_offset)
+        self._staged = None

@@ -1,0 +1,153 @@
+"""POP consumption put together: its tables, its tasks and its handlers. No logic of its own."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Callable
+
+from engine.broker.admin_parts import RouteSource
+from engine.broker.deliverer import Deliverer
+from engine.broker.handlers.pop import PopHandlers
+from engine.broker.handlers.pop_acks import PopAckHandlers
+from engine.broker.handlers.pop_looks import PopLookHandlers
+from engine.broker.options import BrokerOptions
+from engine.broker.persistence import TOPICS_FILE, Done
+from engine.broker.pop.admission import PopAdmission
+from engine.broker.pop.checkpoints import Checkpoints
+from engine.broker.pop.orders import ORDER_FILE
+from engine.broker.pop.queue_reads import QueueReads
+from engine.broker.pop.revival import Revival
+from engine.broker.pop.revive_log import ReviveLog
+from engine.broker.state_files import Tables
+from engine.broker.tasks import start_task, stop_tasks
+from engine.broker.traffic import Traffic
+from engine.broker.waits import BrokerWaits
+from engine.protocol.names import revive_topic
+from engine.store.message_store import MessageStore
+
+
+class Pops:
+    """`load` before anybody is served, then `start`; `stop` while the log can still be flushed."""
+
+    def __init__(
+        self,
+        options: BrokerOptions,
+        tables: Tables,
+        store: MessageStore,
+        deliverer: Deliverer,
+        waits: BrokerWaits,
+        traffic: Traffic,
+        *,
+        now_ms: Callable[[], int],
+        appended: Callable[[], None],
+        when_saved: Callable[[str, Done], None],
+    ) -> None:
+        self._options = options
+        self._tables = tables
+        self._store = store
+        self._waits = waits
+        self._traffic = traffic
+        self._now_ms = now_ms
+        self._when_saved = when_saved
+        self.checkpoints = Checkpoints()
+        topic, name = revive_topic(options.broker_cluster_name), options.broker_name
+        self.log = ReviveLog(store, topic, name, self.checkpoints, tables.offsets, appended=appended)
+        self.revival = Revival(
+            store,
+            tables.topics,
+            tables.groups,
+            self.checkpoints,
+            self.log,
+            deliverer,
+            options.live,
+            now_ms=now_ms,
+            appended=appended,
+            topics_saved=self._topics_saved,
+        )
+        self._saving: asyncio.Task[None] | None = None
+
+    def load(self) -> None:
+        self.log.load()
+
+    def start(self) -> None:
+        self.revival.start()
+        self._saving = start_task(self._save_forever(), "save pop orders")
+
+    async def stop(self) -> None:
+        await stop_tasks(self._saving)
+        await self.revival.stop()
+
+    def settle(self) -> None:
+        """The log is on disk: note how far the revive log is done with."""
+        self.log.catch_up(self._now_ms())
+        for _ in range(2):
+            self.log.commit_offsets()
+
+    async def _save_forever(self) -> None:
+        while True:
+            await asyncio.sleep(self._options.live.flush_consumer_offset_interval / 1000)
+            if self._tables.orders.is_dirty:
+                self._save(ORDER_FILE)
+
+    def _save(self, file: str) -> None:
+        self._when_saved(file, _ignore)
+
+    async def _topics_saved(self) -> None:
+        saved: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._when_saved(TOPICS_FILE, lambda error: saved.set_result(None))
+        await saved
+
+    def handlers(self) -> list[RouteSource]:
+        options, tables, store = self._options, self._tables, self._store
+        name, live, now_ms = options.broker_name, options.live, self._now_ms
+        holds, can_park, wake = self._waits.holds, self._waits.can_park, self._waits.wake_soon
+        admission = PopAdmission(tables.topics, tables.groups, live, now_ms=now_ms, save=self._save)
+        reads = QueueReads(store, tables.offsets, tables.orders)
+        return [
+            PopHandlers(
+                name,
+                admission,
+                tables.topics,
+                store,
+                reads,
+                tables.orders,
+                self.log,
+                holds,
+                live,
+                self._traffic,
+                is_sync_flush=options.is_sync_flush,
+                allows_sql=options.enable_property_filter,
+                now_ms=now_ms,
+                draw=random.randrange,
+                can_park=can_park,
+                wake=wake,
+            ),
+            PopAckHandlers(
+                name,
+                tables.topics,
+                tables.offsets,
+                store,
+                tables.orders,
+                self.log,
+                live,
+                is_sync_flush=options.is_sync_flush,
+                now_ms=now_ms,
+                wake=wake,
+            ),
+            PopLookHandlers(
+                admission,
+                tables.topics,
+                store,
+                reads,
+                tables.orders,
+                holds,
+                now_ms=now_ms,
+                draw=random.randrange,
+                can_park=can_park,
+            ),
+        ]
+
+
+def _ignore(error: OSError | None) -> None:
+    """The failure is in the log, and the table stays to be saved."""

@@ -1,0 +1,284 @@
+"""Pop, acknowledge, come back: over the wire, on a real broker."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+
+import pytest
+
+from engine.protocol.codes import RequestCode, ResponseCode
+from engine.protocol.headers.pop import NotificationRequest, PeekMessageRequest, PollingInfoRequest
+from engine.protocol.properties import Property
+from tests.engine.broker.conftest import StartBroker
+from tests.engine.broker.peers import Peer, RunningBroker, eventually, records
+from tests.engine.broker.pop.popping import ack, ask_pop, change, pop
+
+SOON = 300
+"""An invisible time that a test can wait for."""
+
+
+async def send(peer: Peer, topic: str, *bodies: bytes, queues: int = 4) -> None:
+    for number, body in enumerate(bodies):
+        properties = {"UNIQ_KEY": f"{topic}-{body.decode()}", "TAGS": "blue" if number % 2 else "red"}
+        answer = await peer.send(topic, body, queue_id=number % queues, properties=properties)
+        assert answer.code == 0
+
+
+async def test_a_pop_gives_messages_of_all_queues_and_hides_them(broker: RunningBroker, peer: Peer) -> None:
+    await send(peer, "orders", b"1", b"2", b"3", b"4", b"5")
+    await eventually(lambda: broker.inner.store.max_offset("orders", 0) == 2)
+    given = await pop(peer, "orders")
+    assert sorted(message.body for message in given) == [b"1", b"2", b"3", b"4", b"5"]
+    again = await ask_pop(peer, "orders")
+    assert again.code == ResponseCode.POLLING_TIMEOUT
+
+
+async def test_a_pop_gives_no_more_than_asked_and_tells_the_rest(broker: RunningBroker, peer: Peer) -> None:
+    await send(peer, "orders", *(str(n).encode() for n in range(10)), queues=1)
+    await eventually(lambda: broker.inner.store.max_offset("orders", 0) == 10)
+    answer = await ask_pop(peer, "orders", max_msg_nums=4)
+    assert len(records(answer)) == 4
+    assert answer.fields["restNum"] == "6"
+    assert answer.fields["msgOffsetInfo"] == "0 0 0,1,2,3"
+    assert answer.fields["startOffsetInfo"] == "0 0 0"
+
+
+async def test_a_parked_pop_gets_a_message_when_it_arrives(broker: RunningBroker, peer: Peer) -> None:
+    await send(peer, "orders", b"first")
+    await pop(peer, "orders", poll_time=5_000)
+    waiting = asyncio.create_task(pop(peer, "orders", poll_time=5_000))
+    await eventually(lambda: len(broker.inner.waits.holds) == 1)
+    await send(peer, "orders", b"later")
+    assert [message.body for message in await waiting] == [b"later"]
+
+
+async def test_one_arrival_wakes_one_of_the_waiting_pops(broker: RunningBroker, peer: Peer) -> None:
+    await send(peer, "orders", b"first")
+    await pop(peer, "orders", poll_time=5_000)
+    waiting = [asyncio.create_task(pop(peer, "orders", poll_time=5_000)) for _ in range(3)]
+    await eventually(lambda: len(broker.inner.waits.holds) == 3)
+    info = PollingInfoRequest("poppers", "orders", -1).encode()
+    assert (await peer.ask(RequestCode.POLLING_INFO, info)).fields["pollingNum"] == "3"
+    await send(peer, "orders", b"a", b"b", b"c")
+    bodies = sorted(message.body for given in await asyncio.gather(*waiting) for message in given)
+    assert bodies == [b"a", b"b", b"c"]
+
+
+async def test_a_pop_that_waits_in_vain_is_answered_in_time(broker: RunningBroker, peer: Peer) -> None:
+    await send(peer, "orders", b"1")
+    await pop(peer, "orders", poll_time=5_000)
+    begun = time.monotonic()
+    answer = await ask_pop(peer, "orders", poll_time=300)
+    assert answer.code == ResponseCode.POLLING_TIMEOUT
+    assert 0.2 <= time.monotonic() - begun < 2
+
+
+async def test_an_acknowledged_message_does_not_come_back(broker: RunningBroker, peer: Peer) -> None:
+    await send(peer, "orders", b"kept", b"done", queues=1)
+    await eventually(lambda: broker.inner.store.max_offset("orders", 0) == 2)
+    kept, done = await pop(peer, "orders", invisible_time=SOON)
+    assert (await ack(peer, done)).code == 0
+    back = await pop(peer, "orders", poll_time=5_000)
+    assert [message.body for message in back] == [b"kept"]
+    assert len(broker.inner.pops.checkpoints) == 1
+    assert (await ack(peer, back[0])).code == 0
+    assert len(broker.inner.pops.checkpoints) == 0
+    assert kept.record.reconsume_times == 0
+
+
+@pytest.mark.parametrize(
+    ("is_v2", "topic"), [("false", "%RETRY%poppers_orders"), ("true", "%RETRY%poppers+orders")]
+)
+async def test_a_message_comes_back_under_its_topic_one_try_older(
+    start_broker: StartBroker, is_v2: str, topic: str
+) -> None:
+    broker = await start_broker(enableRetryTopicV2=is_v2)
+    peer = Peer(broker.address)
+    await send(peer, "orders", b"1")
+    (first,) = await pop(peer, "orders", invisible_time=SOON, poll_time=5_000)
+    (second,) = await pop(peer, "orders", invisible_time=SOON, poll_time=5_000)
+    (third,) = await pop(peer, "orders", poll_time=5_000)
+    assert [m.record.topic for m in (first, second, third)] == ["orders"] * 3
+    assert [m.record.reconsume_times for m in (first, second, third)] == [0, 1, 2]
+    assert [m.topic for m in (first, second, third)] == ["orders", topic, topic]
+    popped_at = str(first.handle.pop_time_ms)
+    assert second.record.properties[Property.FIRST_POP_TIME] == popped_at
+    assert third.record.properties[Property.FIRST_POP_TIME] == popped_at
+    assert third.record.properties["UNIQ_KEY"] == "orders-1"
+    assert second.handle.pop_time_ms >= first.handle.pop_time_ms + SOON
+    assert (await ack(peer, third)).code == 0
+    assert len(broker.inner.pops.checkpoints) == 0
+    await peer.close()
+
+
+async def test_each_group_pops_everything_and_a_handle_is_good_for_its_group_only(
+    broker: RunningBroker, peer: Peer
+) -> None:
+    await send(peer, "orders", b"1")
+    (mine,) = await pop(peer, "orders", poll_time=5_000)
+    (theirs,) = await pop(peer, "orders", consumer_group="others", poll_time=5_000)
+    assert mine.handle.pop_time_ms != theirs.handle.pop_time_ms or mine.handle != theirs.handle
+    await ack(peer, theirs, consumer_group="poppers", extra_info=theirs.handle.encode())
+    await ack(peer, mine, consumer_group="strangers")
+    assert len(broker.inner.pops.checkpoints) == 2
+
+
+async def test_handles_that_fit_nothing_get_codes_and_change_nothing(
+    broker: RunningBroker, peer: Peer
+) -> None:
+    await send(peer, "orders", b"1", b"2", queues=1)
+    await send(peer, "bills", b"1", queues=1)
+    await eventually(lambda: broker.inner.store.max_offset("orders", 0) == 2)
+    first, _ = await pop(peer, "orders")
+    text = first.handle.encode()
+    codes = {
+        "no topic": (await ack(peer, first, topic="absent")).code,
+        "no queue": (await ack(peer, first, queue_id=99)).code,
+        "beyond the end": (await ack(peer, first, offset=1_000_000)).code,
+        "not a handle": (await ack(peer, first, extra_info="1 2 3")).code,
+        "not numbers": (await ack(peer, first, extra_info=text.replace("0 ", "x ", 1))).code,
+        "other broker": (await ack(peer, first, extra_info=text.replace("broker-a", "broker-b"))).code,
+        "other offset": (await ack(peer, first, offset=1)).code,
+        "other topic": (await ack(peer, first, topic="bills")).code,
+        "change of other topic": (await change(peer, first, 1000, topic="bills")).code,
+    }
+    assert codes == {
+        "no topic": ResponseCode.TOPIC_NOT_EXIST,
+        "no queue": ResponseCode.MESSAGE_ILLEGAL,
+        "beyond the end": ResponseCode.NO_MESSAGE,
+        "not a handle": ResponseCode.SYSTEM_ERROR,
+        "not numbers": ResponseCode.SYSTEM_ERROR,
+        "other broker": ResponseCode.NO_MESSAGE,
+        "other offset": ResponseCode.NO_MESSAGE,
+        "other topic": ResponseCode.SUCCESS,
+        "change of other topic": ResponseCode.NO_MESSAGE,
+    }
+    key = ("orders", "poppers", 0, first.handle.start_offset, first.handle.pop_time_ms)
+    entry = broker.inner.pops.checkpoints.find(key)
+    assert entry is not None and list(entry.unacked) == [0, 1]
+
+
+async def test_a_shorter_invisible_time_brings_the_message_back_sooner(
+    broker: RunningBroker, peer: Peer
+) -> None:
+    await send(peer, "orders", b"1")
+    (given,) = await pop(peer, "orders", poll_time=5_000)
+    answer = await change(peer, given, SOON)
+    assert answer.code == 0
+    assert int(answer.fields["popTime"]) > given.handle.pop_time_ms
+    assert answer.fields["invisibleTime"] == str(SOON)
+    assert (await change(peer, given, SOON)).code == ResponseCode.NO_MESSAGE
+    (back,) = await pop(peer, "orders", poll_time=5_000)
+    assert back.record.reconsume_times == 1
+
+
+async def test_many_are_acknowledged_at_once(broker: RunningBroker, peer: Peer) -> None:
+    from engine.protocol.bodies.pop import BatchAck, BatchAckMessageRequestBody, encode_bit_set
+
+    await send(peer, "orders", *(str(n).encode() for n in range(5)), queues=1)
+    await eventually(lambda: broker.inner.store.max_offset("orders", 0) == 5)
+    given = await pop(peer, "orders")
+    handle = given[0].handle
+    bits = encode_bit_set(handle.start_offset, [0, 2, 4])
+    part = BatchAck(
+        "poppers",
+        "orders",
+        "0",
+        handle.start_offset,
+        0,
+        handle.revive_queue_id,
+        handle.pop_time_ms,
+        60_000,
+        bits,
+    )
+    body = BatchAckMessageRequestBody("broker-a", (part,)).encode()
+    assert (await peer.ask(RequestCode.BATCH_ACK_MESSAGE, body=body)).code == 0
+    key = ("orders", "poppers", 0, handle.start_offset, handle.pop_time_ms)
+    entry = broker.inner.pops.checkpoints.find(key)
+    assert entry is not None and list(entry.unacked) == [1, 3]
+    empty = BatchAckMessageRequestBody("broker-a", ()).encode()
+    assert (await peer.ask(RequestCode.BATCH_ACK_MESSAGE, body=empty)).code == ResponseCode.NO_MESSAGE
+
+
+async def test_only_wanted_messages_are_popped(broker: RunningBroker, peer: Peer) -> None:
+    await send(peer, "orders", b"1", b"2", b"3", b"4", queues=1)
+    await eventually(lambda: broker.inner.store.max_offset("orders", 0) == 4)
+    given = await pop(peer, "orders", exp="blue", exp_type="TAG")
+    assert [message.body for message in given] == [b"2", b"4"]
+    assert (await ask_pop(peer, "orders")).code == ResponseCode.POLLING_TIMEOUT
+
+
+async def test_a_group_that_asks_for_the_end_of_a_young_topic_gets_all(
+    broker: RunningBroker, peer: Peer
+) -> None:
+    await send(peer, "orders", b"1", b"2", queues=1)
+    await eventually(lambda: broker.inner.store.max_offset("orders", 0) == 2)
+    assert len(await pop(peer, "orders", init_mode=1)) == 2
+
+
+async def test_a_peek_shows_and_moves_nothing(broker: RunningBroker, peer: Peer) -> None:
+    await send(peer, "orders", b"1", b"2", queues=1)
+    await eventually(lambda: broker.inner.store.max_offset("orders", 0) == 2)
+    header = PeekMessageRequest("orders", 0, 32, "poppers").encode()
+    for _ in range(2):
+        assert len(records(await peer.ask(RequestCode.PEEK_MESSAGE, header))) == 2
+    assert len(await pop(peer, "orders")) == 2
+    assert (await peer.ask(RequestCode.PEEK_MESSAGE, header)).code == ResponseCode.PULL_NOT_FOUND
+
+
+async def test_a_notification_waits_for_a_message(broker: RunningBroker, peer: Peer) -> None:
+    await send(peer, "orders", b"1")
+    await pop(peer, "orders", poll_time=5_000)
+    header = NotificationRequest("poppers", "orders", -1, 5_000, 0).encode()
+    waiting = asyncio.create_task(peer.ask(RequestCode.NOTIFICATION, header))
+    await eventually(lambda: len(broker.inner.waits.holds) == 1)
+    await send(peer, "orders", b"2")
+    assert (await waiting).fields == {"hasMsg": "true", "pollingFull": "false"}
+    short = NotificationRequest("nobody", "absent", -1, 0, 0).encode()
+    assert (await peer.ask(RequestCode.NOTIFICATION, short)).code == ResponseCode.TOPIC_NOT_EXIST
+
+
+@pytest.mark.parametrize(
+    ("changes", "code"),
+    [
+        ({"max_msg_nums": 33}, ResponseCode.INVALID_PARAMETER),
+        ({"queue_id": 99}, ResponseCode.INVALID_PARAMETER),
+        ({"queue_id": -2}, ResponseCode.INVALID_PARAMETER),
+        ({"topic": "absent"}, ResponseCode.TOPIC_NOT_EXIST),
+        ({"consumer_group": "no/slash"}, ResponseCode.SUBSCRIPTION_GROUP_NOT_EXIST),
+        ({"invisible_time": -5}, ResponseCode.SYSTEM_ERROR),
+        ({"invisible_time": 1 << 62}, ResponseCode.SYSTEM_ERROR),
+        ({"exp": "||", "exp_type": "TAG"}, ResponseCode.SUBSCRIPTION_PARSE_FAILED),
+    ],
+)
+async def test_a_bad_pop_is_refused(
+    broker: RunningBroker, peer: Peer, changes: dict[str, object], code: ResponseCode
+) -> None:
+    await send(peer, "orders", b"1")
+    topic = str(changes.pop("topic", "orders"))
+    assert (await ask_pop(peer, topic, **changes)).code == code
+    assert len(broker.inner.pops.checkpoints) == 0
+
+
+async def test_what_was_popped_and_acknowledged_is_known_after_a_restart(start_broker: StartBroker) -> None:
+    broker = await start_broker()
+    peer = Peer(broker.address)
+    await send(peer, "orders", *(str(n).encode() for n in range(4)), queues=1)
+    await eventually(lambda: broker.inner.store.max_offset("orders", 0) == 4)
+    given = await pop(peer, "orders", invisible_time=2_000)
+    await ack(peer, given[0])
+    await ack(peer, given[2])
+    await peer.close()
+    await broker.stop()
+    broker = await start_broker()
+    peer = Peer(broker.address)
+    assert len(broker.inner.pops.checkpoints) == 1
+    assert (await ack(peer, given[1])).code == 0
+    back = await pop(peer, "orders", poll_time=8_000)
+    assert [message.body for message in back] == [b"3"]
+    await ack(peer, back[0])
+    await peer.close()
+    await broker.stop()
+    broker = await start_broker()
+    assert len(broker.inner.pops.checkpoints) == 0
