@@ -9,6 +9,7 @@ from typing import Protocol
 from engine.broker.config_changes import ConfigChanges
 from engine.broker.consume_stats import ConsumeProgress
 from engine.broker.consumers import ConsumerTable
+from engine.broker.disk_room import DiskRoom
 from engine.broker.handlers.admin_assignment import AssignmentHandlers
 from engine.broker.handlers.admin_broker import BrokerAdminHandlers
 from engine.broker.handlers.admin_clients import ClientAdminHandlers
@@ -17,12 +18,14 @@ from engine.broker.handlers.admin_ha import HAAdminHandlers
 from engine.broker.handlers.admin_offsets import OffsetAdminHandlers
 from engine.broker.handlers.admin_progress import ProgressHandlers
 from engine.broker.handlers.admin_refusals import RefusalHandlers
+from engine.broker.handlers.admin_snapshot import SnapshotHandlers
 from engine.broker.handlers.admin_store import StoreAdminHandlers
 from engine.broker.handlers.admin_topics import TopicAdminHandlers
 from engine.broker.options import BrokerOptions
 from engine.broker.producers import ProducerTable
 from engine.broker.registration import BrokerIdentity
 from engine.broker.request_modes import RequestModes
+from engine.broker.snapshots import Snapshots
 from engine.broker.state_files import Tables
 from engine.broker.stats import BrokerStats
 from engine.broker.topic_changes import TopicRules
@@ -54,6 +57,8 @@ class AdminParts:
     runtime_info: Callable[[], dict[str, str]]
     delete_expired_soon: Callable[[], None]
     name_server: Callable[[], Connection | None]
+    disk: DiskRoom
+    booted_ms: int
 
 
 def admin_handlers(parts: AdminParts) -> list[RouteSource]:
@@ -77,5 +82,28 @@ def admin_handlers(parts: AdminParts) -> list[RouteSource]:
             parts.options, parts.changes, parts.stats, runtime_info=parts.runtime_info, now_ms=now_ms
         ),
         HAAdminHandlers(parts.identity, store),
+        SnapshotHandlers(_snapshots(parts), run_id=parts.booted_ms, now_ms=now_ms),
         RefusalHandlers(),
     ]
+
+
+def _snapshots(parts: AdminParts) -> Snapshots:
+    who, role = parts.identity, parts.options.broker_role
+    return Snapshots(
+        {
+            "cluster": who.cluster,
+            "name": who.name,
+            "id": who.broker_id,
+            "address": who.address,
+            "haAddress": who.ha_address,
+            "bootedMs": parts.booted_ms,
+        },
+        parts.tables.topics,
+        parts.tables.groups,
+        parts.tables.offsets,
+        parts.consumers,
+        parts.store,
+        parts.stats,
+        parts.disk,
+        lambda: {"role": role, "slaves": []},
+    )

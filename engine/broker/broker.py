@@ -362,6 +362,8 @@ class Broker:
             runtime_info=self._runtime_info,
             delete_expired_soon=self.housekeeping.delete_expired_soon,
             name_server=self._connected_name_server,
+            disk=self.disk,
+            booted_ms=self._booted_ms,
         )
 
     async def _start_metrics(self) -> None:

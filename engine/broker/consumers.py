@@ -71,6 +71,7 @@ class ConsumerTable(Generic[C]):
     def __init__(self) -> None:
         self._groups: dict[str, ConsumerGroup[C]] = {}
         self._groups_of: dict[C, set[str]] = {}
+        self._changed: set[str] = set()
 
     def group(self, name: str) -> ConsumerGroup[C] | None:
         return self._groups.get(name)
@@ -99,6 +100,7 @@ class ConsumerTable(Generic[C]):
         group.message_model = data.message_model
         group.consume_from_where = data.consume_from_where
         self._groups_of.setdefault(channel, set()).add(data.group_name)
+        self._changed.add(data.group_name)
         joined = group.update_client(channel, client)
         return group.update_subscriptions(subscriptions) or joined
 
@@ -119,6 +121,11 @@ class ConsumerTable(Generic[C]):
         """The channel is gone; the groups that lost a member."""
         return [name for name in self._groups_of.pop(channel, set()) if self._remove(name, channel)]
 
+    def take_changed(self) -> set[str]:
+        """The groups whose members or subscriptions may have changed since it was last asked."""
+        changed, self._changed = self._changed, set()
+        return changed
+
     def expired(self, now_ms: int) -> list[C]:
         """Channels without a heartbeat for too long."""
         return [
@@ -132,6 +139,7 @@ class ConsumerTable(Generic[C]):
         group = self._groups.get(name)
         if group is None or group.clients.pop(channel, None) is None:
             return False
+        self._changed.add(name)
         if not group.clients:
             del self._groups[name]
         memberships = self._groups_of.get(channel)

@@ -24,16 +24,19 @@ class ConsumerOffsets:
         self._groups_of: dict[str, dict[str, None]] = {}
         self._pulled: dict[_Key, dict[int, int]] = {}
         self._resets: dict[_Key, dict[int, int]] = {}
+        self._changed: set[_Key] = set()
         self.version = DataVersion()
         self.is_dirty = False
 
     # -- commits --------------------------------------------------------------------------------------------
 
     def commit(self, topic: str, group: str, queue_id: int, queue_offset: int) -> None:
-        queues = self._committed.get((topic, group))
+        key = topic, group
+        queues = self._committed.get(key)
         if queues is None:
             queues = self._new_pair(topic, group)
         queues[queue_id] = queue_offset
+        self._changed.add(key)
         self.is_dirty = True
 
     def _new_pair(self, topic: str, group: str) -> dict[int, int]:
@@ -63,10 +66,16 @@ class ConsumerOffsets:
     def pairs(self) -> Iterator[_Key]:
         return iter(list(self._committed))
 
+    def take_changed(self) -> set[_Key]:
+        """The pairs whose committed offsets were touched since it was last asked."""
+        changed, self._changed = self._changed, set()
+        return changed
+
     def clone(self, source: str, target: str, topic: str) -> None:
         queues = self._committed.get((topic, source))
         if queues is not None:
             self._new_pair(topic, target).update(queues)
+            self._changed.add((topic, target))
             self.is_dirty = True
 
     def forget_topic(self, topic: str) -> None:
@@ -83,6 +92,7 @@ class ConsumerOffsets:
             _discard(self._groups_of, topic, group)
             self._pulled.pop(key, None)
             self._resets.pop(key, None)
+            self._changed.add(key)
             self.is_dirty = True
 
     # -- pulls and resets -----------------------------------------------------------------------------------

@@ -45,6 +45,8 @@ class Dispatcher:
         self._verify_bytes = verify_on_open_bytes
         self._marks: deque[int] = deque([0])
         self.offset = 0
+        self.touched: set[QueueKey] = set()
+        """Queues that got units; whoever wants to know takes them out."""
         self.store_timestamp = 0
         """Store time of the newest record that queues and index know of."""
 
@@ -113,7 +115,9 @@ class Dispatcher:
                 self._stats.unnamable_count += len(units) // CQ_UNIT_SIZE
             else:
                 queue.write(first, units)
-            if awaited is None or (topic, queue_id) in awaited:
+            key = topic, queue_id
+            self.touched.add(key)
+            if awaited is None or key in awaited:
                 arrivals += _arrivals(topic, queue_id, first, units)
         if self._index is not None:
             self._index.put(index_entries(rows, index_from))

@@ -170,6 +170,11 @@ class MessageStore:
             self._writer.refusal = None
         return arrivals
 
+    def take_touched_queues(self) -> set[QueueKey]:
+        """The queues that messages came to since it was last asked."""
+        touched, self._dispatcher.touched = self._dispatcher.touched, set()
+        return touched
+
     def has_undispatched(self) -> bool:
         return self._dispatcher.has_work()
 

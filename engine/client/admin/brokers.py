@@ -11,9 +11,14 @@ from engine.protocol.bodies.basics import KVTable
 from engine.protocol.bodies.config_text import decode_config, encode_config
 from engine.protocol.bodies.ha import HARuntimeInfo
 from engine.protocol.bodies.offsets import DelayOffsetSerializeWrapper
+from engine.protocol.bodies.snapshots import BrokerSnapshot
 from engine.protocol.bodies.stats import BrokerStatsData
 from engine.protocol.codes import RequestCode
-from engine.protocol.headers.admin import ViewBrokerStatsDataRequest
+from engine.protocol.headers.admin import (
+    CollectorSnapshotRequest,
+    CollectorSnapshotResponse,
+    ViewBrokerStatsDataRequest,
+)
 
 
 class BrokerAdmin:
@@ -39,6 +44,14 @@ class BrokerAdmin:
         header = ViewBrokerStatsDataRequest(name, key)
         answer = await self._instance.call(broker, RequestCode.VIEW_BROKER_STATS_DATA, header)
         return BrokerStatsData.decode(answer.body)
+
+    async def snapshot(self, broker: str, since: str | None = None) -> BrokerSnapshot:
+        """30001, our own: what changed since the version of an earlier answer; everything without one.
+        `snapshot.onto(before)` puts the two together."""
+        header = CollectorSnapshotRequest(since)
+        answer = await self._instance.call(broker, RequestCode.SIGNALBOX_COLLECTOR_SNAPSHOT, header)
+        about = CollectorSnapshotResponse.decode(answer.fields)
+        return BrokerSnapshot.read(about.version, about.is_full, bytes(answer.body))
 
     async def ha_status(self, broker: str) -> HARuntimeInfo:
         """907: a master's slaves and how far they are, or a slave's view of its master."""

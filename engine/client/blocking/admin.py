@@ -123,6 +123,7 @@ class BrokerAdmin(_Part):
     update_config = waiting(brokers.BrokerAdmin.update_config)
     stats = waiting(brokers.BrokerAdmin.stats)
     ha_status = waiting(brokers.BrokerAdmin.ha_status)
+    snapshot = waiting(brokers.BrokerAdmin.snapshot)
     delay_offsets = waiting(brokers.BrokerAdmin.delay_offsets)
     timer_metrics = waiting(brokers.BrokerAdmin.timer_metrics)
     epoch_cache = waiting(brokers.BrokerAdmin.epoch_cache)

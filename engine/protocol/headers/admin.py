@@ -15,6 +15,19 @@ class GetBrokerConfigResponse(Header):
 
 
 @dataclass(frozen=True, slots=True)
+class CollectorSnapshotRequest(Header):
+    """30001, our own; `since` is the version of the last answer."""
+
+    since: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CollectorSnapshotResponse(Header):
+    version: str
+    is_full: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class ViewBrokerStatsDataRequest(Header):
     """315."""
 

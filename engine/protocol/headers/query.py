@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 
 from engine.protocol.wire import Header, Int32, Int64, named
 
-
 FROM_THE_NEWEST = "newest"
 
 

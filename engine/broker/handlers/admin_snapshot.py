@@ -1,0 +1,47 @@
+"""30001, our own: what changed on this broker since a version, for collectors that ask every second.
+
+A version is "run-number": the run tells this start of the broker from any other. Who comes with none, with
+one of another run, or with one too old to know all that has gone since, gets everything (`isFull`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from engine.broker.snapshots import SLICE, Snapshots, encode_changes
+from engine.broker.table_pages import gathered
+from engine.net.connection import Connection
+from engine.net.outcomes import ColdRead, Handler, Outcome, Reply
+from engine.protocol.codes import RequestCode
+from engine.protocol.commands import Command
+from engine.protocol.headers.admin import CollectorSnapshotRequest, CollectorSnapshotResponse
+
+
+class SnapshotHandlers:
+    def __init__(self, snapshots: Snapshots, *, run_id: int, now_ms: Callable[[], int]) -> None:
+        self._snapshots = snapshots
+        self._run_id = run_id
+        self._now_ms = now_ms
+
+    def routes(self) -> dict[int, Handler]:
+        return {RequestCode.SIGNALBOX_COLLECTOR_SNAPSHOT: self.snapshot}
+
+    def snapshot(self, request: Command, client: Connection) -> Outcome:
+        since = self._read_version(CollectorSnapshotRequest.decode(request.fields).since)
+        return gathered(self._snapshots.refresh(self._now_ms()), lambda: self._answer(since))
+
+    def _read_version(self, text: str | None) -> int | None:
+        """None: everything is wanted."""
+        run, _, number = (text or "").partition("-")
+        if run != str(self._run_id) or not number.isdecimal() or len(number) > 18:
+            return None
+        return int(number)
+
+    def _answer(self, since: int | None) -> Outcome:
+        journal = self._snapshots.journal
+        is_full = since is None or not journal.is_known(since)
+        changes = list(journal.present() if is_full else journal.since(since or 0))
+        fields = CollectorSnapshotResponse(f"{self._run_id}-{journal.version}", is_full).encode()
+        if len(changes) <= SLICE:
+            return Reply(fields=fields, body=encode_changes(changes))
+        return ColdRead(lambda: encode_changes(changes), lambda body: Reply(fields=fields, body=body))

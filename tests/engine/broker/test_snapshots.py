@@ -1,0 +1,180 @@
+"""The collector's snapshot over a real socket: what changed, only what changed, and nothing invented."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from engine.broker import snapshots
+from engine.protocol.bodies.snapshots import BrokerSnapshot
+from engine.protocol.codes import RequestCode, ResponseCode
+from engine.protocol.commands import Command
+from tests.engine.broker.conftest import StartBroker
+from tests.engine.broker.peers import COMMITTING, Peer, RunningBroker, eventually
+
+
+async def ask(peer: Peer, since: str | None = None) -> tuple[BrokerSnapshot, Command]:
+    fields = {} if since is None else {"since": since}
+    answer = await peer.ask(RequestCode.SIGNALBOX_COLLECTOR_SNAPSHOT, fields)
+    assert answer.code == ResponseCode.SUCCESS
+    is_full = answer.fields["isFull"] == "true"
+    return BrokerSnapshot.read(answer.fields["version"], is_full, bytes(answer.body)), answer
+
+
+async def settled(peer: Peer, broker: RunningBroker) -> BrokerSnapshot:
+    await eventually(lambda: not broker.inner.store.has_undispatched())
+    return (await ask(peer))[0]
+
+
+def section(snapshot: BrokerSnapshot, name: str) -> dict[str, Any]:
+    found: dict[str, Any] = snapshot.sections.get(name, {})
+    return found
+
+
+async def test_the_first_snapshot_has_everything(broker: RunningBroker, peer: Peer) -> None:
+    for _ in range(3):
+        await peer.send("orders", queue_id=1)
+    await peer.heartbeat("readers", "orders")
+    await eventually(lambda: not broker.inner.store.has_undispatched())
+    await peer.pull("orders", 0, queue_id=1, consumer_group="readers", sys_flag=COMMITTING, commit_offset=1)
+    full = await settled(peer, broker)
+    assert full.is_full
+    assert full.sections["broker"]["name"] == "broker-a"
+    assert full.sections["topics"]["orders"]["queues"] == [[1, 0, 3]]
+    assert full.sections["topics"]["orders"]["writeQueues"] == 4
+    ((client_id, address, _, _),) = full.sections["groups"]["readers"]["members"]
+    assert (client_id, address.split(":")[0]) == ("client-1", "127.0.0.1")
+    assert full.sections["groups"]["readers"]["subscriptions"] == {"orders": ["*", "TAG"]}
+    ((queue_id, committed, oldest_ms),) = full.sections["offsets"]["orders@readers"]
+    assert (queue_id, committed) == (1, 1)
+    assert oldest_ms == broker.inner.store.store_time_at("orders", 1, 1)
+    assert full.sections["ha"] == {"role": "ASYNC_MASTER", "slaves": []}
+    assert 0 <= full.sections["disk"]["usageRatio"] <= 1
+    assert set(full.sections["rates"]) == {"put", "got", "pullsFound", "pullsMissed"}
+
+
+async def test_a_quiet_broker_answers_in_bytes(broker: RunningBroker, peer: Peer) -> None:
+    full = await settled(peer, broker)
+    change, answer = await ask(peer, full.version)
+    # What flushing and rates still say after the start is a line; then there is nothing at all.
+    assert len(answer.body) < 200
+    assert not change.is_full
+    assert not change.sections.keys() & {"topics", "groups", "offsets", "broker"}
+    again, answer = await ask(peer, change.version)
+    assert (again.version, len(answer.body)) == (change.version, 0)
+
+
+async def test_only_what_changed_is_told(broker: RunningBroker, peer: Peer) -> None:
+    await peer.send("orders")
+    await peer.send("others")
+    await peer.heartbeat("readers", "orders")
+    full = await settled(peer, broker)
+    await peer.send("orders")
+    await eventually(lambda: not broker.inner.store.has_undispatched())
+    change, _ = await ask(peer, full.version)
+    assert section(change, "topics").keys() == {"orders"}
+    assert section(change, "groups") == {}
+    assert section(change, "offsets") == {}
+
+
+async def test_a_message_for_a_group_that_had_read_all_is_its_oldest_unread(
+    broker: RunningBroker, peer: Peer
+) -> None:
+    await peer.send("orders")
+    await eventually(lambda: not broker.inner.store.has_undispatched())
+    await peer.pull("orders", 0, sys_flag=COMMITTING, commit_offset=1)
+    before = await settled(peer, broker)
+    assert before.sections["offsets"]["orders@consumers"] == [[0, 1]]
+    await peer.send("orders")
+    await eventually(lambda: not broker.inner.store.has_undispatched())
+    change, _ = await ask(peer, before.version)
+    stored_ms = broker.inner.store.store_time_at("orders", 0, 1)
+    assert section(change, "offsets") == {"orders@consumers": [[0, 1, stored_ms]]}
+
+
+async def test_an_offset_that_is_not_known_is_absent(broker: RunningBroker, peer: Peer) -> None:
+    await peer.send("orders")
+    await eventually(lambda: not broker.inner.store.has_undispatched())
+    await peer.pull("orders", 0, sys_flag=COMMITTING, commit_offset=-1)
+    full = await settled(peer, broker)
+    assert "orders@consumers" not in section(full, "offsets")
+
+
+async def test_what_is_gone_is_told_and_merged_away(broker: RunningBroker, peer: Peer) -> None:
+    await peer.send("orders")
+    await peer.heartbeat("readers", "orders")
+    full = await settled(peer, broker)
+    await peer.ask(RequestCode.DELETE_TOPIC_IN_BROKER, {"topic": "orders"})
+    await peer.ask(RequestCode.DELETE_SUBSCRIPTIONGROUP, {"groupName": "readers"})
+    await peer.ask(RequestCode.UNREGISTER_CLIENT, {"clientID": peer.client_id, "consumerGroup": "readers"})
+    change, _ = await ask(peer, full.version)
+    assert section(change, "topics")["orders"] is None
+    assert section(change, "groups")["readers"] is None
+    assert "orders" not in change.onto(full).sections["topics"]
+
+
+async def test_a_group_whose_last_member_left_has_none(broker: RunningBroker, peer: Peer) -> None:
+    await peer.heartbeat("readers", "orders")
+    full = await settled(peer, broker)
+    await peer.ask(RequestCode.UNREGISTER_CLIENT, {"clientID": peer.client_id, "consumerGroup": "readers"})
+    change, _ = await ask(peer, full.version)
+    assert section(change, "groups")["readers"] == {"members": []}
+
+
+async def test_changes_put_together_are_the_whole(broker: RunningBroker, peer: Peer) -> None:
+    known = await settled(peer, broker)
+    for number in range(5):
+        await peer.send(f"topic-{number}", queue_id=number % 4)
+        await peer.heartbeat(f"group-{number}", f"topic-{number}")
+        await peer.pull(
+            f"topic-{number}", 0, consumer_group=f"group-{number}", sys_flag=COMMITTING, commit_offset=number
+        )
+        known = (await ask(peer, known.version))[0].onto(known)
+    await eventually(lambda: not broker.inner.store.has_undispatched())
+    known = (await ask(peer, known.version))[0].onto(known)
+    whole, _ = await ask(peer)
+    for name in ("broker", "topics", "groups", "offsets"):
+        assert known.sections[name] == whole.sections[name]
+
+
+@pytest.mark.parametrize("version", ["", "x", "1-5", "-", "1-" + "9" * 40])
+async def test_a_version_of_another_run_gets_everything(
+    broker: RunningBroker, peer: Peer, version: str
+) -> None:
+    answer, _ = await ask(peer, version)
+    assert answer.is_full
+    assert "broker" in answer.sections
+
+
+async def test_a_restarted_broker_tells_everything_again(start_broker: StartBroker) -> None:
+    first = await start_broker()
+    peer = Peer(first.address)
+    await peer.send("orders")
+    await eventually(lambda: not first.inner.store.has_undispatched())
+    await peer.pull("orders", 0, sys_flag=COMMITTING, commit_offset=1)
+    seen = await settled(peer, first)
+    await peer.close()
+    await first.stop()
+    second = await start_broker()
+    peer = Peer(second.address)
+    again, _ = await ask(peer, seen.version)
+    await peer.close()
+    assert again.is_full
+    assert again.sections["offsets"]["orders@consumers"] == [[0, 1]]
+    assert again.sections["topics"]["orders"]["queues"] == [[0, 0, 1]]
+
+
+async def test_store_times_beyond_the_budget_come_with_later_answers(
+    broker: RunningBroker, peer: Peer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(snapshots, "MAX_TIME_READS", 2)
+    for queue_id in range(4):
+        await peer.send("orders", queue_id=queue_id)
+    await eventually(lambda: not broker.inner.store.has_undispatched())
+    for queue_id in range(4):
+        broker.inner.offsets.commit("orders", "readers", queue_id, 0)
+    first, _ = await ask(peer)
+    assert [len(queue) for queue in first.sections["offsets"]["orders@readers"]] == [3, 3, 2, 2]
+    second, _ = await ask(peer, first.version)
+    assert [len(queue) for queue in second.sections["offsets"]["orders@readers"]] == [3, 3, 3, 3]
