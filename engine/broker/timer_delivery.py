@@ -1,9 +1,9 @@
-"""Puts timed messages on the wheel and delivers them once their second has passed: one task, in slices.
+"""Puts timed messages on the wheel and delivers them when their time has come: one task, in slices.
 
-A second is read only when every message that was stored before it passed is on the wheel: a call-back that
-was answered before the delivery is always seen. Only the messages of that second are touched, however many
-wait. At least once: the second counts as read when all of it is appended, and is noted as such only when the
-log is on disk; what was appended before a crash is found through the index.
+Nothing of a second is delivered before every message that was stored until then is on the wheel: a call-back
+is taken only before its second begins, so it is always seen. Only the messages of the passing second are
+touched, however many wait. At least once: a second counts as read when all of it is appended, and is noted as
+such only when the log is on disk; what was appended before a crash is found through the index.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from engine.broker.deliverer import Delivered, Deliverer
 from engine.broker.redelivery import draft_of, restored
 from engine.broker.tasks import start_task, stop_tasks
 from engine.broker.timer_counts import TimerCounts
+from engine.broker.timer_second import TimerSecond, exact_time_ms
 from engine.broker.timers import delete_keys, out_time_ms, rolled, wheel_time
 from engine.protocol.hashes import java_hash
 from engine.protocol.layouts.timer_files import TIMER_DELETE, TIMER_ROLL, TimerLogUnit
@@ -38,7 +39,7 @@ _DISPATCH_S = 0.005
 _SLICE = 32
 _CHAIN_SLICE = 1024
 _RETRY_S = 1.0
-_IDLE_SECONDS = 512
+_SECONDS_PER_ROUND = 512
 _SYNC_SLACK_MS = 10_000
 _KEEP_MS = 86_400_000
 _DROPPED = (Property.REAL_TOPIC, Property.REAL_QID)
@@ -68,8 +69,7 @@ class TimerDelivery:
         self._threads = threads
         self._window_ms = rules.window_ms
         self._now_ms = now_ms
-        self._done = (0, 0)
-        """A second that the store did not take at one go, and how many of its messages it took."""
+        self._second = TimerSecond(-1)
         self._tasks: list[asyncio.Task[None]] = []
 
     def start(self) -> None:
@@ -95,33 +95,42 @@ class TimerDelivery:
                 await asyncio.sleep(_RETRY_S)
 
     async def _round(self) -> None:
-        """Everything that waits goes on the wheel, then every second that has passed is read."""
+        """Everything that waits goes on the wheel, then whatever is due comes off it."""
         while True:
             now_ms, log_end = self._now_ms(), self._store.commit_log_max_offset
-            while self._is_due(now_ms) and self._store.dispatched_offset < log_end:
+            has_begun = now_ms > self._timers.read_time_ms
+            while has_begun and self._store.dispatched_offset < log_end:
                 await asyncio.sleep(_DISPATCH_S)
-            while await self._enqueue_some():
+            end = self._store.max_offset(TIMER_TOPIC, 0)
+            while await self._enqueue_some(end):
                 await asyncio.sleep(0)
-            if not self._is_due(now_ms):
+            if not has_begun or not await self._pass_seconds(now_ms):
                 return
-            for _ in range(_IDLE_SECONDS):
-                if not self._is_due(now_ms):
-                    return
-                if not await self._read_second(self._timers.read_time_ms):
-                    await asyncio.sleep(_RETRY_S)
-                    break
-                self._timers.read_time_ms += PRECISION_MS
-            await asyncio.sleep(0)
 
-    def _is_due(self, now_ms: int) -> bool:
-        return now_ms >= self._timers.read_time_ms + PRECISION_MS
+    async def _pass_seconds(self, now_ms: int) -> bool:
+        """Deliver what is due until now; whether there is more to do at once."""
+        for _ in range(_SECONDS_PER_ROUND):
+            time_ms = self._timers.read_time_ms
+            if now_ms <= time_ms:
+                return False
+            if self._second.time_ms != time_ms:
+                self._second = TimerSecond(time_ms)
+            await self._take_new(self._second)
+            if not await self._deliver_due(self._second, now_ms):
+                await asyncio.sleep(_RETRY_S)
+                return True
+            if self._second or now_ms < time_ms + PRECISION_MS:
+                return False
+            self._timers.read_time_ms += PRECISION_MS
+        await asyncio.sleep(0)
+        return True
 
     # -- onto the wheel -------------------------------------------------------------------------------------
 
-    async def _enqueue_some(self) -> bool:
-        """A slice of the timer queue; whether there may be more."""
+    async def _enqueue_some(self, end: int) -> bool:
+        """A slice of the timer queue, which goes until `end`; whether there may be more."""
         timers = self._timers
-        if timers.queue_offset >= self._store.max_offset(TIMER_TOPIC, 0):
+        if timers.queue_offset >= end:
             return False
         units = self._store.queue_units(TIMER_TOPIC, 0, timers.queue_offset, _SLICE)
         if not units:
@@ -144,42 +153,46 @@ class TimerDelivery:
             return True
         now_ms = self._now_ms()
         topic = record.properties.get(Property.REAL_TOPIC, "")
+        exact_ms = exact_time_ms(record.properties, out_ms, record.store_timestamp)
         time_ms, magic = wheel_time(record.properties, out_ms, now_ms, self._window_ms)
         if time_ms < self._timers.read_time_ms:
             # Its second was read before it arrived here (after a start): it is due.
-            return bool(magic & TIMER_DELETE) or self._deliver(record, out_ms, now_ms) is Delivered.DONE
-        self._timers.add(time_ms, magic, record.commit_log_offset, record.size, java_hash(topic), now_ms)
+            return bool(magic & TIMER_DELETE) or self._deliver(record, exact_ms, now_ms) is Delivered.DONE
+        place, size = record.commit_log_offset, record.size
+        self._timers.add(time_ms, magic, place, size, java_hash(topic), now_ms, exact_ms)
         if not magic & TIMER_DELETE:
             self._counts.add(topic, 1, now_ms)
         return True
 
     # -- off the wheel --------------------------------------------------------------------------------------
 
-    async def _read_second(self, time_ms: int) -> bool:
-        """Deliver the messages of one second, oldest first. False: the store takes nothing for the moment."""
-        units = await self._units(time_ms)
-        if not units:
-            return True
-        recalled = await self._recalled([unit for unit in units if unit.magic & TIMER_DELETE])
-        done = self._done[1] if self._done[0] == time_ms else 0
-        for start in range(done, len(units), _SLICE):
-            some = units[start : start + _SLICE]
-            raws = await self._deliverer.read([(unit.commit_log_offset, unit.record_size) for unit in some])
-            for number, (unit, raw) in enumerate(zip(some, raws, strict=True), start):
-                if not self._settle(unit, raw, recalled, time_ms):
-                    self._done = time_ms, number
-                    return False
-            await asyncio.sleep(0)
-        return True
-
-    async def _units(self, time_ms: int) -> list[TimerLogUnit]:
+    async def _take_new(self, second: TimerSecond) -> None:
+        """Units that were put under this second since the last look."""
+        count = self._timers.count(second.time_ms)
+        if count <= second.taken:
+            return
         units: list[TimerLogUnit] = []
-        chain = self._timers.chain(time_ms)
+        chain = islice(self._timers.chain(second.time_ms), count - second.taken)
         while some := list(islice(chain, _CHAIN_SLICE)):
             units += some
             await asyncio.sleep(0)
         units.reverse()
-        return units
+        second.recalled |= await self._recalled([unit for unit in units if unit.magic & TIMER_DELETE])
+        if len(units) < count - second.taken:
+            log.error("%d timed messages cannot be found", count - second.taken - len(units))
+        second.take(units, count)
+
+    async def _deliver_due(self, second: TimerSecond, now_ms: int) -> bool:
+        """What has come due, in the order of its times. False: the store takes nothing for the moment."""
+        while entries := second.due(now_ms, _SLICE):
+            places = [(unit.commit_log_offset, unit.record_size) for _, _, unit in entries]
+            for number, raw in enumerate(await self._deliverer.read(places)):
+                due_ms, _, unit = entries[number]
+                if not self._settle(unit, raw, second.recalled, due_ms):
+                    second.put_back(entries[number:])
+                    return False
+            await asyncio.sleep(0)
+        return True
 
     async def _recalled(self, units: list[TimerLogUnit]) -> set[str]:
         """The keys that the call-backs of this second name."""
@@ -192,7 +205,7 @@ class TimerDelivery:
                     keys.add(properties.get(Property.TIMER_DEL_UNIQKEY, ""))
         return keys - {""}
 
-    def _settle(self, unit: TimerLogUnit, raw: bytes | None, recalled: set[str], time_ms: int) -> bool:
+    def _settle(self, unit: TimerLogUnit, raw: bytes | None, recalled: set[str], due_ms: int) -> bool:
         """Deliver, roll or drop one message; False: try again later."""
         record = None if raw is None else decode_record(raw, 0, False)
         if record is None or record.topic != TIMER_TOPIC:
@@ -200,31 +213,30 @@ class TimerDelivery:
             return True
         now_ms = self._now_ms()
         if unit.magic & TIMER_ROLL:
-            return self._roll(record, unit, now_ms) is Delivered.DONE
+            return self._roll(record, due_ms, now_ms) is Delivered.DONE
         if unit.magic & TIMER_DELETE:
             return True
         if recalled.isdisjoint(delete_keys(record.properties)) and (
-            self._deliver(record, time_ms, now_ms) is Delivered.LATER
+            self._deliver(record, due_ms, now_ms) is Delivered.LATER
         ):
             return False
         self._counts.add(record.properties.get(Property.REAL_TOPIC, ""), -1, now_ms)
         return True
 
-    def _deliver(self, record: Record, time_ms: int, now_ms: int) -> Delivered:
+    def _deliver(self, record: Record, due_ms: int, now_ms: int) -> Delivered:
         added = {Property.TIMER_DEQUEUE_MS: str(now_ms)}
         draft = restored(record, _DROPPED, added)
         if draft is None:
             log.error("the message at %d names no real topic: dropped", record.commit_log_offset)
             return Delivered.DONE
-        return self._deliverer.deliver(draft, time_ms + PRECISION_MS, now_ms)
+        return self._deliverer.deliver(draft, due_ms, now_ms)
 
-    def _roll(self, record: Record, unit: TimerLogUnit, now_ms: int) -> Delivered:
+    def _roll(self, record: Record, due_ms: int, now_ms: int) -> Delivered:
         """At the end of a window: a fresh record, which comes back through the timer queue."""
         properties = encode_properties(dict(rolled(record.properties))).encode()
         draft = draft_of(record, TIMER_TOPIC, 0, properties)
-        due_ms = unit.write_time_ms + unit.delay_ms + PRECISION_MS
         outcome = self._deliverer.deliver(draft, due_ms, now_ms)
-        if outcome is Delivered.DONE and not unit.magic & TIMER_DELETE:
+        if outcome is Delivered.DONE and Property.TIMER_DEL_UNIQKEY not in record.properties:
             self._counts.add(record.properties.get(Property.REAL_TOPIC, ""), -1, now_ms)
         return outcome
 

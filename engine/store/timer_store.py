@@ -74,13 +74,23 @@ class TimerStore:
                 self._wheel.put(time_ms, place)
 
     def add(
-        self, time_ms: int, magic: int, commit_log_offset: int, size: int, topic_hash: int, now_ms: int
+        self,
+        time_ms: int,
+        magic: int,
+        commit_log_offset: int,
+        size: int,
+        topic_hash: int,
+        now_ms: int,
+        exact_ms: int = 0,
     ) -> None:
-        """Put a message under a second that is not read yet. OSError: it is not there, try again."""
+        """Put a message under a second that is not read yet. OSError: it is not there, try again.
+        `exact_ms` comes back in the unit's reserved field."""
         slot = self._wheel.slot(time_ms)
         previous = NO_UNIT if slot is None else slot.last_pos
         place = self._log.place_next()
-        unit = TimerLogUnit(previous, magic, now_ms, time_ms - now_ms, commit_log_offset, size, topic_hash)
+        unit = TimerLogUnit(
+            previous, magic, now_ms, time_ms - now_ms, commit_log_offset, size, topic_hash, exact_ms
+        )
         self._log.append(encode_timer_log_unit(unit))
         self._wheel.put(time_ms, place)
 
