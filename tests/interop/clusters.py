@@ -35,6 +35,10 @@ BROKER_DEFAULTS = {
     "autoCreateTopicEnable": "true",
     "enablePropertyFilter": "true",
     "traceTopicEnable": "true",
+    "transactionTimeOut": "1000",
+    "transactionCheckInterval": "1500",
+    # Apache notes decisions every 3 s, and would ask about what is decided already.
+    "transactionOpBatchInterval": "100",
 }
 
 
