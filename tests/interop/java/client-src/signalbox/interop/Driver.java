@@ -29,12 +29,9 @@ public final class Driver {
         Consuming consuming = new Consuming(arguments[0]);
         Polling polling = new Polling(arguments[0]);
         Reading reading = new Reading(arguments[0]);
-<<<<<<< Updated upstream
-        Later later = new Later(arguments[0]);
-=======
         Transacting transacting = new Transacting(arguments[0]);
         Asking asking = new Asking(arguments[0]);
->>>>>>> Stashed changes
+        Later later = new Later(arguments[0]);
         ExecutorService workers = Executors.newCachedThreadPool();
         BufferedReader lines = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
         answer("{\"id\":0,\"ok\":true,\"value\":\"ready\"}");
@@ -49,15 +46,12 @@ public final class Driver {
                         return consuming.run(parts[1], options);
                     case "lite":
                         return polling.run(parts[1], options);
-<<<<<<< Updated upstream
-                    case "later":
-                        return later.run(parts[1], options);
-=======
                     case "tx":
                         return transacting.run(parts[1], options);
                     case "ask":
                         return asking.run(parts[1], options);
->>>>>>> Stashed changes
+                    case "later":
+                        return later.run(parts[1], options);
                     default:
                         return reading.run(parts[1], options);
                 }
