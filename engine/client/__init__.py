@@ -16,9 +16,12 @@ from engine.client.options import (
     ClientOptions,
     ConsumerOptions,
     LitePullOptions,
+    PopOptions,
     ProducerOptions,
     PullOptions,
 )
+from engine.client.pop_consumer import PopConsumer
+from engine.client.pop_messages import PoppedMessage
 from engine.client.producer import Producer
 from engine.client.push_consumer import PushConsumer
 from engine.client.transaction_producer import TransactionProducer, TransactionResult, TransactionState
@@ -38,6 +41,9 @@ __all__ = [
     "Message",
     "MessageModel",
     "MessageQueue",
+    "PopConsumer",
+    "PopOptions",
+    "PoppedMessage",
     "Producer",
     "ProducerOptions",
     "PullOptions",

@@ -171,6 +171,19 @@ class LitePullOptions:
         _check_positive(self, "commit_interval_s", "rebalance_s", "max_poll_messages")
 
 
+@dataclass(frozen=True, slots=True)
+class PopOptions:
+    """How a PopConsumer receives. `order`: a queue gives nothing more until all it gave is acknowledged."""
+
+    from_where: ConsumeFromWhere = ConsumeFromWhere.CONSUME_FROM_LAST_OFFSET
+    invisible_ms: int = 60_000
+    wait_ms: int = 15_000
+    order: bool = False
+
+    def __post_init__(self) -> None:
+        _check_positive(self, "invisible_ms")
+
+
 def _check_positive(options: object, *names: str) -> None:
     for name in names:
         if getattr(options, name) <= 0:

@@ -6,7 +6,21 @@ Each object runs an event loop in a thread of its own; objects that are given on
 from __future__ import annotations
 
 from engine.client.blocking.admin import Admin
-from engine.client.blocking.clients import LitePullConsumer, Producer, PushConsumer, TransactionProducer
+from engine.client.blocking.clients import (
+    LitePullConsumer,
+    PopConsumer,
+    Producer,
+    PushConsumer,
+    TransactionProducer,
+)
 from engine.client.blocking.loop_thread import LoopThread
 
-__all__ = ["Admin", "LitePullConsumer", "LoopThread", "Producer", "PushConsumer", "TransactionProducer"]
+__all__ = [
+    "Admin",
+    "LitePullConsumer",
+    "LoopThread",
+    "PopConsumer",
+    "Producer",
+    "PushConsumer",
+    "TransactionProducer",
+]

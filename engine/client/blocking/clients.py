@@ -7,11 +7,11 @@ import threading
 from types import TracebackType
 from typing import Self
 
-from engine.client import lite_pull_consumer, producer, push_consumer, transaction_producer
+from engine.client import lite_pull_consumer, pop_consumer, producer, push_consumer, transaction_producer
 from engine.client.blocking.loop_thread import Face, LoopThread, on_loop, waiting
 from engine.client.listeners import Listener
 from engine.client.messages import Message, SendResult
-from engine.client.options import Acks, ConsumerOptions, LitePullOptions, ProducerOptions
+from engine.client.options import Acks, ConsumerOptions, LitePullOptions, PopOptions, ProducerOptions
 from engine.client.send_plans import Select
 from engine.client.transaction_producer import Check
 from engine.protocol.bodies.basics import MessageQueue
@@ -196,3 +196,47 @@ class LitePullConsumer(Face):
     commit = waiting(lite_pull_consumer.LitePullConsumer.commit)
     committed = waiting(lite_pull_consumer.LitePullConsumer.committed)
     position = on_loop(lite_pull_consumer.LitePullConsumer.position)
+
+
+class PopConsumer(Face):
+    """`engine.client.PopConsumer` without await.
+
+    >>> with blocking.Producer("shop", namesrv=NAMESRV) as producer:
+    ...     _ = producer.send(Message("crates", b"a crate"))
+    >>> with blocking.PopConsumer("porters", namesrv=NAMESRV) as consumer:
+    ...     consumer.subscribe("crates")
+    ...     for message in consumer.receive(wait_ms=10_000):
+    ...         print(message.body)
+    ...         consumer.ack(message)
+    b'a crate'
+    """
+
+    def __init__(
+        self,
+        group: str,
+        *,
+        namesrv: str | None = None,
+        options: PopOptions | None = None,
+        loop: LoopThread | None = None,
+    ) -> None:
+        super().__init__(loop, lambda: pop_consumer.PopConsumer(group, namesrv=namesrv, options=options))
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        self._loop.run(self._inner.close())
+        self._close_loop()
+
+    start = waiting(pop_consumer.PopConsumer.start)
+    subscribe = on_loop(pop_consumer.PopConsumer.subscribe)
+    unsubscribe = on_loop(pop_consumer.PopConsumer.unsubscribe)
+    receive = waiting(pop_consumer.PopConsumer.receive)
+    ack = waiting(pop_consumer.PopConsumer.ack)
+    change_invisible = waiting(pop_consumer.PopConsumer.change_invisible)

@@ -1,0 +1,227 @@
+"""The consumer that pops: `receive` messages, `ack` each when it is done, or let its time pass.
+
+What is not acknowledged within its invisible time goes to whoever asks next, one try older. No queues are
+shared out: all members of a group pop all queues, so more members than queues are of use, and a member that
+is gone leaves nothing behind but the wait. Works with RocketMQ 5 and ours. Loop thread only.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import time
+from collections.abc import Awaitable, Iterable
+from types import TracebackType
+from typing import Self
+
+from engine.client.answers import peer_error
+from engine.client.instance import ClientInstance
+from engine.client.options import PopOptions
+from engine.client.pop_member import PopMember
+from engine.client.pop_messages import PoppedMessage, batch_acks, popped_messages
+from engine.client.subscriptions import accepts
+from engine.errors import BadInput
+from engine.protocol.bodies.heartbeats import TAG_EXPRESSION, ConsumeFromWhere
+from engine.protocol.bodies.routes import MASTER_ID
+from engine.protocol.codes import RequestCode, ResponseCode
+from engine.protocol.commands import Command
+from engine.protocol.headers.pop import (
+    AckMessageRequest,
+    ChangeInvisibleTimeRequest,
+    ChangeInvisibleTimeResponse,
+    PopMessageRequest,
+)
+from engine.protocol.names import check_group
+
+_ALL_QUEUES = -1
+_MOST = 32
+_TURN_MS = 1_000
+"""With several brokers or topics, how long a receive waits at one of them before it looks at all again."""
+_NOTHING = (ResponseCode.POLLING_TIMEOUT, ResponseCode.POLLING_FULL, ResponseCode.PULL_NOT_FOUND)
+_ANSWER_MARGIN_MS = 5_000
+
+Target = tuple[str, str]
+"""(topic, broker name)"""
+
+
+class PopConsumer:
+    """Pops messages for a consumer group.
+
+    >>> async def main() -> None:
+    ...     async with Producer("shop", namesrv=NAMESRV) as producer:
+    ...         await producer.send(Message("hampers", b"a hamper"))
+    ...     async with PopConsumer("porters", namesrv=NAMESRV) as consumer:
+    ...         consumer.subscribe("hampers")
+    ...         for message in await consumer.receive(wait_ms=10_000):
+    ...             print(message.body)
+    ...             await consumer.ack(message)
+    >>> asyncio.run(main())
+    b'a hamper'
+    """
+
+    def __init__(
+        self,
+        group: str,
+        *,
+        namesrv: str | None = None,
+        options: PopOptions | None = None,
+        instance: ClientInstance | None = None,
+    ) -> None:
+        check_group(group)
+        self.group = group
+        self.options = options or PopOptions()
+        self.instance = instance or ClientInstance(namesrv)
+        self._owns_instance = instance is None
+        self._member = PopMember(group, self.options.from_where)
+        self._turns = itertools.count()
+
+    # -- life -----------------------------------------------------------------------------------------------
+
+    async def __aenter__(self) -> Self:
+        await self.start()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    async def start(self) -> None:
+        if self._owns_instance:
+            self.instance.start()
+        self.instance.join_consumer_group(self._member)
+        await self.instance.heartbeat()
+
+    async def close(self) -> None:
+        """Leave the group. What was received and not acknowledged comes back by itself."""
+        await self.instance.leave_consumer_group(self._member)
+        if self._owns_instance:
+            await self.instance.close()
+
+    def subscribe(self, topic: str, expression: str = "*", kind: str = TAG_EXPRESSION) -> None:
+        """Receive from this topic too; allowed before and after the start."""
+        self._member.subscribe(topic, expression, kind)
+
+    def unsubscribe(self, topic: str) -> None:
+        self._member.subscriptions.pop(topic, None)
+
+    # -- receiving ------------------------------------------------------------------------------------------
+
+    async def receive(
+        self, max_messages: int = _MOST, *, invisible_ms: int | None = None, wait_ms: int | None = None
+    ) -> list[PoppedMessage]:
+        """At least one message, or none when none came in time."""
+        if not self._member.subscriptions:
+            raise BadInput("subscribe to a topic first")
+        count = min(max(1, max_messages), _MOST)
+        hidden_ms = self.options.invisible_ms if invisible_ms is None else invisible_ms
+        deadline = time.monotonic() + (self.options.wait_ms if wait_ms is None else wait_ms) / 1000
+        while True:
+            targets = await self._targets()
+            left_ms = int((deadline - time.monotonic()) * 1000)
+            if len(targets) > 1 or left_ms <= 0:
+                for target in targets:
+                    messages = await self._pop(target, count, hidden_ms, 0)
+                    if messages:
+                        return messages
+            if left_ms <= 0:
+                return []
+            if targets:
+                turn_ms = left_ms if len(targets) == 1 else min(left_ms, _TURN_MS)
+                messages = await self._pop(targets[0], count, hidden_ms, turn_ms)
+                if messages:
+                    return messages
+            else:
+                # The topic is not there yet; brokers tell of new topics within moments.
+                await asyncio.sleep(min(left_ms, _TURN_MS) / 1000)
+
+    async def _targets(self) -> list[Target]:
+        """All places to pop from, another one first each time."""
+        targets: list[Target] = []
+        for topic in self._member.subscriptions:
+            route = await self.instance.routes.get(topic)
+            if route is not None:
+                masters = {one.broker_name for one in route.broker_datas if MASTER_ID in one.broker_addrs}
+                readable = {data.broker_name for data in route.queue_datas if data.is_readable}
+                targets += [(topic, name) for name in sorted(readable & masters)]
+        turn = next(self._turns) % len(targets) if targets else 0
+        return targets[turn:] + targets[:turn]
+
+    async def _pop(self, target: Target, count: int, invisible_ms: int, poll_ms: int) -> list[PoppedMessage]:
+        topic, broker_name = target
+        wanted = self._member.subscriptions.get(topic)
+        if wanted is None:
+            return []
+        is_last = self.options.from_where is ConsumeFromWhere.CONSUME_FROM_LAST_OFFSET
+        header = PopMessageRequest(
+            self.group,
+            topic,
+            _ALL_QUEUES,
+            count,
+            invisible_ms,
+            poll_ms,
+            int(time.time() * 1000),
+            1 if is_last else 0,
+            wanted.expression_type,
+            wanted.sub_string,
+            self.options.order or None,
+        )
+        command = Command(RequestCode.POP_MESSAGE, fields=header.encode())
+        address = self.instance.master_address(broker_name)
+        answer = await self.instance.requester.request(address, command, poll_ms + _ANSWER_MARGIN_MS)
+        if answer.code in _NOTHING:
+            return []
+        if answer.code != ResponseCode.SUCCESS:
+            raise peer_error(answer)
+        messages = popped_messages(answer.fields, bytes(answer.body), broker_name, self.group)
+        unwanted = [message for message in messages if not accepts(wanted, message.tags)]
+        if unwanted:
+            # Tags whose hashes are equal: nobody wants these, so nobody must get them again.
+            await self.ack(*unwanted)
+        return [message for message in messages if message not in unwanted]
+
+    # -- what becomes of them -------------------------------------------------------------------------------
+
+    async def ack(self, *messages: PoppedMessage) -> None:
+        """These are done: they do not come back. After their invisible time it may be too late for that."""
+        if len(messages) == 1:
+            await self._ack_one(messages[0])
+            return
+        calls = [
+            self.instance.call(
+                self.instance.master_address(name), RequestCode.BATCH_ACK_MESSAGE, body=body.encode()
+            )
+            for name, body in batch_acks(messages).items()
+        ]
+        await _all_of(calls)
+
+    async def _ack_one(self, message: PoppedMessage) -> None:
+        handle = message.handle
+        header = AckMessageRequest(
+            self.group, message.stored_topic, handle.queue_id, handle.encode(), handle.queue_offset
+        )
+        address = self.instance.master_address(handle.broker_name)
+        await self.instance.call(address, RequestCode.ACK_MESSAGE, header)
+
+    async def change_invisible(self, message: PoppedMessage, invisible_ms: int) -> None:
+        """From now on the message stays ours for this long. PeerError when it is not ours any more."""
+        handle = message.handle
+        header = ChangeInvisibleTimeRequest(
+            self.group,
+            message.stored_topic,
+            handle.queue_id,
+            handle.encode(),
+            handle.queue_offset,
+            invisible_ms,
+        )
+        address = self.instance.master_address(handle.broker_name)
+        answer = await self.instance.call(address, RequestCode.CHANGE_MESSAGE_INVISIBLETIME, header)
+        told = ChangeInvisibleTimeResponse.decode(answer.fields)
+        message.renewed(told.pop_time, told.invisible_time, told.revive_qid)
+
+
+async def _all_of(calls: Iterable[Awaitable[object]]) -> None:
+    """Every broker is asked; then the first failure is raised."""
+    for outcome in await asyncio.gather(*calls, return_exceptions=True):
+        if isinstance(outcome, BaseException):
+            raise outcome
