@@ -52,5 +52,9 @@ class JavaClient:
             raise JavaError(answer["error"])
         return answer["value"]
 
+    def kill(self) -> None:
+        """The client's machine is gone: nothing is said to anybody."""
+        self._shell.kill()
+
     def close(self) -> None:
         self._shell.close()

@@ -113,6 +113,11 @@ class Shell:
             raise DiedEarly(f"exit {self._process.wait()}: {self._log_path.read_text()[-4000:]}")
         return line.rstrip("\n")
 
+    def kill(self) -> None:
+        self._process.kill()
+        self._process.communicate()
+        _LIVE.discard(self._process)
+
     def close(self) -> None:
         """End of input ends the shell."""
         with contextlib.suppress(BrokenPipeError):

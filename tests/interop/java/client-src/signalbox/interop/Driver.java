@@ -32,6 +32,7 @@ public final class Driver {
         Transacting transacting = new Transacting(arguments[0]);
         Asking asking = new Asking(arguments[0]);
         Later later = new Later(arguments[0]);
+        Popping popping = new Popping(arguments[0]);
         ExecutorService workers = Executors.newCachedThreadPool();
         BufferedReader lines = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
         answer("{\"id\":0,\"ok\":true,\"value\":\"ready\"}");
@@ -52,6 +53,8 @@ public final class Driver {
                         return asking.run(parts[1], options);
                     case "later":
                         return later.run(parts[1], options);
+                    case "pop":
+                        return popping.run(parts[1], options);
                     default:
                         return reading.run(parts[1], options);
                 }
