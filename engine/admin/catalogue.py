@@ -7,4 +7,5 @@ import engine.admin.groups
 import engine.admin.messages
 import engine.admin.name_servers
 import engine.admin.offsets
-import engine.admin.topics  # noqa: F401
+import engine.admin.topics
+import engine.admin.traces  # noqa: F401
