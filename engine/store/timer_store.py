@@ -68,10 +68,14 @@ class TimerStore:
 
     def _fill_wheel(self) -> None:
         self._wheel.empty()
+        chains: dict[int, tuple[int, int, int]] = {}
         for place, unit in self._log.scan():
             time_ms = unit.write_time_ms + unit.delay_ms
             if time_ms >= self.read_time_ms:
-                self._wheel.put(time_ms, place)
+                first, _, count = chains.get(time_ms, (place, place, 0))
+                chains[time_ms] = first, place, count + 1
+        for time_ms, (first, last, count) in chains.items():
+            self._wheel.set(time_ms, first, last, count)
 
     def add(
         self,

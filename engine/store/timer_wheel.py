@@ -55,11 +55,14 @@ class TimerWheel:
 
     def put(self, time_ms: int, place: int) -> None:
         """The unit at `place` of the timer log is the newest of this second."""
+        old = self.slot(time_ms)
+        first, count = (place, 1) if old is None else (old.first_pos, old.num + 1)
+        self.set(time_ms, first, place, count)
+
+    def set(self, time_ms: int, first: int, last: int, count: int) -> None:
         if self._fd < 0:
             self._make()
-        old = self.slot(time_ms)
-        first, num = (place, 1) if old is None else (old.first_pos, old.num + 1)
-        slot = WheelSlot(time_ms // PRECISION_MS, first, place, num)
+        slot = WheelSlot(time_ms // PRECISION_MS, first, last, count)
         os.pwrite(self._fd, encode_wheel_slot(slot), wheel_position(time_ms, PRECISION_MS))
 
     def close(self) -> None:
