@@ -44,6 +44,7 @@ Key = tuple[str, str]
 """(section, name); sections with one value only have the name ""."""
 
 TOPICS, GROUPS, OFFSETS = "topics", "groups", "offsets"
+_dumps = orjson.dumps
 _MODELS = {model: model.name for model in MessageModel}
 _TYPES = {kind: kind.name for kind in ConsumeType}
 
@@ -76,6 +77,7 @@ class Snapshots:
         self._unfinished: set[tuple[str, str]] = set()
         self._time_reads_left = 0
         self._bounds: dict[tuple[str, int], tuple[int, int]] = {}
+        self._entries: dict[tuple[str, int, int], tuple[int, ...]] = {}
         self._times: dict[tuple[str, int], tuple[int, int]] = {}
         """Per queue the last offset whose store time was read, and that time."""
         self.journal: Journal[Key] = Journal()
@@ -86,6 +88,7 @@ class Snapshots:
         topics, groups, pairs = self._take_touched()
         self._time_reads_left = MAX_TIME_READS
         self._bounds.clear()
+        self._entries.clear()
         self._put_singles(now_ms)
         yield from _sliced(map(self._put_topic, topics))
         yield from _sliced(map(self._put_group, groups))
@@ -124,7 +127,7 @@ class Snapshots:
     # -- what there is --------------------------------------------------------------------------------------
 
     def _put(self, section: str, name: str, value: object) -> None:
-        self.journal.put((section, name), None if value is None else orjson.dumps(value))
+        self.journal.put((section, name), None if value is None else _dumps(value))
 
     def _put_singles(self, now_ms: int) -> None:
         store = self._store
@@ -180,7 +183,8 @@ class Snapshots:
             (info.client_id, channel.peer_name, info.language, info.version)
             for channel, info in online.clients.items()
         ]
-        members.sort()
+        if len(members) > 1:
+            members.sort()
         value = {
             "members": members,
             "model": _MODELS[online.message_model],
@@ -193,12 +197,26 @@ class Snapshots:
 
     def _put_offsets(self, pair: tuple[str, str]) -> None:
         topic, group = pair
+        entries = self._entries
         value: list[tuple[int, ...]] = []
         for queue_id, committed in self._offsets.queues(topic, group).items():
-            if committed >= 0:
-                oldest_ms = self._oldest_unread_ms(pair, queue_id, committed)
-                value.append((queue_id, committed) if oldest_ms is None else (queue_id, committed, oldest_ms))
+            # Groups that stand at the same place of a queue have the same entry.
+            key = topic, queue_id, committed
+            entry = entries.get(key)
+            if entry is None:
+                entry = self._entry(pair, queue_id, committed)
+            if entry:
+                value.append(entry)
         self._put(OFFSETS, f"{topic}@{group}", value or None)
+
+    def _entry(self, pair: tuple[str, str], queue_id: int, committed: int) -> tuple[int, ...]:
+        if committed < 0:
+            return ()
+        oldest_ms = self._oldest_unread_ms(pair, queue_id, committed)
+        if oldest_ms is None:
+            return queue_id, committed
+        entry = self._entries[pair[0], queue_id, committed] = queue_id, committed, oldest_ms
+        return entry
 
     def _bounds_of(self, topic: str, queue_id: int) -> tuple[int, int]:
         """Lowest offset and end; read once per refresh, however many groups consume the queue."""

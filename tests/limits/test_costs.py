@@ -1,0 +1,161 @@
+"""What single things may cost in CPU: a filtered message, a collector's snapshot.
+
+CPU time of this thread, the best of several rounds, and scaled by how slow this machine is at the moment
+(against the machine on which the limits were set), so that neighbours do not decide.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from engine.broker.consumers import ClientInfo, ConsumerTable
+from engine.broker.disk_room import DiskRoom
+from engine.broker.groups import SubscriptionGroupTable
+from engine.broker.offsets import ConsumerOffsets
+from engine.broker.snapshots import Snapshots
+from engine.broker.sql92 import sql_filter
+from engine.broker.stats import BrokerStats
+from engine.broker.topics import TopicTable
+from engine.broker.traffic import Traffic
+from engine.protocol.bodies.heartbeats import ConsumerData, SubscriptionData
+from engine.protocol.bodies.topics import TopicConfig
+from engine.store.message_store import MessageStore
+from engine.store.results import RecordFilter
+from tests.engine.store.samples import NOW_MS, dispatch_all, draft, open_store, put
+
+MESSAGES = 4_000
+GROUPS, TOPICS, QUEUES = 5_000, 50, 4
+ROUNDS = 5
+QUIET_LOOP_S = 0.030
+"""What `slowness` counts as 1."""
+EXPRESSION = (
+    "age > 17 AND region = 'north' AND price BETWEEN 1.5 AND 99.5 AND kind IN ('a', 'b', 'c') "
+    "AND vip IS NOT NULL"
+)
+
+
+def cpu_s(work: Callable[[], object]) -> float:
+    begun = time.thread_time()
+    work()
+    return time.thread_time() - begun
+
+
+def slowness() -> float:
+    """How many times slower than a quiet machine; never less than 1."""
+
+    def loop() -> None:
+        total = 0
+        for number in range(500_000):
+            total += number
+
+    return max(1.0, cpu_s(loop) / QUIET_LOOP_S)
+
+
+def best_of(work: Callable[[], object]) -> float:
+    """CPU seconds on a quiet machine."""
+    return min(cpu_s(work) / slowness() for _ in range(ROUNDS))
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[MessageStore]:
+    opened = open_store(
+        tmp_path, mapped_file_size_commit_log=8 << 20, mapped_file_size_consume_queue=20 * MESSAGES
+    )
+    yield opened
+    opened.close()
+
+
+def test_a_scanned_message_costs_at_most_ten_microseconds_at_half_match(store: MessageStore) -> None:
+    names = {"age": "30", "price": "17.25", "kind": "b", "vip": "yes"}
+    for number in range(MESSAGES):
+        put(store, draft(number, region="north" if number % 2 else "south", **names))
+    dispatch_all(store)
+    compiled = sql_filter(EXPRESSION)
+    wanted = RecordFilter(compiled.matches, compiled.max_scan)
+
+    def scan() -> None:
+        offset = count = 0
+        while offset < MESSAGES:
+            result = store.get("Orders", 0, offset, 32, None, None, wanted)
+            offset, count = result.next_begin_offset, count + result.count
+        assert count == MESSAGES // 2
+
+    cost_us = best_of(scan) / MESSAGES * 1e6
+    print(f"{cost_us:.1f} µs per scanned message")
+    assert cost_us <= 10
+
+
+class _Channel:
+    peer_name = "127.0.0.1:50000"
+
+
+@pytest.fixture
+def snapshots(store: MessageStore) -> Callable[[], Snapshots]:
+    """A broker with 5,000 groups, each behind on four queues."""
+    topics, groups, offsets = TopicTable(), SubscriptionGroupTable(), ConsumerOffsets()
+    consumers: ConsumerTable[_Channel] = ConsumerTable()
+    for number in range(TOPICS):
+        topics.put(TopicConfig(f"topic-{number}", QUEUES, QUEUES), NOW_MS)
+        for queue_id in range(QUEUES):
+            put(store, draft(number, topic=f"topic-{number}", queue_id=queue_id))
+    dispatch_all(store)
+    for number in range(GROUPS):
+        group, topic = f"group-{number}", f"topic-{number % TOPICS}"
+        groups.find_or_create(group, True, NOW_MS)
+        subscriptions = [SubscriptionData(topic=topic)]
+        client = ClientInfo(f"client-{number}", 0, 1, NOW_MS)
+        consumers.register(ConsumerData(group), subscriptions, _Channel(), client)
+        for queue_id in range(QUEUES):
+            offsets.commit(topic, group, queue_id, 0)
+    stats = BrokerStats("c", Traffic(), store.stats(), NOW_MS, lambda now_ms: 0)
+
+    def make() -> Snapshots:
+        for name in consumers.names():
+            consumers._changed.add(name)
+        return Snapshots(
+            {},
+            topics,
+            groups,
+            offsets,
+            consumers,
+            store,
+            stats,
+            DiskRoom(),
+            dict,  # type: ignore[arg-type]
+        )
+
+    return make
+
+
+def refresh(snapshots: Snapshots) -> int:
+    return sum(1 for _ in snapshots.refresh(NOW_MS + 10_000))
+
+
+def test_a_snapshot_of_five_thousand_groups_costs_at_most_50_ms_in_slices(
+    snapshots: Callable[[], Snapshots],
+) -> None:
+    costs = []
+    for _ in range(ROUNDS):
+        made = snapshots()
+        costs.append(cpu_s(lambda made=made: refresh(made)) / slowness())  # type: ignore[misc]
+        names = [key for key, _ in made.journal.present()]
+        assert sum(section == "groups" for section, _ in names) == GROUPS
+        assert sum(section == "offsets" for section, _ in names) == GROUPS
+    print(f"{min(costs) * 1e3:.1f} ms of loop time")
+    assert min(costs) <= 0.050
+    assert refresh(snapshots()) > 100, "the loop must get its turn in between"
+
+
+def test_a_snapshot_of_a_quiet_broker_costs_at_most_1_ms(snapshots: Callable[[], Snapshots]) -> None:
+    made = snapshots()
+    refresh(made)
+    refresh(made)
+    version = made.journal.version
+    cost = best_of(lambda: refresh(made))
+    print(f"{cost * 1e3:.3f} ms")
+    assert cost <= 0.001
+    assert list(made.journal.since(version)) == []
