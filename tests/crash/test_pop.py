@@ -1,0 +1,101 @@
+"""kill -9 while consumers pop: what was not acknowledged comes back, what was does not, nothing is lost."""
+
+from __future__ import annotations
+
+import random
+import time
+
+import pytest
+
+from tests.crash import requests as rq
+from tests.crash.checker.delivery import Given, check_delivery
+from tests.crash.checker.events import Value
+from tests.crash.checker.violations import describe
+from tests.crash.cluster import ASYNC, NO_FAST_FAIL, SYNC, Broker
+from tests.crash.conftest import MakeBroker
+from tests.crash.load import QUEUES, TOPIC, body_of, create_topic
+from tests.crash.popping_load import PoppingConsumer
+from tests.crash.wire import Address, Link
+
+HIDDEN_MS = 1_500
+SETTLE_S = 15.0
+JOIN_S = 30.0
+
+
+def send(address: Address, first: int, count: int) -> list[Value]:
+    values = [("p", seq) for seq in range(first, first + count)]
+    with Link(address) as link:
+        for _, seq in values:
+            fields = rq.send_fields(TOPIC, seq % QUEUES, f"p:{seq}")
+            assert link.call(rq.SEND_V2, fields, body_of(("p", seq), 200)).code == rq.SUCCESS
+    return values
+
+
+def kill_while_popping(
+    broker: Broker, seed: int, *, kills: int, per_round: int
+) -> tuple[list[Value], list[Given]]:
+    """Everything that was sent, and everything that consumers were given."""
+    chance = random.Random(seed)
+    broker.start()
+    create_topic(broker.address)
+    sent: list[Value] = []
+    given: list[Given] = []
+    for number in range(kills):
+        sent += send(broker.address, len(sent), per_round)
+        consumers = [
+            PoppingConsumer(broker.address, seed + 2 * number + each, hidden_ms=HIDDEN_MS, forgets=0.5)
+            for each in range(2)
+        ]
+        for consumer in consumers:
+            consumer.start()
+        time.sleep(chance.uniform(0.3, 2.5))
+        broker.kill()
+        for consumer in consumers:
+            consumer.join(JOIN_S)
+            given += consumer.given
+        broker.start()
+    given += consume_the_rest(broker.address, seed, sent, given)
+    return sent, given
+
+
+def consume_the_rest(address: Address, seed: int, sent: list[Value], given: list[Given]) -> list[Given]:
+    """Until all is acknowledged, and then long enough for anything that should not come back."""
+    done = {one.value for one in given if one.is_done or one.is_unsure}
+    last = PoppingConsumer(address, seed, hidden_ms=HIDDEN_MS, forgets=0.0)
+    last.start()
+    deadline = time.monotonic() + SETTLE_S
+    while time.monotonic() < deadline:
+        if set(sent) <= done | {one.value for one in list(last.given) if one.is_done}:
+            break
+        time.sleep(0.1)
+    time.sleep(2 * HIDDEN_MS / 1000)
+    last.stop()
+    last.join(JOIN_S)
+    return last.given
+
+
+@pytest.mark.parametrize("flush", [SYNC, ASYNC])
+def test_kill_9_loses_no_popped_message(make_broker: MakeBroker, flush: str, seed: int) -> None:
+    broker = make_broker(flush=flush, settings=NO_FAST_FAIL)
+    sent, given = kill_while_popping(broker, seed, kills=3, per_round=300)
+    violations = check_delivery(sent, given)
+    assert not violations, describe(violations)
+    assert sum(one.is_done for one in given) >= 800
+    assert len(given) > 1_000, "hardly anything came back"
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("pops_forgotten", "gone without an acknowledgement"),
+        ("pop_acks_unwritten", "though its acknowledgement had been answered"),
+        ("pop_groups_not_moved", "though its acknowledgement had been answered"),
+    ],
+)
+def test_a_broker_that_forgets_about_pops_is_caught(
+    make_broker: MakeBroker, name: str, said: str, seed: int
+) -> None:
+    settings = {**NO_FAST_FAIL, "flushConsumerOffsetInterval": "60000" if "moved" in name else "100"}
+    broker = make_broker(launcher=f"tests.crash.mutants.{name}", settings=settings)
+    violations = check_delivery(*kill_while_popping(broker, seed, kills=1, per_round=500))
+    assert any(said in violation.text for violation in violations), describe(violations)
