@@ -77,10 +77,22 @@ class TimerDelivery:
         if self._timers.queue_offset > end:
             log.warning("the timer queue ends at %d, not at %d", end, self._timers.queue_offset)
             self._timers.queue_offset = end
+        self._begin_early_enough()
         self._tasks = [
             start_task(self._run(), "deliver timed messages"),
             start_task(self._sync_forever(), "sync timers"),
         ]
+
+    def _begin_early_enough(self) -> None:
+        """No second may be passed by while a message for it, or its recall, is still in the queue. (Only a
+        store whose timercheck is lost, or older than the log, begins anywhere else than it says.)"""
+        start = max(self._timers.queue_offset, self._store.min_offset(TIMER_TOPIC, 0))
+        first_ms = self._store.store_time_at(TIMER_TOPIC, 0, start)
+        if first_ms >= 0:
+            earliest_ms = max(
+                first_ms - first_ms % PRECISION_MS - PRECISION_MS, self._timers.delivered_before_ms
+            )
+            self._timers.read_time_ms = min(self._timers.read_time_ms, earliest_ms)
 
     async def stop(self) -> None:
         await stop_tasks(*self._tasks)
@@ -155,6 +167,8 @@ class TimerDelivery:
         topic = record.properties.get(Property.REAL_TOPIC, "")
         exact_ms = exact_time_ms(record.properties, out_ms, record.store_timestamp)
         time_ms, magic = wheel_time(record.properties, out_ms, now_ms, self._window_ms)
+        if time_ms < self._timers.delivered_before_ms:
+            return True
         if time_ms < self._timers.read_time_ms:
             # Its second was read before it arrived here (after a start): it is due.
             return bool(magic & TIMER_DELETE) or self._deliver(record, exact_ms, now_ms) is Delivered.DONE

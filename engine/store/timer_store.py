@@ -5,15 +5,18 @@
 timercheck says how much is known to be on disk: the timer log up to FLUSHPOS holds the messages of the timer
 queue up to QUEUEOFFSET, and every second before READTIME is delivered, in a log that is on disk too. After a
 crash everything behind that is forgotten and done again: the log is cut, the wheel filled from it, the queue
-read on from QUEUEOFFSET. Synchronous, one thread; only `TimerSync.run` may run in another.
+read on from QUEUEOFFSET. Another engine's timercheck does not promise that much (its FLUSHPOS may lie behind
+its QUEUEOFFSET): of it only READTIME counts, and the whole queue is read again. Ours is known by a checksum
+in the counter of its version. Synchronous, one thread; only `TimerSync.run` may run in another.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from zlib import crc32
 
 from engine.durable_file import read_durable, write_durable
 from engine.errors import CorruptRecord
@@ -55,11 +58,16 @@ class TimerStore:
         """All seconds before this one are delivered."""
         self.queue_offset = 0
         """All messages of the timer queue before this one are on the wheel."""
+        self.delivered_before_ms = 0
+        """What waited for a second before this one, another engine has delivered."""
 
     def open(self, now_ms: int, *, was_closed: bool) -> None:
         check, _ = read_durable(self._check_path, _parse)
-        self._synced = check or TimerCheck(last_read_time_ms=now_ms - now_ms % PRECISION_MS)
-        self.read_time_ms = self._synced.last_read_time_ms
+        if check is not None and check.version_counter != _checksum(check):
+            self.delivered_before_ms = check.last_read_time_ms
+            check = TimerCheck(last_read_time_ms=check.last_read_time_ms)
+        self._synced = check or TimerCheck(last_read_time_ms=now_ms)
+        self.read_time_ms = self._synced.last_read_time_ms - self._synced.last_read_time_ms % PRECISION_MS
         self.queue_offset = self._synced.timer_queue_offset
         is_exact = self._log.open(self._synced.timer_log_flush_pos)
         self._wheel.open()
@@ -118,7 +126,8 @@ class TimerStore:
     @property
     def check(self) -> TimerCheck:
         """Where all stands now (60)."""
-        return TimerCheck(self.read_time_ms, self._log.end, self.queue_offset, self.queue_offset)
+        check = TimerCheck(self.read_time_ms, self._log.end, self.queue_offset, self.queue_offset)
+        return replace(check, version_counter=_checksum(check))
 
     def plan_sync(self, log_end: int, flushed_offset: int, slack_ms: int = 0) -> TimerSync | None:
         """What may be noted: a state that was taken before a commit log end that is on disk by now."""
@@ -142,6 +151,11 @@ class TimerStore:
     def close(self) -> None:
         self._log.close()
         self._wheel.close()
+
+
+def _checksum(check: TimerCheck) -> int:
+    numbers = (check.last_read_time_ms, check.timer_log_flush_pos, check.timer_queue_offset)
+    return crc32(repr(numbers).encode())
 
 
 def _differs(now: TimerCheck, synced: TimerCheck, slack_ms: int) -> bool:

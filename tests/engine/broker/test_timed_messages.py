@@ -150,6 +150,26 @@ async def test_without_its_files_everything_is_found_again_and_nothing_twice(
     await peer.close()
 
 
+async def test_without_its_files_a_recall_is_still_heard(start_broker: StartBroker) -> None:
+    broker = await start_broker(recallMessageEnable="true")
+    peer = Peer(broker.address)
+    gone, deliver_ms = await timed(peer, b"gone", 2000)
+    await timed(peer, b"kept", 2000)
+    assert (await recall(peer, gone.fields["recallHandle"])).code == 0
+    await peer.close()
+    await broker.stop()
+    root = broker.inner.store.options.root
+    for name in ("config/timercheck", "config/timercheck.bak", "timerwheel"):
+        (root / name).unlink(missing_ok=True)
+    await asyncio.sleep(max(0, deliver_ms + 1100 - now_ms()) / 1000)
+    broker = await start_broker(recallMessageEnable="true")
+    peer = Peer(broker.address)
+    assert [record.body for record in await delivered(peer, "orders", 1)] == [b"kept"]
+    await eventually(lambda: broker.inner.waiting.timer_store.read_time_ms > deliver_ms)
+    assert broker.inner.store.max_offset("orders", 0) == 1
+    await peer.close()
+
+
 async def test_a_message_beyond_the_window_rolls_until_its_time(start_broker: StartBroker) -> None:
     broker = await start_broker(timerRollWindowSlot="2")
     peer = Peer(broker.address)

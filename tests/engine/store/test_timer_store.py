@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from engine.protocol.layouts.checkpoints import decode_timer_check, encode_timer_check
 from engine.protocol.layouts.timer_files import (
     TIMER_DEFAULT,
     TIMER_LOG_UNIT_SIZE,
@@ -116,6 +118,24 @@ def test_a_torn_wheel_is_filled_from_the_log(tmp_path: Path) -> None:
 
     store = open_store(tmp_path, was_closed=False)
     assert offsets(store, NOW + 5000) == [2, 1]
+
+
+def test_of_another_engines_check_only_the_time_counts(tmp_path: Path) -> None:
+    store = open_store(tmp_path)
+    add(store, NOW + 5000, 1, 2)
+    sync(store)
+    store.close()
+    path = tmp_path / "config" / "timercheck"
+    theirs = replace(
+        decode_timer_check(path.read_bytes()), last_read_time_ms=NOW + 3000, timer_queue_offset=2
+    )
+    path.write_bytes(encode_timer_check(theirs))
+
+    store = open_store(tmp_path)
+    assert (store.read_time_ms, store.delivered_before_ms) == (NOW + 3000, NOW + 3000)
+    assert store.queue_offset == 0
+    assert offsets(store, NOW + 5000) == []
+    assert store.check.timer_log_flush_pos == 0
 
 
 def test_nothing_is_noted_before_the_commit_log_is_on_disk(tmp_path: Path) -> None:
