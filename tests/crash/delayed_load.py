@@ -24,11 +24,19 @@ class LaterProducer(threading.Thread):
     """Sends `count`, or until told to stop or the broker is gone. What was in flight then is unsure."""
 
     def __init__(
-        self, address: Address, seed: int, *, first_seq: int, count: int, recalled_part: float = 0.1
+        self,
+        address: Address,
+        seed: int,
+        *,
+        first_seq: int,
+        count: int,
+        rate_per_s: float,
+        recalled_part: float = 0.1,
     ) -> None:
         super().__init__(daemon=True)
         self._address = address
         self._random = random.Random(seed)
+        self._pause_s = 1.0 / rate_per_s
         self._recalled_part = recalled_part
         self._range = range(first_seq, first_seq + count)
         self._quit = threading.Event()
@@ -46,6 +54,7 @@ class LaterProducer(threading.Thread):
                         break
                     self.next_seq = seq + 1
                     self._send(link, seq)
+                    self._quit.wait(self._pause_s)
         except OSError:
             pass
 

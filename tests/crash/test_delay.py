@@ -8,7 +8,7 @@ import time
 import pytest
 
 from tests.crash.checker.delay import Outage, Waiting, check_delay
-from tests.crash.checker.violations import describe
+from tests.crash.checker.violations import Violation, describe
 from tests.crash.cluster import ASYNC, NO_FAST_FAIL, SYNC, Broker
 from tests.crash.conftest import MakeBroker
 from tests.crash.delayed_load import LEVELS, LaterProducer, deliveries
@@ -22,7 +22,9 @@ def now_ms() -> float:
     return time.time() * 1000
 
 
-def kill_while_waiting(broker: Broker, seed: int, *, kills: int, per_round: int) -> list[Waiting]:
+def kill_while_waiting(
+    broker: Broker, seed: int, *, kills: int, per_round: int, rate_per_s: float = 150.0
+) -> tuple[list[Waiting], list[Violation]]:
     """Rounds of sends, each cut short by a kill at a random moment; the broker is back at once."""
     chance = random.Random(seed)
     waitings: list[Waiting] = []
@@ -31,10 +33,12 @@ def kill_while_waiting(broker: Broker, seed: int, *, kills: int, per_round: int)
     create_topic(broker.address)
     seq = 0
     for number in range(kills + 1):
-        producer = LaterProducer(broker.address, seed + number, first_seq=seq, count=per_round)
+        producer = LaterProducer(
+            broker.address, seed + number, first_seq=seq, count=per_round, rate_per_s=rate_per_s
+        )
         producer.start()
         if number < kills:
-            time.sleep(chance.uniform(1.0, 3.5))
+            time.sleep(chance.uniform(1.0, 2.0))
             killed_ms = now_ms()
             broker.kill()
             producer.join(JOIN_S)
@@ -47,15 +51,14 @@ def kill_while_waiting(broker: Broker, seed: int, *, kills: int, per_round: int)
         waitings += producer.waitings
     last_ms = max(waiting.due_ms for waiting in waitings)
     time.sleep(max(0.0, last_ms + LATE_MS - now_ms()) / 1000)
-    violations = check_delay(waitings, deliveries(broker.address), outages, late_ms=LATE_MS)
-    assert not violations, describe(violations)
-    return waitings
+    return waitings, check_delay(waitings, deliveries(broker.address), outages, late_ms=LATE_MS)
 
 
 @pytest.mark.parametrize("flush", [SYNC, ASYNC])
 def test_kill_9_loses_no_waiting_message(make_broker: MakeBroker, flush: str, seed: int) -> None:
     broker = make_broker(flush=flush, settings={**LEVELS, **NO_FAST_FAIL})
-    waitings = kill_while_waiting(broker, seed, kills=3, per_round=200)
+    waitings, violations = kill_while_waiting(broker, seed, kills=3, per_round=300)
+    assert not violations, describe(violations)
     assert sum(waiting.is_sure for waiting in waitings) >= 200
     assert any(waiting.is_recalled for waiting in waitings)
 
@@ -64,4 +67,17 @@ def test_kill_9_loses_no_waiting_message(make_broker: MakeBroker, flush: str, se
 @pytest.mark.parametrize("flush", [SYNC, ASYNC])
 def test_kill_9_loses_none_of_ten_thousand(make_broker: MakeBroker, flush: str, seed: int) -> None:
     broker = make_broker(flush=flush, settings={**LEVELS, **NO_FAST_FAIL})
-    kill_while_waiting(broker, seed, kills=10, per_round=1_000)
+    _, violations = kill_while_waiting(broker, seed, kills=10, per_round=1_500, rate_per_s=1_000.0)
+    assert not violations, describe(violations)
+
+
+@pytest.mark.parametrize(
+    ("name", "said"), [("delivered_early", "ms early"), ("timers_forgotten", "never delivered")]
+)
+def test_a_broker_that_delivers_early_or_forgets_is_caught(
+    make_broker: MakeBroker, name: str, said: str, seed: int
+) -> None:
+    settings = {**LEVELS, **NO_FAST_FAIL}
+    broker = make_broker(settings=settings, launcher=f"tests.crash.mutants.{name}")
+    _, violations = kill_while_waiting(broker, seed, kills=2, per_round=300)
+    assert any(said in violation.text for violation in violations)
