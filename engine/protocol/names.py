@@ -48,6 +48,8 @@ SEND_FORBIDDEN_TOPICS = frozenset(
         OFFSET_MOVED_EVENT,
     }
 )
+REVIVE_TOPIC_PREFIX = "rmq_sys_REVIVE_LOG_"
+"""Forbidden for sends too: an acknowledgement forged there would take others' messages away."""
 SYSTEM_TOPICS = SEND_FORBIDDEN_TOPICS | {DEFAULT_TOPIC, BENCHMARK_TOPIC, TRACE_TOPIC, CHECKPOINT_TOPIC}
 SYSTEM_GROUPS = frozenset(
     {
@@ -133,7 +135,7 @@ def reply_topic(cluster: str) -> str:
 
 
 def revive_topic(cluster: str) -> str:
-    return f"{SYSTEM_TOPIC_PREFIX}REVIVE_LOG_{cluster}"
+    return REVIVE_TOPIC_PREFIX + cluster
 
 
 def sync_member_topic(broker: str) -> str:

@@ -36,7 +36,7 @@ from engine.protocol.headers.topics import (
     GetTopicConfigRequest,
     GetTopicStatsInfoRequest,
 )
-from engine.protocol.names import RETRY_PREFIX
+from engine.protocol.names import RETRY_PREFIX, pop_retry_topic_v1
 from engine.store.message_store import MessageStore
 
 log = logging.getLogger(__name__)
@@ -103,9 +103,12 @@ class TopicAdminHandlers:
         topic = DeleteTopicRequest.decode(request.fields).topic
         self._rules.check_name(topic)
         suffix = f"+{topic}"
-        gone = [
+        gone = {
             name for name in self._topics.names() if name.startswith(RETRY_PREFIX) and name.endswith(suffix)
-        ]
+        }
+        # The older names do not tell where the group ends: only those of groups that read the topic go.
+        older = {pop_retry_topic_v1(group, topic) for group in self._offsets.groups_of(topic)}
+        gone |= {name for name in older if name in self._topics}
         log.info("%s deleted topic %s", client.peer_name, topic)
         for name in (topic, *gone):
             self._topics.delete(name, self._now_ms())

@@ -21,7 +21,7 @@ from engine.protocol.bodies.topics import PERM_READ_WRITE, TopicFilterType
 from engine.protocol.codes import RequestCode
 from engine.protocol.commands import Command
 from engine.protocol.hosts import pack_host
-from engine.protocol.names import SEND_FORBIDDEN_TOPICS
+from engine.protocol.names import REVIVE_TOPIC_PREFIX, SEND_FORBIDDEN_TOPICS
 from engine.protocol.records import MAX_PROPERTIES_BYTES
 from engine.store.results import MessageDraft, PutResult, PutStatus
 
@@ -76,6 +76,7 @@ class PlainSends:
             or config.topic_filter_type is not TopicFilterType.SINGLE_TAG
             or topic in self._topics.unsaved
             or topic in SEND_FORBIDDEN_TOPICS
+            or topic.startswith(REVIVE_TOPIC_PREFIX)
             or len(body) > live.max_message_size
             or len(properties) > MAX_PROPERTIES_BYTES
             or not self._is_open(live, client, now_ms)

@@ -24,7 +24,7 @@ from engine.protocol.commands import Command
 from engine.protocol.headers.send import ReplyMessageRequest, SendMessageRequest, decode_send
 from engine.protocol.hosts import Host, pack_host
 from engine.protocol.message_ids import offset_msg_id
-from engine.protocol.names import SEND_FORBIDDEN_TOPICS, check_topic
+from engine.protocol.names import REVIVE_TOPIC_PREFIX, SEND_FORBIDDEN_TOPICS, check_topic
 from engine.protocol.properties import Property, decode_properties, encode_properties
 from engine.protocol.records import MAX_PROPERTIES_BYTES
 from engine.store.message_store import MessageStore
@@ -93,7 +93,7 @@ class ReplyHandlers:
         if not self._disk.is_writable:
             raise disk_full(self._disk.usage_ratio)
         check_topic(header.topic)
-        if header.topic in SEND_FORBIDDEN_TOPICS:
+        if header.topic in SEND_FORBIDDEN_TOPICS or header.topic.startswith(REVIVE_TOPIC_PREFIX):
             raise closed_topic(header.topic)
         config = self._topics.get(header.topic)
         if config is None:

@@ -44,7 +44,7 @@ from engine.protocol.codes import RequestCode, ResponseCode
 from engine.protocol.commands import Buffer, Command
 from engine.protocol.headers.send import SendMessageRequest, decode_send
 from engine.protocol.hosts import pack_host
-from engine.protocol.names import SEND_FORBIDDEN_TOPICS, check_topic, is_retry_topic
+from engine.protocol.names import REVIVE_TOPIC_PREFIX, SEND_FORBIDDEN_TOPICS, check_topic, is_retry_topic
 from engine.protocol.properties import Property, find_property
 from engine.protocol.records import MAX_PROPERTIES_BYTES
 from engine.protocol.sys_flags import MULTI_TAGS
@@ -137,7 +137,7 @@ class SendHandlers:
     ) -> Outcome:
         """The topic is not on disk yet (perhaps another send is just seeing to it)."""
         check_topic(header.topic)
-        if header.topic in SEND_FORBIDDEN_TOPICS:
+        if header.topic in SEND_FORBIDDEN_TOPICS or header.topic.startswith(REVIVE_TOPIC_PREFIX):
             raise closed_topic(header.topic)
         config = self._topics.get(header.topic) or self._plan_topic(header)
         check_kind(header.sys_flag, header.properties or "")
@@ -165,7 +165,7 @@ class SendHandlers:
         live = self._live
         topic, queue_id, sys_flag = header.topic, header.queue_id, header.sys_flag
         # Conditions stand here and refusals in `send_checks`: most sends pass without a call.
-        if topic in SEND_FORBIDDEN_TOPICS:
+        if topic in SEND_FORBIDDEN_TOPICS or topic.startswith(REVIVE_TOPIC_PREFIX):
             raise closed_topic(topic)
         if not 0 <= queue_id < config.write_queue_nums:
             queue_id = choose_queue(config, queue_id, self._draw)

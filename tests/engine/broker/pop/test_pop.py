@@ -7,13 +7,16 @@ import time
 
 import pytest
 
+from engine.protocol.bodies.pop import BatchAck, BatchAckMessageRequestBody, encode_bit_set
 from engine.protocol.codes import RequestCode, ResponseCode
 from engine.protocol.headers.pop import NotificationRequest, PeekMessageRequest, PollingInfoRequest
 from engine.protocol.properties import Property
+from engine.store.results import MessageDraft, PutStatus
 from tests.engine.broker.conftest import StartBroker
 from tests.engine.broker.peers import Peer, RunningBroker, eventually, records
 from tests.engine.broker.pop.popping import ack, ask_pop, change, pop
 
+REVIVE = "rmq_sys_REVIVE_LOG_TestCluster"
 SOON = 300
 """An invisible time that a test can wait for."""
 
@@ -174,8 +177,6 @@ async def test_a_shorter_invisible_time_brings_the_message_back_sooner(
 
 
 async def test_many_are_acknowledged_at_once(broker: RunningBroker, peer: Peer) -> None:
-    from engine.protocol.bodies.pop import BatchAck, BatchAckMessageRequestBody, encode_bit_set
-
     await send(peer, "orders", *(str(n).encode() for n in range(5)), queues=1)
     await eventually(lambda: broker.inner.store.max_offset("orders", 0) == 5)
     given = await pop(peer, "orders")
@@ -282,3 +283,87 @@ async def test_what_was_popped_and_acknowledged_is_known_after_a_restart(start_b
     await broker.stop()
     broker = await start_broker()
     assert len(broker.inner.pops.checkpoints) == 0
+
+
+async def restarted(start_broker: StartBroker, count: int, **settings: str) -> tuple[RunningBroker, Peer]:
+    """A broker that has not looked at its messages since it was started: reading them is a cold read."""
+    broker = await start_broker(**settings)
+    peer = Peer(broker.address)
+    await send(peer, "orders", *(b"%d" % number for number in range(count)), queues=1)
+    await peer.close()
+    await broker.stop()
+    broker = await start_broker(**settings)
+    return broker, Peer(broker.address)
+
+
+async def test_two_cold_pops_at_once_share_what_there_is(start_broker: StartBroker) -> None:
+    broker, peer = await restarted(start_broker, 12)
+    given = await asyncio.gather(*(pop(peer, "orders", max_msg_nums=4, poll_time=5_000) for _ in range(3)))
+    assert sorted(int(message.body) for one in given for message in one) == list(range(12))
+    assert (await ask_pop(peer, "orders")).code == ResponseCode.POLLING_TIMEOUT
+    for one in given:
+        for message in one:
+            assert (await ack(peer, message)).code == 0
+    assert len(broker.inner.pops.checkpoints) == 0
+    await peer.close()
+
+
+async def test_a_cold_pop_skips_what_is_not_wanted(start_broker: StartBroker) -> None:
+    _, peer = await restarted(start_broker, 6, enablePropertyFilter="true")
+    given = await pop(peer, "orders", exp="TAGS = 'blue'", exp_type="SQL92")
+    assert [message.body for message in given] == [b"1", b"3", b"5"]
+    none = await ask_pop(peer, "orders", consumer_group="strangers", exp="TAGS = 'x'", exp_type="SQL92")
+    assert none.code == ResponseCode.POLLING_TIMEOUT
+    await peer.close()
+
+
+async def test_cold_messages_are_peeked_and_popped_in_order(start_broker: StartBroker) -> None:
+    _, peer = await restarted(start_broker, 4)
+    header = PeekMessageRequest("orders", 0, 32, "poppers").encode()
+    assert len(records(await peer.ask(RequestCode.PEEK_MESSAGE, header))) == 4
+    both = await asyncio.gather(*(pop(peer, "orders", order=True, max_msg_nums=2) for _ in range(2)))
+    assert sorted(len(given) for given in both) == [0, 2]
+    await peer.close()
+
+
+async def test_a_deleted_topic_takes_its_retry_topic_and_its_open_pops_along(
+    broker: RunningBroker, peer: Peer
+) -> None:
+    await send(peer, "orders", b"1", b"2", queues=1)
+    await eventually(lambda: broker.inner.store.max_offset("orders", 0) == 2)
+    await pop(peer, "orders", invisible_time=SOON, max_msg_nums=1)
+    await pop(peer, "orders", poll_time=5_000, max_msg_nums=1)
+    await pop(peer, "orders", poll_time=5_000, invisible_time=SOON)
+    assert "%RETRY%poppers_orders" in broker.inner.topics
+    assert (await peer.ask(RequestCode.DELETE_TOPIC_IN_BROKER, {"topic": "orders"})).code == 0
+    assert "%RETRY%poppers_orders" not in broker.inner.topics
+    await eventually(lambda: len(broker.inner.pops.checkpoints) <= 1)
+    assert "%RETRY%poppers_orders" not in broker.inner.topics
+
+
+async def test_what_another_broker_left_on_its_timers_is_revived_when_it_arrives(
+    broker: RunningBroker, peer: Peer
+) -> None:
+    await send(peer, "orders", b"1", b"2", queues=1)
+    await eventually(lambda: broker.inner.store.max_offset("orders", 0) == 2)
+    broker.inner.groups.find_or_create("poppers", True, 1)
+    broker.inner.offsets.commit("orders", "poppers", 0, 2)
+    checkpoint = b'{"so":0,"pt":1000,"it":1000,"bm":0,"n":2,"q":0,"t":"orders","c":"poppers","d":[0,1]}'
+    done = b'{"ao":0,"so":0,"c":"poppers","t":"orders","q":0,"pt":1000,"bn":"b"}'
+    store = broker.inner.store
+    for tag, body in ((b"ck", checkpoint), (b"ack", done)):
+        properties = b"TAGS\x01" + tag + b"\x02"
+        draft = MessageDraft(REVIVE, 3, 0, 0, 0, store.options.store_host, 0, 0, body, properties)
+        assert store.put(draft, 1).status is PutStatus.PUT_OK
+    broker.inner.dispatching.schedule()
+    (back,) = await pop(peer, "orders", poll_time=10_000)
+    assert (back.body, back.record.reconsume_times) == (b"2", 1)
+
+
+@pytest.mark.parametrize("properties", [{}, {"DELAY": "1"}])
+async def test_nobody_writes_into_the_revive_log_from_outside(
+    broker: RunningBroker, peer: Peer, properties: dict[str, str]
+) -> None:
+    answer = await peer.send(REVIVE, b"{}", properties={"TAGS": "ack", **properties})
+    assert answer.code == ResponseCode.NO_PERMISSION
+    assert broker.inner.store.commit_log_max_offset == 0
