@@ -1,8 +1,8 @@
 """One compiled filter: asked per message with the stored properties, as they lie in the record.
 
 Caps make its cost bounded: the length of the text here, nesting and terms in the parser. How many records one
-pull may scan follows from the number of terms, so that a clever expression cannot hold up the loop. Compiled
-filters are cached by their text; refusals are not, because they come early.
+pull may scan follows from the number of terms, so that a clever expression cannot hold up the loop. What
+compiling gave, a filter or a refusal, is remembered by the text: pulls ask for it again and again.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from functools import lru_cache
 from engine.broker.sql92.operands import Evaluate
 from engine.broker.sql92.parser import parse
 from engine.broker.sql92.places import refused_at
+from engine.errors import Refused
 from engine.protocol.properties import NAME_END, PAIR_END, decode_properties
 
 MAX_EXPRESSION_LENGTH = 32 * 1024
@@ -52,10 +53,21 @@ def _read(text: str) -> dict[str, str]:
     return decode_properties(text)
 
 
-@lru_cache(maxsize=4096)
 def sql_filter(expression: str) -> SqlFilter:
     """Refused (23) with the place when the text is not an expression, or too long, deep or wide."""
     if len(expression) > MAX_EXPRESSION_LENGTH:
         raise refused_at(expression, MAX_EXPRESSION_LENGTH, f"more than {MAX_EXPRESSION_LENGTH} characters")
-    truth = parse(expression)
+    compiled = _compiled(expression)
+    if isinstance(compiled, Refused):
+        # Another one each time: an error that is raised again and again gathers tracebacks.
+        raise Refused(compiled.text, code=compiled.code, **compiled.data)
+    return compiled
+
+
+@lru_cache(maxsize=512)
+def _compiled(expression: str) -> SqlFilter | Refused:
+    try:
+        truth = parse(expression)
+    except Refused as refusal:
+        return refusal.with_traceback(None)
     return SqlFilter(expression, truth.evaluate, truth.terms)

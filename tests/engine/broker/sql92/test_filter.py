@@ -179,6 +179,16 @@ def test_a_filter_bomb_is_refused(bomb: str, why: str) -> None:
     assert len(refused.value.text) < 300
 
 
+def test_a_refusal_is_remembered_and_told_again() -> None:
+    texts = []
+    for _ in range(2):
+        with pytest.raises(Refused) as refused:
+            sql_filter("age > 17 AND")
+        texts.append(refused.value.text)
+        assert refused.value.data["position"] == 12
+    assert texts[0] == texts[1]
+
+
 def test_the_more_terms_the_fewer_records_one_pull_may_scan() -> None:
     short, long = sql_filter("a = 1"), sql_filter(" OR ".join(["a = 1"] * 200))
     assert short.max_scan * short.terms <= 4_096
