@@ -33,6 +33,7 @@ from engine.broker.topics import TopicTable
 from engine.net.connection import Connection
 from engine.protocol.bodies.basics import DataVersion
 from engine.protocol.bodies.heartbeats import ConsumeType, MessageModel
+from engine.protocol.bodies.topics import TopicConfig
 from engine.store.message_store import MessageStore
 
 SLICE = 64
@@ -73,6 +74,7 @@ class Snapshots:
         self._topics_version: DataVersion | None = None
         self._groups_version: DataVersion | None = None
         self._log_min_offset = -1
+        self._seen_topics: dict[str, TopicConfig] = {}
         self._known_groups: set[str] = set()
         self._unfinished: set[tuple[str, str]] = set()
         self._time_reads_left = 0
@@ -106,7 +108,7 @@ class Snapshots:
         pairs.update((topic, group) for topic in topics for group in self._offsets.groups_of(topic))
         if self._topics.version != self._topics_version:
             self._topics_version = self._topics.version
-            topics |= set(self._topics.names()) | self._known(TOPICS)
+            topics |= self._changed_topics()
         if self._store.commit_log_min_offset != self._log_min_offset:
             self._log_min_offset = self._store.commit_log_min_offset
             topics |= set(self._topics.names())
@@ -121,8 +123,12 @@ class Snapshots:
             self._known_groups = known
         return groups
 
-    def _known(self, section: str) -> set[str]:
-        return {name for (kind, name), _ in self.journal.present() if kind == section}
+    def _changed_topics(self) -> set[str]:
+        """Configurations are frozen: another one is another object."""
+        seen, now = self._seen_topics, self._topics.configs()
+        self._seen_topics = now
+        changed = {name for name, config in now.items() if seen.get(name) is not config}
+        return changed | (seen.keys() - now.keys())
 
     # -- what there is --------------------------------------------------------------------------------------
 

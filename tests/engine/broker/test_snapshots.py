@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -76,6 +77,17 @@ async def test_only_what_changed_is_told(broker: RunningBroker, peer: Peer) -> N
     assert section(change, "topics").keys() == {"orders"}
     assert section(change, "groups") == {}
     assert section(change, "offsets") == {}
+
+
+async def test_a_changed_topic_is_told_without_the_others(broker: RunningBroker, peer: Peer) -> None:
+    await peer.send("orders")
+    await peer.send("others")
+    full = await settled(peer, broker)
+    config = broker.inner.topics.get("others")
+    assert config is not None
+    broker.inner.topics.put(replace(config, perm=4), 1)
+    change, _ = await ask(peer, full.version)
+    assert {name: topic["perm"] for name, topic in section(change, "topics").items()} == {"others": 4}
 
 
 async def test_a_message_for_a_group_that_had_read_all_is_its_oldest_unread(
