@@ -25,6 +25,7 @@ log = logging.getLogger(__name__)
 POLL_S = 0.1
 _SLICE = 32
 _RETRY_MS = 10_000
+_PAUSE_S = 1.0
 
 
 class DelayDelivery:
@@ -67,8 +68,12 @@ class DelayDelivery:
     async def _deliver_forever(self) -> None:
         while True:
             has_more = False
-            for level in range(1, len(self._level_ms) + 1):
-                has_more |= await self.deliver_some(level)
+            try:
+                for level in range(1, len(self._level_ms) + 1):
+                    has_more |= await self.deliver_some(level)
+            except OSError as error:
+                log.error("delayed messages stand still for a moment: %s", error)
+                await asyncio.sleep(_PAUSE_S)
             self.settle()
             await asyncio.sleep(0 if has_more else POLL_S)
 

@@ -49,6 +49,7 @@ def draft_of(record: Record, topic: str, queue_id: int, properties: bytes) -> Me
 
 def was_delivered(found: Iterable[bytes], draft: MessageDraft, due_ms: int) -> bool:
     """Whether one of these records is the draft's delivery: same place, same try, stored when it was due.
+    (A recall bears the key of its message, but not its body.)
 
     Asked after a start only: what was delivered in the seconds before a crash is in the log, but not yet in
     the file of offsets.
@@ -59,6 +60,7 @@ def was_delivered(found: Iterable[bytes], draft: MessageDraft, due_ms: int) -> b
             record.queue_id == draft.queue_id
             and record.reconsume_times == draft.reconsume_times
             and record.store_timestamp >= due_ms
+            and record.body == draft.body
         ):
             return True
     return False

@@ -69,7 +69,9 @@ class TimerDelivery:
         self._threads = threads
         self._window_ms = rules.window_ms
         self._now_ms = now_ms
-        self._second = TimerSecond(-1)
+        self._seconds: dict[int, TimerSecond] = {}
+        """The second that is passing; more than one after the clock was set back."""
+        self._sync_turn = asyncio.Lock()
         self._tasks: list[asyncio.Task[None]] = []
 
     def start(self) -> None:
@@ -95,7 +97,9 @@ class TimerDelivery:
             self._timers.read_time_ms = min(self._timers.read_time_ms, earliest_ms)
 
     async def stop(self) -> None:
-        await stop_tasks(*self._tasks)
+        """A sync that runs is waited for: two must not write timercheck at once."""
+        async with self._sync_turn:
+            await stop_tasks(*self._tasks)
 
     async def _run(self) -> None:
         while True:
@@ -116,7 +120,7 @@ class TimerDelivery:
             end = self._store.max_offset(TIMER_TOPIC, 0)
             while await self._enqueue_some(end):
                 await asyncio.sleep(0)
-            if not has_begun or not await self._pass_seconds(now_ms):
+            if not has_begun or self._timers.queue_offset < end or not await self._pass_seconds(now_ms):
                 return
 
     async def _pass_seconds(self, now_ms: int) -> bool:
@@ -125,14 +129,15 @@ class TimerDelivery:
             time_ms = self._timers.read_time_ms
             if now_ms <= time_ms:
                 return False
-            if self._second.time_ms != time_ms:
-                self._second = TimerSecond(time_ms)
-            await self._take_new(self._second)
-            if not await self._deliver_due(self._second, now_ms):
+            second = self._seconds.get(time_ms) or self._seconds.setdefault(time_ms, TimerSecond(time_ms))
+            await self._take_new(second)
+            if not await self._deliver_due(second, now_ms):
                 await asyncio.sleep(_RETRY_S)
                 return True
-            if self._second or now_ms < time_ms + PRECISION_MS:
+            if second.has_waiting or now_ms < time_ms + PRECISION_MS:
                 return False
+            del self._seconds[time_ms]
+            self._timers.clear(time_ms)
             self._timers.read_time_ms += PRECISION_MS
         await asyncio.sleep(0)
         return True
@@ -169,9 +174,11 @@ class TimerDelivery:
         time_ms, magic = wheel_time(record.properties, out_ms, now_ms, self._window_ms)
         if time_ms < self._timers.delivered_before_ms:
             return True
-        if time_ms < self._timers.read_time_ms:
-            # Its second was read before it arrived here (after a start): it is due.
+        if time_ms < self._timers.read_time_ms and exact_ms <= now_ms:
+            # Its second was over before it arrived here: it is due.
             return bool(magic & TIMER_DELETE) or self._deliver(record, exact_ms, now_ms) is Delivered.DONE
+        # Only where the clock was set back: that second comes again.
+        self._timers.read_time_ms = min(self._timers.read_time_ms, time_ms)
         place, size = record.commit_log_offset, record.size
         self._timers.add(time_ms, magic, place, size, java_hash(topic), now_ms, exact_ms)
         if not magic & TIMER_DELETE:
@@ -200,7 +207,12 @@ class TimerDelivery:
         """What has come due, in the order of its times. False: the store takes nothing for the moment."""
         while entries := second.due(now_ms, _SLICE):
             places = [(unit.commit_log_offset, unit.record_size) for _, _, unit in entries]
-            for number, raw in enumerate(await self._deliverer.read(places)):
+            try:
+                raws = await self._deliverer.read(places)
+            except OSError:
+                second.put_back(entries)
+                raise
+            for number, raw in enumerate(raws):
                 due_ms, _, unit = entries[number]
                 if not self._settle(unit, raw, second.recalled, due_ms):
                     second.put_back(entries[number:])
@@ -268,7 +280,8 @@ class TimerDelivery:
         sync = self._timers.plan_sync(self._store.commit_log_max_offset, self._store.flushed_offset, slack_ms)
         if sync is None:
             return
-        await asyncio.get_running_loop().run_in_executor(self._threads, sync.run)
+        async with self._sync_turn:
+            await asyncio.get_running_loop().run_in_executor(self._threads, sync.run)
         self._timers.finish_sync(sync)
         self._timers.drop_before(self._timers.read_time_ms - self._window_ms - _KEEP_MS)
 

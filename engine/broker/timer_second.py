@@ -39,8 +39,8 @@ class TimerSecond:
         self.recalled: set[str] = set()
         self._waiting: list[Entry] = []
 
-    def __bool__(self) -> bool:
-        """Whether anything still waits."""
+    @property
+    def has_waiting(self) -> bool:
         return bool(self._waiting)
 
     def take(self, units: Iterable[TimerLogUnit], count: int) -> None:

@@ -119,6 +119,9 @@ class TimerStore:
             yield unit
             place = unit.prev_pos
 
+    def clear(self, time_ms: int) -> None:
+        self._wheel.clear(time_ms)
+
     def count(self, time_ms: int) -> int:
         slot = self._wheel.slot(time_ms)
         return 0 if slot is None else slot.num

@@ -65,6 +65,11 @@ class TimerWheel:
         slot = WheelSlot(time_ms // PRECISION_MS, first, last, count)
         os.pwrite(self._fd, encode_wheel_slot(slot), wheel_position(time_ms, PRECISION_MS))
 
+    def clear(self, time_ms: int) -> None:
+        """The second is over and done with, even if the clock comes by again."""
+        if self.slot(time_ms) is not None:
+            self.set(time_ms, NO_UNIT, NO_UNIT, 0)
+
     def close(self) -> None:
         if self._fd >= 0:
             os.close(self._fd)

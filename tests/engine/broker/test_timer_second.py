@@ -47,7 +47,7 @@ def test_messages_come_by_time_and_then_in_their_order() -> None:
     assert offsets(second, 7_100) == [2, 3]
     second.take([unit(4, 7_050)], 4)
     assert offsets(second, 8_000) == [4, 1]
-    assert not second
+    assert not second.has_waiting
     assert second.taken == 4
 
 

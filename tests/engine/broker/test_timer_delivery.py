@@ -1,0 +1,126 @@
+"""Timers on a real store with a clock of our own: set back, a store that refuses, reads that fail."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from engine.broker.deliverer import Deliverer
+from engine.broker.options import LiveOptions
+from engine.broker.parking import Parking
+from engine.broker.timer_counts import TimerCounts
+from engine.broker.timer_delivery import TimerDelivery, TimerRules
+from engine.broker.traffic import Traffic
+from engine.protocol.properties import encode_properties
+from engine.store.message_store import MessageStore
+from engine.store.options import StoreOptions
+from engine.store.results import MessageDraft, PutResult, PutStatus
+from engine.store.timer_store import TimerStore
+
+START = 1_700_000_000_000
+
+
+class Rig:
+    def __init__(self, root: Path, threads: ThreadPoolExecutor) -> None:
+        self.now_ms = START
+        options = StoreOptions(
+            root, mapped_file_size_commit_log=1 << 20, max_hash_slot_num=100, max_index_num=400
+        )
+        self.store = MessageStore.open(options, self.now_ms)
+        self.timers = TimerStore(root, 4096)
+        self.timers.open(self.now_ms, was_closed=True)
+        self._parking = Parking("a", 18, LiveOptions(), has_timers=True)
+        self.deliverer = Deliverer(self.store, Traffic(), threads, 0, appended=self.dispatch)
+        self.delivery = TimerDelivery(
+            self.store,
+            self.timers,
+            self.deliverer,
+            TimerCounts(),
+            threads,
+            TimerRules(172_800_000),
+            now_ms=lambda: self.now_ms,
+        )
+
+    def send(self, key: str, deliver_ms: int) -> None:
+        text = encode_properties({"UNIQ_KEY": key, "TIMER_DELIVER_MS": str(deliver_ms)}).encode()
+        draft = MessageDraft("orders", 0, 0, 0, self.now_ms, bytes(8), 0, 0, key.encode(), text)
+        assert self.store.put(self._parking.plan(draft, self.now_ms), self.now_ms).status is PutStatus.PUT_OK
+
+    async def pass_to(self, now_ms: int) -> list[bytes]:
+        """One round at this time; everything that the topic holds then."""
+        self.now_ms = now_ms
+        self.dispatch()
+        await self.delivery._round()
+        self.dispatch()
+        units = self.store.queue_units("orders", 0, 0, 100)
+        records = [self.store.record_at(unit.commit_log_offset) for unit in units]
+        return [record.body for record in records if record is not None]
+
+    def dispatch(self) -> None:
+        while self.store.has_undispatched():
+            self.store.dispatch(100)
+
+
+@pytest.fixture
+def rig(tmp_path: Path) -> Iterator[Rig]:
+    with ThreadPoolExecutor(1) as threads:
+        rig = Rig(tmp_path, threads)
+        yield rig
+        rig.timers.close()
+        rig.store.close(rig.now_ms)
+
+
+async def test_each_message_comes_at_its_millisecond(rig: Rig) -> None:
+    rig.send("b", START + 2_700)
+    rig.send("a", START + 2_300)
+    assert await rig.pass_to(START + 2_299) == []
+    assert await rig.pass_to(START + 2_300) == [b"a"]
+    assert await rig.pass_to(START + 2_699) == [b"a"]
+    assert await rig.pass_to(START + 2_700) == [b"a", b"b"]
+
+
+async def test_after_the_clock_was_set_back_nothing_is_early_and_nothing_comes_twice(rig: Rig) -> None:
+    rig.send("a", START + 60_000)
+    rig.send("half", START + 60_400)
+    rig.send("later", START + 60_900)
+    assert await rig.pass_to(START + 60_500) == [b"a", b"half"]
+    rig.now_ms = START + 10_000
+    rig.send("new", START + 20_500)
+    assert await rig.pass_to(START + 10_000) == [b"a", b"half"]
+    assert await rig.pass_to(START + 20_499) == [b"a", b"half"]
+    assert await rig.pass_to(START + 20_500) == [b"a", b"half", b"new"]
+    assert await rig.pass_to(START + 62_000) == [b"a", b"half", b"new", b"later"]
+
+
+async def test_what_the_store_refuses_is_tried_again(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
+    for number in range(3):
+        rig.send(str(number), START + 1_500)
+    put, refusals = rig.store.put, [1]
+
+    def refuse_second(draft: MessageDraft, now_ms: int) -> PutResult:
+        if draft.body == b"1" and refusals:
+            refusals.pop()
+            return PutResult(PutStatus.DISK_FULL)
+        return put(draft, now_ms)
+
+    monkeypatch.setattr(rig.store, "put", refuse_second)
+    monkeypatch.setattr("engine.broker.timer_delivery._RETRY_S", 0)
+    assert await rig.pass_to(START + 1_500) == [b"0", b"1", b"2"]
+
+
+async def test_what_cannot_be_read_for_a_moment_is_not_lost(
+    rig: Rig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rig.send("a", START + 1_500)
+    assert await rig.pass_to(START + 100) == []
+
+    async def fail(places: object) -> list[bytes | None]:
+        raise OSError("too many open files")
+
+    with monkeypatch.context() as patched, pytest.raises(OSError, match="too many"):
+        patched.setattr(rig.deliverer, "read", fail)
+        await rig.pass_to(START + 1_500)
+    assert await rig.pass_to(START + 9_000) == [b"a"]
