@@ -74,6 +74,7 @@ class Membership:
         consume_type: ConsumeType,
         allocate: Allocate,
         rebalance_s: float,
+        server_strategy: str | None = None,
     ) -> None:
         check_group(group)
         self._group = group
@@ -82,7 +83,7 @@ class Membership:
         self._model = model
         self._from_where = from_where
         self._consume_type = consume_type
-        self._assignments = Assignments(instance, group, model, allocate)
+        self._assignments = Assignments(instance, group, model, allocate, server_strategy)
         self._rebalancing = Periodic("rebalance", rebalance_s, self._rebalance, MIN_REBALANCE_INTERVAL_S)
         self._is_started = False
         self.subscriptions: dict[str, SubscriptionData] = {}
@@ -98,6 +99,10 @@ class Membership:
     def unsubscribe(self, topic: str) -> None:
         if self.subscriptions.pop(topic, None) is not None and self._is_started:
             self._rebalancing.wake()
+
+    def is_popped(self, queue: MessageQueue) -> bool:
+        """Whether a broker wants this queue popped, not pulled."""
+        return queue in self._assignments.popped
 
     def subscription_of(self, topic: str) -> SubscriptionData:
         found = self.subscriptions.get(topic)
@@ -140,7 +145,11 @@ class Membership:
     async def _rebalance(self) -> None:
         if self._consume_type is ConsumeType.CONSUME_ACTIVELY and not self.subscriptions:
             return
+        popped = set(self._assignments.popped)
         assigned = await self._assignments.current(self.subscriptions)
+        for queue in (popped ^ self._assignments.popped) & set(self._holder.held()):
+            # Pulled so far and to be popped now, or the other way round: it is taken anew.
+            await self._holder.drop(queue)
         changes = decide(self._holder.held(), assigned)
         if changes.drop or changes.add:
             log.info("group %s drops %s and takes %s", self._group, changes.drop, changes.add)

@@ -114,6 +114,8 @@ class PullOptions:
 class ConsumerOptions:
     """How a group consumes.
 
+    With `server_side_balance` the brokers share the queues out, and say whether the group pulls or pops each
+    topic (`setConsumeMode`); what is popped stays hidden from others for `pop_invisible_ms`.
     `consume_batch_size=None` calls the listener with one message at a time; a number calls it with lists of
     up to that many. `threads` bounds how many listener calls run at once. `max_reconsume_times=-1` means the
     default of 16 (for orderly listeners: no limit). `consume_from_timestamp_ms` counts with
@@ -138,6 +140,8 @@ class ConsumerOptions:
     lock_interval_s: float = 20.0
     allocate: Allocate = average
     allocation_name: str = "AVG"
+    server_side_balance: bool = False
+    pop_invisible_ms: int = 60_000
     offsets_folder: str | None = None
     trace: bool = False
     trace_topic: str = TRACE_TOPIC
@@ -149,6 +153,9 @@ class ConsumerOptions:
             raise BadInput(f"consume_batch_size is None or at least 1, not {self.consume_batch_size}")
         if not 10 <= self.suspend_ms <= 30_000:
             raise BadInput(f"suspend_ms is 10 to 30000, not {self.suspend_ms}")
+        is_plain = self.model is MessageModel.CLUSTERING and not self.orderly
+        if self.server_side_balance and not is_plain:
+            raise BadInput("server_side_balance is for clustering and listeners side by side")
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,35 +10,22 @@ from __future__ import annotations
 import asyncio
 import itertools
 import time
-from collections.abc import Awaitable, Iterable
 from types import TracebackType
 from typing import Self
 
-from engine.client.answers import peer_error
 from engine.client.instance import ClientInstance
 from engine.client.options import PopOptions
 from engine.client.pop_member import PopMember
-from engine.client.pop_messages import PoppedMessage, batch_acks, popped_messages
-from engine.client.subscriptions import accepts
+from engine.client.pop_messages import PoppedMessage
+from engine.client.pops import ALL_QUEUES, MOST, Pops
 from engine.errors import BadInput
-from engine.protocol.bodies.heartbeats import TAG_EXPRESSION, ConsumeFromWhere
+from engine.protocol.bodies.basics import MessageQueue
+from engine.protocol.bodies.heartbeats import TAG_EXPRESSION
 from engine.protocol.bodies.routes import MASTER_ID
-from engine.protocol.codes import RequestCode, ResponseCode
-from engine.protocol.commands import Command
-from engine.protocol.headers.pop import (
-    AckMessageRequest,
-    ChangeInvisibleTimeRequest,
-    ChangeInvisibleTimeResponse,
-    PopMessageRequest,
-)
 from engine.protocol.names import check_group
 
-_ALL_QUEUES = -1
-_MOST = 32
 _TURN_MS = 1_000
 """With several brokers or topics, how long a receive waits at one of them before it looks at all again."""
-_NOTHING = (ResponseCode.POLLING_TIMEOUT, ResponseCode.POLLING_FULL, ResponseCode.PULL_NOT_FOUND)
-_ANSWER_MARGIN_MS = 5_000
 
 Target = tuple[str, str]
 """(topic, broker name)"""
@@ -73,6 +60,7 @@ class PopConsumer:
         self.instance = instance or ClientInstance(namesrv)
         self._owns_instance = instance is None
         self._member = PopMember(group, self.options.from_where)
+        self._pops = Pops(self.instance, group, self.options.from_where)
         self._turns = itertools.count()
 
     # -- life -----------------------------------------------------------------------------------------------
@@ -108,12 +96,12 @@ class PopConsumer:
     # -- receiving ------------------------------------------------------------------------------------------
 
     async def receive(
-        self, max_messages: int = _MOST, *, invisible_ms: int | None = None, wait_ms: int | None = None
+        self, max_messages: int = MOST, *, invisible_ms: int | None = None, wait_ms: int | None = None
     ) -> list[PoppedMessage]:
         """At least one message, or none when none came in time."""
         if not self._member.subscriptions:
             raise BadInput("subscribe to a topic first")
-        count = min(max(1, max_messages), _MOST)
+        count = min(max(1, max_messages), MOST)
         hidden_ms = self.options.invisible_ms if invisible_ms is None else invisible_ms
         deadline = time.monotonic() + (self.options.wait_ms if wait_ms is None else wait_ms) / 1000
         while True:
@@ -152,76 +140,17 @@ class PopConsumer:
         wanted = self._member.subscriptions.get(topic)
         if wanted is None:
             return []
-        is_last = self.options.from_where is ConsumeFromWhere.CONSUME_FROM_LAST_OFFSET
-        header = PopMessageRequest(
-            self.group,
-            topic,
-            _ALL_QUEUES,
-            count,
-            invisible_ms,
-            poll_ms,
-            int(time.time() * 1000),
-            1 if is_last else 0,
-            wanted.expression_type,
-            wanted.sub_string,
-            self.options.order or None,
+        queue = MessageQueue(topic, broker_name, ALL_QUEUES)
+        return await self._pops.pop(
+            queue, wanted, count, invisible_ms=invisible_ms, poll_ms=poll_ms, order=self.options.order
         )
-        command = Command(RequestCode.POP_MESSAGE, fields=header.encode())
-        address = self.instance.master_address(broker_name)
-        answer = await self.instance.requester.request(address, command, poll_ms + _ANSWER_MARGIN_MS)
-        if answer.code in _NOTHING:
-            return []
-        if answer.code != ResponseCode.SUCCESS:
-            raise peer_error(answer)
-        messages = popped_messages(answer.fields, bytes(answer.body), broker_name, self.group)
-        unwanted = [message for message in messages if not accepts(wanted, message.tags)]
-        if unwanted:
-            # Tags whose hashes are equal: nobody wants these, so nobody must get them again.
-            await self.ack(*unwanted)
-        return [message for message in messages if message not in unwanted]
 
     # -- what becomes of them -------------------------------------------------------------------------------
 
     async def ack(self, *messages: PoppedMessage) -> None:
         """These are done: they do not come back. After their invisible time it may be too late for that."""
-        if len(messages) == 1:
-            await self._ack_one(messages[0])
-            return
-        calls = [
-            self.instance.call(
-                self.instance.master_address(name), RequestCode.BATCH_ACK_MESSAGE, body=body.encode()
-            )
-            for name, body in batch_acks(messages).items()
-        ]
-        await _all_of(calls)
-
-    async def _ack_one(self, message: PoppedMessage) -> None:
-        handle = message.handle
-        header = AckMessageRequest(
-            self.group, message.stored_topic, handle.queue_id, handle.encode(), handle.queue_offset
-        )
-        address = self.instance.master_address(handle.broker_name)
-        await self.instance.call(address, RequestCode.ACK_MESSAGE, header)
+        await self._pops.ack(*messages)
 
     async def change_invisible(self, message: PoppedMessage, invisible_ms: int) -> None:
         """From now on the message stays ours for this long. PeerError when it is not ours any more."""
-        handle = message.handle
-        header = ChangeInvisibleTimeRequest(
-            self.group,
-            message.stored_topic,
-            handle.queue_id,
-            handle.encode(),
-            handle.queue_offset,
-            invisible_ms,
-        )
-        address = self.instance.master_address(handle.broker_name)
-        answer = await self.instance.call(address, RequestCode.CHANGE_MESSAGE_INVISIBLETIME, header)
-        told = ChangeInvisibleTimeResponse.decode(answer.fields)
-        message.renewed(told.pop_time, told.invisible_time, told.revive_qid)
-
-
-async def _all_of(calls: Iterable[Awaitable[object]]) -> None:
-    """Every broker is asked; then the first failure is raised."""
-    for outcome in await asyncio.gather(*calls, return_exceptions=True):
-        if isinstance(outcome, BaseException):
-            raise outcome
+        await self._pops.change_invisible(message, invisible_ms)

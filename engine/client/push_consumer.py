@@ -1,7 +1,8 @@
 """The consumer that calls: it pulls the queues that are its share, and hands their messages to a listener.
 
-Clustering shares the queues out among the group's members and keeps offsets at the brokers; broadcasting
-reads every queue and keeps its own offsets in a file. A message is committed once the listener succeeded on
+Clustering shares the queues out among the group's members and keeps offsets at the brokers (which may do the
+sharing themselves, and have them popped: `pop_work`); broadcasting reads every queue and keeps its own
+offsets in a file. A message is committed once the listener succeeded on
 it (or its broker took it back for a retry); what was not committed when a consumer dies is delivered again.
 Loop thread only; a plain listener runs in threads of its own.
 """
@@ -25,6 +26,8 @@ from engine.client.offset_stores import LocalOffsets, OffsetStore, RemoteOffsets
 from engine.client.options import ClientOptions, ConsumerOptions
 from engine.client.orderly_consuming import OrderlyConsuming
 from engine.client.periodic import Periodic
+from engine.client.pop_work import PopWork
+from engine.client.pops import Pops
 from engine.client.pulls import PullResult, Pulls
 from engine.client.queue_locks import QueueLocks
 from engine.client.queue_offsets import QueueOffsets
@@ -105,7 +108,10 @@ class PushConsumer:
             consume_type=ConsumeType.CONSUME_PASSIVELY,
             allocate=self.options.allocate,
             rebalance_s=self.options.rebalance_s,
+            server_strategy=self.options.allocation_name if self.options.server_side_balance else None,
         )
+        self._pops = Pops(self.instance, group, self.options.from_where)
+        self._pop_works: dict[MessageQueue, PopWork] = {}
         self._start_offsets = self._make_start_offsets()
         self._committing = Periodic("offset commit", self.options.commit_interval_s, self._offsets.persist)
 
@@ -187,20 +193,42 @@ class PushConsumer:
 
     def assignment(self) -> list[MessageQueue]:
         """The queues that are this consumer's share now."""
-        return sorted(self._works)
+        return sorted(self.held())
 
     # -- what the membership asks ---------------------------------------------------------------------------
 
     def held(self) -> Collection[MessageQueue]:
-        return list(self._works)
+        return [*self._works, *self._pop_works]
 
     def take(self, queue: MessageQueue) -> None:
+        if self._membership.is_popped(queue):
+            self._take_to_pop(queue)
+            return
         work = QueueWork(queue, self, self._consuming, self.options.pull)
         self._works[queue] = work
         # The same queue may have just been let go of: its last call must end before the first new one.
         work.start(after=self._releasing.get(queue))
 
+    def _take_to_pop(self, queue: MessageQueue) -> None:
+        work = PopWork(
+            queue,
+            self._membership.subscription_of(queue.topic),
+            self._pops,
+            self._calls,
+            SendBacks(self.instance, self.group, self.options.max_reconsume_times),
+            self._rates,
+            invisible_ms=self.options.pop_invisible_ms,
+            threads=self.options.threads,
+            max_reconsume_times=self.options.max_reconsume_times,
+        )
+        self._pop_works[queue] = work
+        work.start()
+
     async def drop(self, queue: MessageQueue) -> None:
+        popping = self._pop_works.pop(queue, None)
+        if popping is not None:
+            await popping.stop(self.options.close_timeout_s)
+            return
         work = self._works.pop(queue, None)
         if work is None:
             return

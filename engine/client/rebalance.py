@@ -1,8 +1,9 @@
 """Which queues this consumer should hold: everybody decides alone, from the same lists, by the same rule.
 
 `decide` is pure. `Assignments` asks for what it needs: the topic's queues (route) and the group's members
-(any broker of the topic). What cannot be learnt this time is left as it is: a consumer does not let go of its
-queues because a name server or a broker is away. Loop thread only.
+(any broker of the topic), or for a broker's decision if brokers share the queues out. What cannot be learnt
+this time is left as it is: a consumer does not let go of its queues because a name server or a broker is
+away. Loop thread only.
 """
 
 from __future__ import annotations
@@ -19,6 +20,11 @@ from engine.errors import EngineError
 from engine.protocol.bodies.basics import MessageQueue
 from engine.protocol.bodies.groups import GetConsumerListByGroupResponseBody
 from engine.protocol.bodies.heartbeats import MessageModel
+from engine.protocol.bodies.locks import (
+    MessageRequestMode,
+    QueryAssignmentRequestBody,
+    QueryAssignmentResponseBody,
+)
 from engine.protocol.bodies.routes import TopicRouteData
 from engine.protocol.codes import RequestCode
 from engine.protocol.headers.clients import GetConsumerListByGroupRequest
@@ -51,11 +57,21 @@ def decide(
 class Assignments:
     """`current(topics)`: the queues that are ours now, by topic."""
 
-    def __init__(self, instance: ClientInstance, group: str, model: MessageModel, allocate: Allocate) -> None:
+    def __init__(
+        self,
+        instance: ClientInstance,
+        group: str,
+        model: MessageModel,
+        allocate: Allocate,
+        server_strategy: str | None = None,
+    ) -> None:
         self._instance = instance
         self._group = group
         self._model = model
         self._allocate = allocate
+        self._server_strategy = server_strategy
+        self.popped: set[MessageQueue] = set()
+        """Those of the queues that are to be popped, not pulled: a broker said so."""
 
     async def current(self, topics: Iterable[str]) -> dict[str, list[MessageQueue] | None]:
         return {topic: await self._of(topic) for topic in sorted(topics)}
@@ -68,6 +84,8 @@ class Assignments:
             queues = subscribe_queues(topic, route)
             if self._model is MessageModel.BROADCASTING:
                 return queues
+            if self._server_strategy is not None:
+                return await self._ask(topic, route, self._server_strategy)
             members = await self._members(route)
             if self._instance.client_id not in members:
                 # A broker that was restarted, or lost our connection, has forgotten us: remind it first.
@@ -77,6 +95,19 @@ class Assignments:
             log.info("queues of %s for group %s stay as they are: %s", topic, self._group, error.text)
             return None
         return self._allocate(self._instance.client_id, queues, sorted(members))
+
+    async def _ask(self, topic: str, route: TopicRouteData, strategy: str) -> list[MessageQueue]:
+        """400: the broker shares the queues out."""
+        who = self._instance.client_id
+        body = QueryAssignmentRequestBody(topic, self._group, who, strategy).encode()
+        address = self._instance.broker_address(random.choice(route.broker_datas).broker_name)
+        answer = await self._instance.call(address, RequestCode.QUERY_ASSIGNMENT, body=body)
+        assigned = QueryAssignmentResponseBody.decode(answer.body).message_queue_assignments
+        self.popped = {queue for queue in self.popped if queue.topic != topic}
+        queues = [one.message_queue for one in assigned if one.message_queue is not None]
+        pops = [one.message_queue for one in assigned if one.mode is MessageRequestMode.POP]
+        self.popped.update(queue for queue in pops if queue is not None)
+        return queues
 
     async def _members(self, route: TopicRouteData) -> tuple[str, ...]:
         """Every broker of the topic knows all members, since heartbeats go to all."""
