@@ -94,11 +94,12 @@ class PopAckHandlers:
         """One that is about nothing of ours is passed over: the others must not wait for it."""
         topic, group = real_topic(ack.retry, ack.topic, ack.consumer_group), ack.consumer_group
         if ack.revive_queue_id == ORDER_REVIVE_QUEUE:
-            for offset in ack.acked_offsets():
+            info = self._orders.get(topic, group, ack.queue_id)
+            for offset in ack.acked_of(info.unacked() if info is not None else ()):
                 self._move_in_order(topic, group, ack.queue_id, offset, ack.pop_time)
             return None
         key = topic, group, ack.queue_id, ack.start_offset, ack.pop_time
-        return self._log.ack(key, ack.acked_offsets(), self._now_ms())
+        return self._log.ack(key, ack.acked_of(self._log.unacked(key)), self._now_ms())
 
     def _ack_in_order(self, topic: str, group: str, handle: PopHandle) -> None:
         # A message before the committed offset was acknowledged already: that is no error.

@@ -99,6 +99,10 @@ class ReviveLog:
             self._checkpoints.note(checkpoint, revive_queue_id, result.queue_offset, due_ms)
         return result
 
+    def unacked(self, key: CheckpointKey) -> list[int]:
+        entry = self._checkpoints.find(key)
+        return [] if entry is None else list(entry.unacked)
+
     def is_open(self, key: CheckpointKey, queue_offset: int) -> bool:
         return bool(self._checkpoints.unacked_of(key, [queue_offset]))
 

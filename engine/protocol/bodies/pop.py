@@ -34,14 +34,22 @@ class BatchAck(Body):
 
     def acked_offsets(self) -> list[int]:
         """Queue offsets, ascending."""
+        bits = self._bits()
+        return [self.start_offset + index for index in range(bits.bit_length()) if bits >> index & 1]
+
+    def acked_of(self, queue_offsets: Iterable[int]) -> list[int]:
+        """Those of these offsets that are acknowledged: a set of many bits costs no more than one of few."""
+        bits, start = self._bits(), self.start_offset
+        return [offset for offset in queue_offsets if offset >= start and bits >> offset - start & 1]
+
+    def _bits(self) -> int:
         if len(self.bit_set) > MAX_BIT_SET_BYTES:
             raise BadRequest("the bit set of a batch acknowledgement is too long")
         try:
             octets = base64.b64decode(self.bit_set, validate=True)
         except (binascii.Error, ValueError):
             raise BadRequest("the bit set of a batch acknowledgement is not base64") from None
-        bits = int.from_bytes(octets, "little")
-        return [self.start_offset + index for index in range(bits.bit_length()) if bits >> index & 1]
+        return int.from_bytes(octets, "little")
 
 
 def encode_bit_set(start_offset: int, offsets: Iterable[int]) -> str:

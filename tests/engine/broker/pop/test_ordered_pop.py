@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 
-from engine.protocol.codes import ResponseCode
+from engine.protocol.bodies.pop import BatchAck, BatchAckMessageRequestBody, encode_bit_set
+from engine.protocol.codes import RequestCode, ResponseCode
 from tests.engine.broker.conftest import StartBroker
 from tests.engine.broker.peers import Peer, RunningBroker, eventually
 from tests.engine.broker.pop.popping import ack, ask_pop, change, pop
@@ -63,6 +64,16 @@ async def test_a_changed_time_frees_the_queue(broker: RunningBroker, peer: Peer)
     assert answer.fields["popTime"] == str(given.handle.pop_time_ms)
     assert answer.fields["reviveQid"] == "999"
     assert [m.body for m in await waiting] == [b"0"]
+
+
+async def test_ordered_messages_are_acknowledged_together(broker: RunningBroker, peer: Peer) -> None:
+    await fill(broker, peer, 3)
+    first, *_ = await pop(peer, "orders", order=True)
+    bits = encode_bit_set(0, [0, 2, 9])
+    part = BatchAck("poppers", "orders", "0", 0, 0, 999, first.handle.pop_time_ms, 60_000, bits)
+    body = BatchAckMessageRequestBody("broker-a", (part,)).encode()
+    assert (await peer.ask(RequestCode.BATCH_ACK_MESSAGE, body=body)).code == 0
+    assert broker.inner.offsets.committed("orders", "poppers", 0) == 1
 
 
 async def test_a_blocked_queue_is_blocked_after_a_restart(start_broker: StartBroker) -> None:

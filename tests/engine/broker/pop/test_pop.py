@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from dataclasses import replace
 
 import pytest
 
@@ -198,6 +199,10 @@ async def test_many_are_acknowledged_at_once(broker: RunningBroker, peer: Peer) 
     key = ("orders", "poppers", 0, handle.start_offset, handle.pop_time_ms)
     entry = broker.inner.pops.checkpoints.find(key)
     assert entry is not None and list(entry.unacked) == [1, 3]
+    greedy = replace(part, bit_set=encode_bit_set(0, range(24_000)), consumer_group="strangers")
+    flood = BatchAckMessageRequestBody("broker-a", (greedy,) * 500).encode()
+    assert (await peer.ask(RequestCode.BATCH_ACK_MESSAGE, body=flood)).code == 0
+    assert list(entry.unacked) == [1, 3]
     empty = BatchAckMessageRequestBody("broker-a", ()).encode()
     assert (await peer.ask(RequestCode.BATCH_ACK_MESSAGE, body=empty)).code == ResponseCode.NO_MESSAGE
 
