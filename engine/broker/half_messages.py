@@ -4,13 +4,14 @@ A producer's message lies in the half topic until its fate is known, its real pl
 there it is committed (a new record in the real topic that names the half record), asked about (a copy with
 one more check noted takes its place at the end of the half queue), or given up (moved to a topic that nobody
 delivers). All copies of one message carry the queue offset of the first: that is its identity, the `origin`.
-An op message lists the half queue's offsets that are done with.
+An op message names the half queue's offsets that are done with.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from engine.protocol.batches import BatchItem
 from engine.protocol.hosts import pack_host
 from engine.protocol.names import TRANS_CHECK_MAX_TIME_TOPIC, TRANS_HALF_TOPIC, TRANS_OP_HALF_TOPIC
 from engine.protocol.properties import Property, decode_properties, encode_properties
@@ -72,10 +73,13 @@ def resumed_draft(given_up: Record) -> MessageDraft:
     return _draft_of(given_up, TRANS_HALF_TOPIC, HALF_QUEUE, given_up.sys_flag, 0, properties)
 
 
-def op_draft(queue_offsets: Iterable[int], now_ms: int, store_host: bytes) -> MessageDraft:
-    body = ",".join(map(str, queue_offsets)).encode()
+def op_batch(
+    queue_offsets: Iterable[int], now_ms: int, store_host: bytes
+) -> tuple[MessageDraft, list[BatchItem]]:
+    """An op message for each offset, since brokers of 4.9 read no more than one; appended as one."""
     properties = encode_properties({Property.TAGS: _OP_TAG}).encode()
-    return MessageDraft(TRANS_OP_HALF_TOPIC, HALF_QUEUE, 0, 0, now_ms, store_host, 0, 0, body, properties)
+    draft = MessageDraft(TRANS_OP_HALF_TOPIC, HALF_QUEUE, 0, 0, now_ms, store_host, 0, 0, b"", properties)
+    return draft, [BatchItem(0, str(offset).encode(), properties) for offset in queue_offsets]
 
 
 def op_offsets(op: Record) -> list[int]:

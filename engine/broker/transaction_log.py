@@ -1,11 +1,11 @@
 """Transactions and the log: rebuilds the table at a start, writes op messages, notes where to read next.
 
-The order that survives kill -9: the real message is appended first and names its half record; the op message
-follows in the same turn of the loop. A start reads the half queue and the op queue from where the system
-group stands, then looks in the log behind the last op message for real messages without one, so a commit is
-never repeated; a rollback without its op message is simply asked about again. The group's offsets are
-committed only once the log is on disk to where they were worked out: a power cut must not take back a
-decision that they count on. Loop thread only.
+The order that survives kill -9: the real message is appended first and names its half record; the op messages
+of one turn of the loop follow together. A start reads the half queue and the op queue from where the system
+group stands, then looks in the log behind the op messages that are surely complete for real messages without
+one, so a commit is never repeated; a rollback without its op message is simply asked about again. The group's
+offsets are committed only once the log is on disk to where they were worked out: a power cut must not take
+back a decision that they count on. Loop thread only.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Iterator
 
-from engine.broker.half_messages import HALF_QUEUE, is_half, op_draft, op_offsets, origin_of
+from engine.broker.half_messages import HALF_QUEUE, is_half, op_batch, op_offsets, origin_of
 from engine.broker.offsets import ConsumerOffsets
 from engine.broker.transactions import ReadFrom, TransactionTable
 from engine.errors import CorruptRecord
@@ -28,6 +28,9 @@ log = logging.getLogger(__name__)
 
 RETRY_S = 1.0
 _READ_COUNT = 64
+_OPS_PER_BATCH = 1_000
+_TURN_MS = 2_000
+"""No turn of the loop lasts longer from a commit to its op message."""
 
 
 class TransactionLog:
@@ -67,14 +70,16 @@ class TransactionLog:
     def write_ops(self) -> None:
         self._writing = None
         table = self.table
-        if table.unwritten:
-            draft = op_draft(table.unwritten, self._now_ms(), self._store.options.store_host)
-            result = self._store.put(draft, draft.born_timestamp)
+        while table.unwritten:
+            done = table.unwritten[:_OPS_PER_BATCH]
+            draft, items = op_batch(done, self._now_ms(), self._store.options.store_host)
+            result = self._store.put_batch(draft, items, draft.born_timestamp)
             if result.status is not PutStatus.PUT_OK:
-                log.warning("op message of %d transactions: %s", len(table.unwritten), result.remark)
+                log.warning("op messages of %d transactions: %s", len(table.unwritten), result.remark)
                 self._writing = self._loop.call_later(RETRY_S, self.write_ops)
                 return
-            table.op_written(result.queue_offset, table.unwritten)
+            for number, half_offset in enumerate(done):
+                table.op_written(result.queue_offset + number, [half_offset])
             self._appended()
         self.commit_offsets()
 
@@ -107,19 +112,19 @@ class TransactionLog:
         half_offset, op_offset = self._begin(TRANS_HALF_TOPIC), self._begin(TRANS_OP_HALF_TOPIC)
         table.start_at(half_offset, op_offset)
         done: set[int] = set()
-        last_op_at = self._store.commit_log_min_offset
+        ops: list[tuple[int, int]] = []
         for op in self._read(TRANS_OP_HALF_TOPIC, op_offset):
             offsets = op_offsets(op)
             done.update(offsets)
             table.op_written(op.queue_offset, offsets)
-            last_op_at = op.commit_log_offset
+            ops.append((op.store_timestamp, op.commit_log_offset))
         for half in self._read(TRANS_HALF_TOPIC, half_offset):
             origin = origin_of(half.properties, half.queue_offset)
             if not is_half(half) or half.queue_offset in done or origin in done:
                 table.skip(half.queue_offset, half.properties)
             else:
                 table.note(half.properties, half.born_timestamp, half.queue_offset, half.commit_log_offset)
-        self._close_committed(last_op_at)
+        self._close_committed(_scan_from(ops))
         if len(table):
             log.info("%d transactions are open", len(table))
         self.decided()
@@ -142,7 +147,7 @@ class TransactionLog:
                 yield from decode_records(body, check_crc=False)
             queue_offset = max(result.next_begin_offset, queue_offset + 1)
 
-    def _close_committed(self, last_op_at: int) -> None:
+    def _close_committed(self, settled_at: int) -> None:
         """Commits whose op message did not make it into the log."""
         entries = self.table.open()
         if not entries:
@@ -151,7 +156,14 @@ class TransactionLog:
         for entry in entries:
             for unit in (self._store.queue_units(TRANS_HALF_TOPIC, HALF_QUEUE, q, 1) for q in entry.copies):
                 origin_at |= {place.commit_log_offset: entry.origin for place in unit}
-        for prepared_offset in self._store.commits_from(max(last_op_at, min(origin_at))):
+        for prepared_offset in self._store.commits_from(max(settled_at, min(origin_at))):
             origin = origin_at.get(prepared_offset)
             if origin is not None and self.table.close(origin):
                 log.info("the half message at %d was committed before the broker ended", prepared_offset)
+
+
+def _scan_from(ops: list[tuple[int, int]]) -> int:
+    """Behind which op message a commit without one may lie, given all (store time, commit log offset): the
+    last batch may be torn by a power cut, so the last that was written clearly before it."""
+    last_ms = ops[-1][0] if ops else 0
+    return max((place for stored_ms, place in ops if stored_ms <= last_ms - _TURN_MS), default=0)

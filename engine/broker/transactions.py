@@ -3,8 +3,8 @@
 Pure. One entry per message, however many copies of it the half queue holds; the table is in the order of the
 newest copies, so the first entry says from where the half queue must be read after a start. A decision
 counts once: whoever comes later, with whichever copy, finds nothing. `unwritten` are the offsets of the half
-queue that are decided but not yet in an op message; every op message holds all of them, so a decision that no
-op message holds lies behind the last one in the log. Loop thread only; rebuilt from the log at every start.
+queue that are decided but not yet in an op message; all of them are written together, so a decision that no
+op message holds lies behind those of the turn before. Loop thread only; rebuilt from the log at every start.
 """
 
 from __future__ import annotations

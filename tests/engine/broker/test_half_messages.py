@@ -119,6 +119,13 @@ async def test_a_half_message_is_shown_to_nobody(peer: Peer) -> None:
     assert half.fields["transactionId"] == record.uniq_key
 
 
+async def test_the_property_makes_a_half_message_not_the_bits(peer: Peer) -> None:
+    answer = await peer.send("orders", properties=HALF, sys_flag=0)
+    assert answer.code == ResponseCode.SUCCESS
+    assert len(await stored(peer, TRANS_HALF_TOPIC)) == 1
+    assert not await stored(peer, "orders")
+
+
 async def test_a_commit_shows_the_message_once(peer: Peer) -> None:
     half = await send_half(peer)
     assert (await end(peer, half, COMMIT)).code == ResponseCode.SUCCESS
@@ -140,7 +147,7 @@ async def test_a_rollback_shows_nothing_ever(peer: Peer) -> None:
     assert not await delivered(peer)
 
 
-async def test_decisions_of_one_turn_share_an_op_message(peer: Peer) -> None:
+async def test_every_decision_has_an_op_message(peer: Peer) -> None:
     halves = [await send_half(peer) for _ in range(3)]
     decisions = zip(halves, (COMMIT, ROLLBACK, COMMIT), strict=True)
     await asyncio.gather(*(end(peer, half, decision) for half, decision in decisions))

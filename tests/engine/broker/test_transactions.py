@@ -9,7 +9,7 @@ from engine.broker.half_messages import (
     committed_draft,
     given_up_draft,
     half_draft,
-    op_draft,
+    op_batch,
     op_offsets,
     question_body,
     resumed_draft,
@@ -136,9 +136,10 @@ def test_op_messages_of_every_version_are_read(body: bytes, offsets: list[int]) 
     assert op_offsets(op) == offsets
 
 
-def test_one_offset_is_written_as_old_brokers_read_it() -> None:
-    assert op_draft([12], 1, HOST).body == b"12"
-    assert op_draft([1, 2], 1, HOST).body == b"1,2"
+def test_offsets_are_written_one_by_one_as_old_brokers_read_them() -> None:
+    draft, items = op_batch([12, 7], 1, HOST)
+    assert draft.topic == TRANS_OP_HALF_TOPIC
+    assert [item.body for item in items] == [b"12", b"7"]
 
 
 # -- the table ----------------------------------------------------------------------------------------------
