@@ -17,7 +17,7 @@ from engine.broker.handlers.plain_sends import PlainSends
 from engine.broker.handlers.pull import PullHandlers
 from engine.broker.handlers.query import QueryHandlers
 from engine.broker.handlers.replies import ReplyHandlers
-from engine.broker.handlers.send import Appends, SendHandlers, SendPlace
+from engine.broker.handlers.send import SendHandlers, SendPlace
 from engine.broker.handlers.send_back import SendBackHandlers
 from engine.broker.handlers.timers import TimerHandlers
 from engine.broker.handlers.transactions import TransactionHandlers
@@ -25,6 +25,7 @@ from engine.broker.membership import Membership
 from engine.broker.options import BrokerOptions
 from engine.broker.parking import Parking
 from engine.broker.producers import ProducerTable
+from engine.broker.put_times import Appends
 from engine.broker.queue_locks import QueueLocks
 from engine.broker.retries import RetryRule
 from engine.broker.state_files import Tables
@@ -191,7 +192,7 @@ def _send_handlers(parts: MessageParts, retries: RetryRule) -> list[RouteSource]
         options.region_id,
         properties.suffixes,
         parts.tables.topics,
-        parts.appends.put,
+        parts.appends,
         options.live,
         parts.traffic,
         parts.disk,

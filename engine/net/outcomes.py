@@ -88,7 +88,10 @@ class Persist:
     resume: Callable[[], Outcome] | None = None
 
 
-Outcome = Reply | Hold | WaitFlush | WaitReplicas | Relay | ColdRead | Persist
+EncodedReply = bytes
+"""A reply that already is a frame, in the header type of its request and with its opaque (docs/adr/0006)."""
+
+Outcome = Reply | EncodedReply | Hold | WaitFlush | WaitReplicas | Relay | ColdRead | Persist
 
 Handler = Callable[[Command, "Connection"], Outcome]
 

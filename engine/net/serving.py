@@ -18,6 +18,7 @@ from engine.errors import EngineError
 from engine.net.connection import Connection
 from engine.net.outcomes import (
     ColdRead,
+    EncodedReply,
     Handler,
     Hold,
     Outcome,
@@ -64,7 +65,10 @@ class Serving:
             outcome = self._handlers.get(request.code, _unsupported)(request, client)
         except Exception as error:
             outcome = _failed(request, client, error)
-        if type(outcome) is Reply:
+        if type(outcome) is EncodedReply:
+            if not request.flag & ONEWAY_FLAG:
+                client.send(outcome)
+        elif type(outcome) is Reply:
             if not request.flag & ONEWAY_FLAG:
                 client.send(encode_reply(request, outcome))
         else:
@@ -78,9 +82,9 @@ class Serving:
         self._settle(request, client, outcome)
 
     def _settle(self, request: Command, client: Connection, outcome: Outcome) -> None:
-        if type(outcome) is Reply:
+        if isinstance(outcome, Reply | EncodedReply):
             if not request.flag & ONEWAY_FLAG:
-                client.send(encode_reply(request, outcome))
+                client.send(encode_reply(request, outcome) if isinstance(outcome, Reply) else outcome)
             return
         self.in_flight += 1
         self._wait(request, client, outcome)

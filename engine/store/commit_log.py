@@ -36,7 +36,8 @@ class CommitLog:
         self.last_store_timestamp = 0
         self._target: mmap.mmap | None = None
         self._target_base = 0
-        self._target_limit = 0
+        self.room_end = 0
+        """Where a record must end that is to fit the segment being written."""
 
     @property
     def min_offset(self) -> int:
@@ -55,7 +56,7 @@ class CommitLog:
         last = self.files.last
         if last is None or end_offset >= last.end_offset:
             self._target = None
-            self._target_limit = 0
+            self.room_end = 0
         else:
             self._aim_at(last)
 
@@ -65,12 +66,12 @@ class CommitLog:
         self._target = mapped if self.pool is None else self.pool.buffer
         self._target_base = file.base_offset
         # A blank must always fit behind the last record.
-        self._target_limit = file.end_offset - BLANK_SIZE
+        self.room_end = file.end_offset - BLANK_SIZE
 
     def make_room(self, size: int) -> int:
         """The offset at which `size` bytes will be written, in one segment. Nothing of them is written
         yet."""
-        if self.end_offset + size > self._target_limit:
+        if self.end_offset + size > self.room_end:
             self._roll(size)
         return self.end_offset
 

@@ -91,6 +91,7 @@ class MessageStore:
             store_host=options.store_host,
             max_message_size=options.max_message_size,
         )
+        self.put_plain = self._writer.put_plain
         repair = QueueRepair(self._log, self._queues, self._dispatcher)
         self._reader = Reader(self._log, self._queues, repair, options.reads, self._stats)
         self._queries = Queries(self._log, self._gate, self._index)

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from itertools import accumulate
 
 from engine.errors import BadInput, DiskFull, StoreError
+from engine.protocol._sends_cy import PlainSend
 from engine.protocol.batches import BatchItem
 from engine.protocol.names import is_valid_topic
 from engine.protocol.records import MAX_PROPERTIES_BYTES, RecordForm
@@ -86,6 +87,37 @@ class Writer:
         stats.put_count += 1
         stats.put_bytes += size
         return _new_tuple(PutResult, (PutStatus.PUT_OK, offset, size, queue_offset, now_ms, (), ""))
+
+    def put_plain(
+        self,
+        plain: PlainSend,
+        fields: dict[str, str],
+        body: bytes,
+        opaque: int,
+        born_host: bytes,
+        now_ms: int,
+    ) -> tuple[bytes, int] | None:
+        """A plain send from its header's fields to its answer: the answer's frame and the record's size. None
+        when anything stands in its way (a refusal, a new queue, the end of a segment): nothing has been done
+        then, and `put` knows what to do."""
+        log = self._log
+        if self.refusal is not None or len(body) > self._max_message_size:
+            return None
+        if now_ms < log.last_store_timestamp:
+            now_ms = log.last_store_timestamp
+        next_offsets = self._offsets.next
+        made = plain.put(fields, body, opaque, born_host, next_offsets, log.end_offset, log.room_end, now_ms)
+        if made is None:
+            return None
+        record, answer, key, queue_offset = made
+        size = len(record)
+        log.last_store_timestamp = now_ms
+        next_offsets[key] = queue_offset + 1
+        log.write(record, size)
+        stats = self._stats
+        stats.put_count += 1
+        stats.put_bytes += size
+        return answer, size
 
     def put_batch(self, draft: MessageDraft, items: Sequence[BatchItem], now_ms: int) -> PutResult:
         """All items or none, in one stretch of one segment, at consecutive queue offsets."""

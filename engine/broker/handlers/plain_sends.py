@@ -9,6 +9,7 @@ out at any time. It does not know of waits, and so has no place where an answer 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Protocol
 
 from engine.broker.disk_room import DiskRoom
 from engine.broker.options import LiveOptions
@@ -16,17 +17,33 @@ from engine.broker.topics import TopicTable
 from engine.broker.traffic import Traffic
 from engine.net.connection import Connection
 from engine.net.outcomes import Handler, Outcome, Reply
-from engine.protocol._sends_cy import plain_send
-from engine.protocol.bodies.topics import PERM_READ_WRITE, TopicFilterType
+from engine.net.serving import encode_reply
+from engine.protocol._sends_cy import AnswerParts, PlainSend
+from engine.protocol.bodies.topics import PERM_READ_WRITE, TopicConfig, TopicFilterType
 from engine.protocol.codes import RequestCode
-from engine.protocol.commands import Command
+from engine.protocol.commands import JSON_HEADER, Command
+from engine.protocol.frames import PREFIX_SIZE
 from engine.protocol.hosts import pack_host
 from engine.protocol.names import REVIVE_TOPIC_PREFIX, SEND_FORBIDDEN_TOPICS
-from engine.protocol.records import MAX_PROPERTIES_BYTES
-from engine.store.results import MessageDraft, PutResult, PutStatus
 
-# Half the time of calling the named tuple.
-_new_tuple = tuple.__new__
+_MAX_TOPICS = 16_384
+_OPAQUE = 1_234_567_890
+_Known = tuple[TopicConfig, bool, PlainSend]
+"""Good for as long as the topic has this very configuration, and messages are traced or not."""
+
+
+class PlainAppends(Protocol):
+    """What a plain send asks of the store."""
+
+    def put_plain(
+        self,
+        plain: PlainSend,
+        fields: dict[str, str],
+        body: bytes,
+        opaque: int,
+        born_host: bytes,
+        now_ms: int,
+    ) -> tuple[bytes, int] | None: ...
 
 
 class PlainSends:
@@ -36,7 +53,7 @@ class PlainSends:
         region: str,
         suffixes: dict[bool, bytes],
         topics: TopicTable,
-        put: Callable[[MessageDraft, int], PutResult],
+        store: PlainAppends,
         live: LiveOptions,
         traffic: Traffic,
         disk: DiskRoom,
@@ -46,11 +63,11 @@ class PlainSends:
         appended: Callable[[], None],
         otherwise: Handler,
     ) -> None:
-        self._id_format = f"{store_host.hex().upper()}%016X"
-        self._region = region
+        self._store_host = store_host
         self._suffixes = suffixes
+        self._answers = {flag: _answer_parts(store_host, region, flag) for flag in (True, False)}
         self._topics = topics
-        self._put = put
+        self._store = store
         self._live = live
         self._traffic = traffic
         self._disk = disk
@@ -58,47 +75,36 @@ class PlainSends:
         self._waited_ms = waited_ms
         self._appended = appended
         self._otherwise = otherwise
+        self._known: dict[str, _Known] = {}
 
     def routes(self) -> dict[int, Handler]:
         return {RequestCode.SEND_MESSAGE_V2: self.send}
 
     def send(self, request: Command, client: Connection) -> Outcome:
-        live, body = self._live, request.body
-        plain = plain_send(request.fields, self._suffixes[live.trace_on])
-        if plain is None:
-            return self._otherwise(request, client)
-        topic, queue_id, flag, sys_flag, born_timestamp, retries, properties, unique_key = plain
+        live, topics, fields, body = self._live, self._topics, request.fields, request.body
+        topic = fields.get("b", "")
+        config = topics.get(topic)
+        known = self._known.get(topic)
+        if known is None or known[0] is not config or known[1] is not live.trace_on:
+            known = self._learn(topic, config, live.trace_on)
         now_ms = self._now_ms()
-        config = self._topics.get(topic)
         if (
-            config is None
-            or queue_id >= config.write_queue_nums
-            or config.topic_filter_type is not TopicFilterType.SINGLE_TAG
-            or topic in self._topics.unsaved
-            or topic in SEND_FORBIDDEN_TOPICS
-            or topic.startswith(REVIVE_TOPIC_PREFIX)
+            known is None
+            or topic in topics.unsaved
+            or type(body) is not bytes
             or len(body) > live.max_message_size
-            or len(properties) > MAX_PROPERTIES_BYTES
+            or request.serialize_type != JSON_HEADER
             or not self._is_open(live, client, now_ms)
         ):
             return self._otherwise(request, client)
         born_host = pack_host(client.remote)
-        draft = (topic, queue_id, flag, sys_flag, born_timestamp, born_host, retries, 0, body, properties, 0)
-        result = self._put(_new_tuple(MessageDraft, draft), now_ms)
-        status, commit_log_offset, size, queue_offset, _, _, _ = result
-        if status is not PutStatus.PUT_OK:
+        stored = self._store.put_plain(known[2], fields, body, request.opaque, born_host, now_ms)
+        if stored is None:
             return self._otherwise(request, client)
+        answer, size = stored
         self._appended()
         self._traffic.put(topic, 1, size)
-        fields = {
-            "MSG_REGION": self._region,
-            "TRACE_ON": "true" if live.trace_on else "false",
-            "msgId": self._id_format % commit_log_offset,
-            "queueId": str(queue_id),
-            "queueOffset": str(queue_offset),
-            "transactionId": unique_key,
-        }
-        return Reply(0, None, fields)
+        return answer
 
     def _is_open(self, live: LiveOptions, client: Connection, now_ms: int) -> bool:
         """Whether sends are taken at all, and this one was not left waiting."""
@@ -111,3 +117,44 @@ class PlainSends:
                 and self._waited_ms(client.read_at, client.last_read_at) > live.wait_time_mills_in_send_queue
             )
         )
+
+    def _learn(self, topic: str, config: TopicConfig | None, trace_on: bool) -> _Known | None:
+        """What plain sends to the topic have in common; None when sends to it are never plain."""
+        if (
+            config is None
+            or config.topic_filter_type is not TopicFilterType.SINGLE_TAG
+            or topic in SEND_FORBIDDEN_TOPICS
+            or topic.startswith(("%", REVIVE_TOPIC_PREFIX))
+        ):
+            return None
+        if len(self._known) >= _MAX_TOPICS:
+            self._known.clear()
+        plain = PlainSend(
+            topic,
+            config.write_queue_nums,
+            self._store_host,
+            self._suffixes[trace_on],
+            self._answers[trace_on],
+        )
+        self._known[topic] = known = config, trace_on, plain
+        return known
+
+
+def _answer_parts(store_host: bytes, region: str, trace_on: bool) -> AnswerParts:
+    """An answer of the ordinary encoder, cut where the answers differ."""
+    fields = {
+        "MSG_REGION": region,
+        "TRACE_ON": "true" if trace_on else "false",
+        "msgId": f"{store_host.hex().upper()}<place>",
+        "queueId": "<queue>",
+        "queueOffset": "<number>",
+        "transactionId": "<key>",
+    }
+    request = Command(RequestCode.SEND_MESSAGE_V2, opaque=_OPAQUE)
+    rest = encode_reply(request, Reply(0, None, fields))[PREFIX_SIZE:]
+    parts: list[bytes] = []
+    for mark in (b"<place>", b"<queue>", b"<number>", b"<key>", b"%d" % _OPAQUE):
+        part, _, rest = rest.partition(mark)
+        parts.append(part)
+    first, second, third, fourth, fifth = parts
+    return first, second, third, fourth, fifth, rest

@@ -3,12 +3,14 @@ which is never plain."""
 
 from __future__ import annotations
 
+import asyncio
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from engine.protocol.codes import RequestCode, ResponseCode
-from engine.protocol.commands import Command
+from engine.protocol.commands import BINARY_HEADER, JSON_HEADER, Command, decode_header, encode_command
 from engine.protocol.records import Record
 from tests.engine.broker.peers import WAITING, Peer, RunningBroker, records, send_header
 
@@ -142,3 +144,39 @@ async def test_a_broker_without_write_permission_treats_both_alike(broker: Runni
     broker.inner.live.broker_permission = 4
     plain, ordinary = await send_both_ways(peer)
     assert answered(plain) == answered(ordinary)
+
+
+async def test_a_topic_that_got_fewer_queues_is_noticed(broker: RunningBroker, peer: Peer) -> None:
+    await peer.send("orders", queue_id=3)
+    assert (await peer.send("orders", queue_id=3, properties=KEY)).code == ResponseCode.SUCCESS
+    topics = broker.inner.topics
+    config = topics.get("orders")
+    assert config is not None
+    topics.put(replace(config, write_queue_nums=2), 1)
+    plain, ordinary = await send_both_ways(peer, queue_id=3)
+    assert answered(plain) == answered(ordinary)
+
+
+async def test_a_one_way_send_is_stored_and_not_answered(broker: RunningBroker, peer: Peer) -> None:
+    await peer.send("orders", properties=KEY)
+    header = send_header("orders", 0, KEY).to_v2().encode()
+    await peer.tell(RequestCode.SEND_MESSAGE_V2, header, b"one way")
+    answer = await peer.send("orders", properties=KEY)
+    assert answer.fields["queueOffset"] == "2"
+
+
+async def test_a_binary_header_is_answered_in_kind(broker: RunningBroker) -> None:
+    reader, writer = await asyncio.open_connection(*broker.inner.address)
+    header = send_header("orders", 0, KEY).to_v2().encode()
+    kinds = []
+    for serialize_type in (JSON_HEADER, JSON_HEADER, BINARY_HEADER):
+        request = Command(RequestCode.SEND_MESSAGE_V2, 5, fields=header, serialize_type=serialize_type)
+        writer.write(encode_command(request))
+        size = int.from_bytes(await reader.readexactly(4), "big")
+        frame = await reader.readexactly(size)
+        kinds.append(frame[0])
+        answer = decode_header(frame[0], frame[4:], b"")
+        assert (answer.code, answer.opaque, answer.fields["queueId"]) == (0, 5, "0")
+    assert kinds == [JSON_HEADER, JSON_HEADER, BINARY_HEADER]
+    writer.close()
+    await writer.wait_closed()

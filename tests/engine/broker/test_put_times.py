@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from engine.broker.put_times import TIMED, PutTimes, TimedAppends
+from engine.protocol._sends_cy import PlainSend
 from engine.protocol.batches import BatchItem
 from engine.store.results import MessageDraft, PutResult, PutStatus
 
@@ -20,6 +21,17 @@ class Store:
 
     def put_batch(self, draft: MessageDraft, items: list[BatchItem], now_ms: int) -> PutResult:
         return PutResult(PutStatus.PUT_OK)
+
+    def put_plain(
+        self,
+        plain: PlainSend,
+        fields: dict[str, str],
+        body: bytes,
+        opaque: int,
+        born_host: bytes,
+        now_ms: int,
+    ) -> tuple[bytes, int] | None:
+        return (b"answer", 100) if fields else None
 
 
 def clock() -> Iterator[int]:
@@ -50,6 +62,21 @@ def test_arming_times_again() -> None:
     appends.arm()
     appends.put(DRAFT, 0)
     assert next(ticks) // 3_000_000 == looks + 4
+
+
+def test_plain_sends_count_like_other_appends_unless_they_were_not_plain() -> None:
+    times, ticks = PutTimes(), clock()
+    appends = TimedAppends(Store(), times, lambda: next(ticks))
+    plain = PlainSend("t", 1, bytes(8), b"", (b"", b"", b"", b"", b"", b""))
+    assert appends.put_plain(plain, {}, b"", 0, bytes(8), 0) is None
+    assert times.max_us == 0
+    for _ in range(TIMED + 5):
+        assert appends.put_plain(plain, {"b": "t"}, b"", 0, bytes(8), 0) == (b"answer", 100)
+    looks = next(ticks) // 3_000_000
+    assert looks == 1 + 2 * TIMED
+    appends.arm()
+    appends.put_plain(plain, {"b": "t"}, b"", 0, bytes(8), 0)
+    assert next(ticks) // 3_000_000 == looks + 3
 
 
 def test_batches_are_always_timed() -> None:
