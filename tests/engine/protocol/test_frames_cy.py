@@ -12,7 +12,7 @@ from typing import Any
 from unittest import mock
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engine.errors import ProtocolError
@@ -172,3 +172,75 @@ def test_all_cutters_read_what_commands_reads(header: dict[str, object], is_near
         except ProtocolError as error:
             found = error.text
         assert found == expected
+
+
+def check_all_read_what_commands_reads(raw: bytes) -> None:
+    try:
+        expected: object = [decode_header(0, raw, b"body")]
+    except ProtocolError as error:
+        expected = error.text
+    for cutter in CUTTERS.values():
+        try:
+            found: object = cut(cutter, frame(raw, b"body"))[0]
+        except ProtocolError as error:
+            found = error.text
+        assert found == expected
+
+
+texts = st.one_of(st.text(max_size=8), st.text('ab\x01\x02\x03\\"/\x7f ', max_size=8))
+compact_headers = st.fixed_dictionaries(
+    {
+        "code": st.integers(-2, 400) | st.sampled_from([1 << 31, (1 << 31) - 1, 10**11]),
+        "extFields": st.dictionaries(st.sampled_from([*"abcijkz", "A", "{", "aa", ""]), texts, max_size=5),
+        "flag": st.integers(-1, 3),
+        "language": st.sampled_from(["JAVA", "CPP", "KLINGON"]),
+        "opaque": st.integers(-(1 << 31), 1 << 31),
+        "serializeTypeCurrentRPC": st.just("JSON"),
+        "version": st.integers(0, 500),
+    }
+)
+places = st.integers(0, 400)
+
+
+@settings(deadline=None)
+@given(compact_headers, st.booleans(), places, st.sampled_from([b"", b'"', b"\\", b"0", b",", b"}", b"\xff"]))
+def test_compact_headers_are_read_alike_whole_or_damaged(
+    header: dict[str, object], is_ascii: bool, place: int, damage: bytes
+) -> None:
+    """As the Java client writes them: whole, cut off, with something behind, and with one byte another."""
+    raw = json.dumps(header, separators=(",", ":"), ensure_ascii=is_ascii).encode()
+    check_all_read_what_commands_reads(raw)
+    check_all_read_what_commands_reads(raw[:place])
+    check_all_read_what_commands_reads(raw + damage)
+    place %= len(raw)
+    check_all_read_what_commands_reads(raw[:place] + damage + raw[place + 1 :])
+    check_all_read_what_commands_reads(raw[:place] + damage + raw[place:])
+
+
+@pytest.mark.parametrize("size", [0, 1, 1023, 1024, 1025, 5000])
+def test_a_text_of_any_length_is_read_alike(size: int) -> None:
+    header = {**EVERYDAY, "extFields": {"a": "group", "i": "\x02" * size}}
+    check_all_read_what_commands_reads(json.dumps(header, separators=(",", ":")).encode()[:MAX_HEADER])
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        (b'"a":"group"', b'"a":"group","a":"other"'),
+        (b'"opaque":7', b'"opaque":07'),
+        (b'"opaque":7', b'"opaque":7.0'),
+        (b'"opaque":7', b'"opaque":7e1'),
+        (b'"opaque":7', b'"opaque":-0'),
+        (b'"opaque":7', b'"opaque":'),
+        (b"\\u0001", b"\\u0003"),
+        (b"\\u0001", b"\\u000"),
+        (b"\\u0001", b"\\u000A"),
+        (b"group", b"gr\tup"),
+        (b'"group"', b"null"),
+    ],
+    ids=str,
+)
+def test_what_only_looks_compact_is_read_alike(change: tuple[bytes, bytes]) -> None:
+    raw = json.dumps(EVERYDAY, separators=(",", ":")).encode()
+    assert change[0] in raw
+    check_all_read_what_commands_reads(raw.replace(*change))
