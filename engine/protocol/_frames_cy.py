@@ -132,9 +132,9 @@ class _Cursor:
 
 @cython.cfunc
 def _quick_command(header: bytes, body: bytes) -> Command | None:
-    """The command of a header as the Java client writes those of sends: compact, in alphabetical order, fields
-    with names of one letter. None for any other, which orjson reads. Compiled only: it saves a dictionary of
-    the header, and looking through it."""
+    """The command of a header as the Java client writes those of sends: compact, in alphabetical order, with
+    fields named by one letter. None for any other, which orjson reads. Compiled only: it saves a dictionary
+    of the header, and looking through it."""
     cursor: _Cursor = _Cursor()
     cursor.raw = cython.cast(cython.p_uchar, PyBytes_AS_STRING(header))
     cursor.at = 0
