@@ -89,7 +89,7 @@ class Persist:
 
 
 EncodedReply = bytes
-"""A reply that already is a frame, in the header type of its request and with its opaque (docs/adr/0006)."""
+"""A reply that already is a frame, in the header type of its request and with its opaque (docs/adr/0007)."""
 
 Outcome = Reply | EncodedReply | Hold | WaitFlush | WaitReplicas | Relay | ColdRead | Persist
 
