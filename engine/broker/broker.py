@@ -58,7 +58,7 @@ from engine.net.flow import ConnectionLimits, LoopLag
 from engine.net.outcomes import Handler
 from engine.net.requester import Requester
 from engine.net.server import Server
-from engine.net.serving import Serving
+from engine.net.serving import LogServing, Serving
 from engine.protocol.codes import RequestCode
 from engine.protocol.hosts import pack_host
 from engine.store.message_store import MessageStore
@@ -292,9 +292,9 @@ class Broker:
         self.identity = self._identify()
         routes = self._routes()
         limits = ConnectionLimits(max_connections_per_ip=options.signalbox_max_connections_per_ip)
-        self.serving = Serving(routes, self.waits, self._loop)
+        self.serving = LogServing(routes, self.waits, self._loop)
         vip_routes = {code: handler for code, handler in routes.items() if code not in _NOT_ON_VIP}
-        self.vip_serving = Serving(vip_routes, self.waits, self._loop)
+        self.vip_serving = LogServing(vip_routes, self.waits, self._loop)
         self.server = Server(self._loop, self.serving, limits)
         # Name servers have nothing to ask of us: whatever they send is answered "not supported".
         nothing = Serving({}, self.waits, self._loop)

@@ -14,7 +14,7 @@ from engine.namesrv.kv import ORDER_TOPIC_CONFIG, KVConfig
 from engine.namesrv.options import CHANGEABLE, NamesrvOptions, apply_properties, as_properties
 from engine.namesrv.routes import RouteTable
 from engine.net.connection import Connection
-from engine.net.outcomes import Handler, Outcome, Persist, Reply
+from engine.net.outcomes import Persist, PlainHandler, PlainOutcome, Reply
 from engine.protocol.bodies.basics import DataVersion, KVTable, TopicList
 from engine.protocol.bodies.config_text import decode_config, format_config
 from engine.protocol.bodies.registration import BODY_SINCE, RegisterBrokerBody, body_crc32
@@ -53,7 +53,7 @@ class NamesrvHandlers:
         self._on_options = on_options
         self._started_ms = now_ms()
 
-    def routes(self) -> dict[int, Handler]:
+    def routes(self) -> dict[int, PlainHandler]:
         return {
             RequestCode.PUT_KV_CONFIG: self.put_kv,
             RequestCode.GET_KV_CONFIG: self.get_kv,
@@ -84,12 +84,12 @@ class NamesrvHandlers:
 
     # -- key-value configuration ----------------------------------------------------------------------------
 
-    def put_kv(self, request: Command, client: Connection) -> Outcome:
+    def put_kv(self, request: Command, client: Connection) -> PlainOutcome:
         header = headers.PutKVConfigRequest.decode(request.fields)
         self._kv.put(header.namespace, header.key, header.value)
         return Persist(KV_FILE, Reply())
 
-    def get_kv(self, request: Command, client: Connection) -> Outcome:
+    def get_kv(self, request: Command, client: Connection) -> PlainOutcome:
         header = headers.GetKVConfigRequest.decode(request.fields)
         value = self._kv.get(header.namespace, header.key)
         if value is None:
@@ -97,12 +97,12 @@ class NamesrvHandlers:
             raise NotFound(text, code=ResponseCode.QUERY_NOT_FOUND)
         return Reply(fields={"value": value})
 
-    def delete_kv(self, request: Command, client: Connection) -> Outcome:
+    def delete_kv(self, request: Command, client: Connection) -> PlainOutcome:
         header = headers.DeleteKVConfigRequest.decode(request.fields)
         self._kv.delete(header.namespace, header.key)
         return Persist(KV_FILE, Reply())
 
-    def kv_list(self, request: Command, client: Connection) -> Outcome:
+    def kv_list(self, request: Command, client: Connection) -> PlainOutcome:
         header = headers.GetKVListByNamespaceRequest.decode(request.fields)
         values = self._kv.namespace(header.namespace)
         if values is None:
@@ -112,7 +112,7 @@ class NamesrvHandlers:
 
     # -- brokers --------------------------------------------------------------------------------------------
 
-    def register_broker(self, request: Command, client: Connection) -> Outcome:
+    def register_broker(self, request: Command, client: Connection) -> PlainOutcome:
         header = headers.RegisterBrokerRequest.decode(request.fields)
         if header.body_crc32 and body_crc32(bytes(request.body)) != header.body_crc32:
             raise BadRequest("crc32 not match")
@@ -139,19 +139,19 @@ class NamesrvHandlers:
             log.warning("broker %s %d at %s is gone: connection closed", live.group, live.broker_id, address)
             self._routes.unregister(cluster, address, live.group, live.broker_id)
 
-    def unregister_broker(self, request: Command, client: Connection) -> Outcome:
+    def unregister_broker(self, request: Command, client: Connection) -> PlainOutcome:
         header = headers.UnregisterBrokerRequest.decode(request.fields)
         who = (header.cluster_name, header.broker_addr, header.broker_name, header.broker_id)
         if self._routes.unregister(*who):
             log.info("broker %s %d at %s left %s", *who[2:], *who[1::-1])
         return Reply()
 
-    def broker_heartbeat(self, request: Command, client: Connection) -> Outcome:
+    def broker_heartbeat(self, request: Command, client: Connection) -> PlainOutcome:
         header = headers.BrokerHeartbeatRequest.decode(request.fields)
         self._routes.touch(header.cluster_name, header.broker_addr, self._now_ms())
         return Reply()
 
-    def query_data_version(self, request: Command, client: Connection) -> Outcome:
+    def query_data_version(self, request: Command, client: Connection) -> PlainOutcome:
         header = headers.QueryDataVersionRequest.decode(request.fields)
         theirs = DataVersion.decode(request.body)
         ours = self._routes.data_version(header.cluster_name, header.broker_addr)
@@ -160,7 +160,7 @@ class NamesrvHandlers:
         reply = headers.QueryDataVersionResponse(changed=ours != theirs)
         return Reply(fields=reply.encode(), body=ours.encode() if ours is not None else b"")
 
-    def member_group(self, request: Command, client: Connection) -> Outcome:
+    def member_group(self, request: Command, client: Connection) -> PlainOutcome:
         header = headers.GetBrokerMemberGroupRequest.decode(request.fields)
         group = self._routes.group(header.broker_name)
         is_found = group is not None and group.cluster == header.cluster_name
@@ -173,7 +173,7 @@ class NamesrvHandlers:
 
     # -- routes and lists -----------------------------------------------------------------------------------
 
-    def route_info(self, request: Command, client: Connection) -> Outcome:
+    def route_info(self, request: Command, client: Connection) -> PlainOutcome:
         header = headers.GetRouteInfoRequest.decode(request.fields)
         options = self._options
         if (
@@ -191,53 +191,53 @@ class NamesrvHandlers:
         standard = request.version >= _STANDARD_JSON_FROM or bool(header.accept_standard_json_only)
         return Reply(body=route.encode(standard=standard))
 
-    def cluster_info(self, request: Command, client: Connection) -> Outcome:
+    def cluster_info(self, request: Command, client: Connection) -> PlainOutcome:
         return Reply(body=self._routes.cluster_info().encode())
 
-    def all_topics(self, request: Command, client: Connection) -> Outcome:
+    def all_topics(self, request: Command, client: Connection) -> PlainOutcome:
         if not self._options.enable_all_topic_list:
             return Reply(ResponseCode.SYSTEM_ERROR, "disable")
         return _topic_list(self._routes.topics())
 
-    def topics_by_cluster(self, request: Command, client: Connection) -> Outcome:
+    def topics_by_cluster(self, request: Command, client: Connection) -> PlainOutcome:
         if not self._options.enable_topic_list:
             return Reply(ResponseCode.SYSTEM_ERROR, "disable")
         header = headers.GetTopicsByClusterRequest.decode(request.fields)
         return _topic_list(self._routes.topics_of_cluster(header.cluster))
 
-    def system_topics(self, request: Command, client: Connection) -> Outcome:
+    def system_topics(self, request: Command, client: Connection) -> PlainOutcome:
         names, address = self._routes.system_names()
         return Reply(body=TopicList(topic_list=tuple(names), broker_addr=address).encode())
 
-    def _flagged(self, wanted: int, unwanted: int = 0) -> Outcome:
+    def _flagged(self, wanted: int, unwanted: int = 0) -> PlainOutcome:
         if not self._options.enable_topic_list:
             return Reply(ResponseCode.SYSTEM_ERROR, "disable")
         return _topic_list(self._routes.topics_with_flag(wanted, unwanted))
 
     # -- operators ------------------------------------------------------------------------------------------
 
-    def wipe_write_permission(self, request: Command, client: Connection) -> Outcome:
+    def wipe_write_permission(self, request: Command, client: Connection) -> PlainOutcome:
         header = headers.WipeWritePermOfBrokerRequest.decode(request.fields)
         count = self._routes.set_write_permission(header.broker_name, allowed=False)
         return Reply(fields=headers.WipeWritePermOfBrokerResponse(wipe_topic_count=count).encode())
 
-    def add_write_permission(self, request: Command, client: Connection) -> Outcome:
+    def add_write_permission(self, request: Command, client: Connection) -> PlainOutcome:
         header = headers.AddWritePermOfBrokerRequest.decode(request.fields)
         count = self._routes.set_write_permission(header.broker_name, allowed=True)
         return Reply(fields=headers.AddWritePermOfBrokerResponse(add_topic_count=count).encode())
 
-    def delete_topic(self, request: Command, client: Connection) -> Outcome:
+    def delete_topic(self, request: Command, client: Connection) -> PlainOutcome:
         header = headers.DeleteTopicFromNamesrvRequest.decode(request.fields)
         self._routes.delete_topic(header.topic, header.cluster_name)
         return Reply()
 
-    def register_topic(self, request: Command, client: Connection) -> Outcome:
+    def register_topic(self, request: Command, client: Connection) -> PlainOutcome:
         header = headers.RegisterTopicRequest.decode(request.fields)
         check_topic(header.topic)
         self._routes.add_topic(header.topic, TopicRouteData.decode(request.body).queue_datas)
         return Reply()
 
-    def update_config(self, request: Command, client: Connection) -> Outcome:
+    def update_config(self, request: Command, client: Connection) -> PlainOutcome:
         properties = decode_config(bytes(request.body))
         refused = sorted(set(properties) - CHANGEABLE)
         if refused:
@@ -249,7 +249,7 @@ class NamesrvHandlers:
         self._on_options(self._options)
         return Reply()
 
-    def get_config(self, request: Command, client: Connection) -> Outcome:
+    def get_config(self, request: Command, client: Connection) -> PlainOutcome:
         return Reply(body=format_config(as_properties(self._options)).encode())
 
 

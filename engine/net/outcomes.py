@@ -1,7 +1,8 @@
 """What a handler may answer: a closed set of values, so that no handler ever waits by itself.
 
 A handler decides and returns one of these; `serving` does the waiting and sends the reply. The waits that
-need a broker's knowledge (flushed offsets, arrivals, files) are asked of a `Waits` that the daemon gives.
+need a daemon's knowledge are asked of what it gives: `Waits` for files, `LogWaits` for flushed offsets and
+arrivals too. A daemon without a log answers with `PlainOutcome` alone, and the type checker sees to it.
 Callbacks instead of futures: a waiting request costs one small object, not a task.
 """
 
@@ -93,11 +94,20 @@ EncodedReply = bytes
 
 Outcome = Reply | EncodedReply | Hold | WaitFlush | WaitReplicas | Relay | ColdRead | Persist
 
+PlainOutcome = Reply | EncodedReply | Relay | ColdRead | Persist
+
 Handler = Callable[[Command, "Connection"], Outcome]
+PlainHandler = Callable[[Command, "Connection"], PlainOutcome]
 
 
 class Waits(Protocol):
-    """The waits that only the daemon can settle. Each calls `done` exactly once, on the loop."""
+    """What every daemon waits for: its files. Each wait calls `done` exactly once, on the loop."""
+
+    def when_persisted(self, file: str, done: Callable[[OSError | None], None]) -> None: ...
+
+
+class LogWaits(Waits, Protocol):
+    """What only a daemon with a log waits for besides."""
 
     def when_woken(self, hold: Hold, client: Connection, done: Callable[[], None]) -> None: ...
 
@@ -106,5 +116,3 @@ class Waits(Protocol):
     def when_replicated(
         self, commit_log_offset: int, count: int, timeout_ms: int, done: Callable[[bool], None]
     ) -> None: ...
-
-    def when_persisted(self, file: str, done: Callable[[OSError | None], None]) -> None: ...

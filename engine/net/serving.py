@@ -21,8 +21,10 @@ from engine.net.outcomes import (
     EncodedReply,
     Handler,
     Hold,
+    LogWaits,
     Outcome,
     Persist,
+    PlainHandler,
     Relay,
     Reply,
     WaitFlush,
@@ -33,6 +35,8 @@ from engine.protocol.codes import MQ_VERSION, ResponseCode
 from engine.protocol.commands import BINARY_HEADER, JSON_HEADER, ONEWAY_FLAG, Command, encode_command
 
 log = logging.getLogger(__name__)
+
+Proceed = Callable[[Callable[[], Outcome]], None]
 
 _GO_AWAY_ABOVE_VERSION = 475
 _PREFIX = struct.Struct(">iI")
@@ -48,9 +52,9 @@ class Serving:
     """Call it with (request, connection)."""
 
     def __init__(
-        self, handlers: Mapping[int, Handler], waits: Waits, loop: asyncio.AbstractEventLoop
+        self, handlers: Mapping[int, PlainHandler], waits: Waits, loop: asyncio.AbstractEventLoop
     ) -> None:
-        self._handlers = handlers
+        self._handlers: Mapping[int, Handler] = handlers
         self._waits = waits
         self._loop = loop
         self.in_flight = 0
@@ -95,25 +99,10 @@ class Serving:
             if not client.is_closed:
                 self._run(request, client, step)
 
-        if isinstance(outcome, Hold):
-            hold = outcome
-            self._waits.when_woken(hold, client, lambda: proceed(hold.resume))
-        elif isinstance(outcome, WaitFlush):
-            flush = outcome
-            self._waits.when_flushed(
-                flush.commit_log_offset,
-                flush.timeout_ms,
-                lambda ok: proceed(lambda: flush.reply if ok else flush.late),
-            )
-        elif isinstance(outcome, WaitReplicas):
-            wait = outcome
-            self._waits.when_replicated(
-                wait.commit_log_offset,
-                wait.count,
-                wait.timeout_ms,
-                lambda ok: proceed(lambda: wait.reply if ok else wait.late),
-            )
-        elif isinstance(outcome, Persist):
+        self._start_wait(outcome, client, proceed)
+
+    def _start_wait(self, outcome: Outcome, client: Connection, proceed: Proceed) -> None:
+        if isinstance(outcome, Persist):
             persist = outcome
             self._waits.when_persisted(
                 persist.file, lambda error: proceed(lambda: _persisted(persist, error))
@@ -123,7 +112,7 @@ class Serving:
         elif isinstance(outcome, ColdRead):
             self._read(outcome, proceed)
 
-    def _relay(self, relay: Relay, proceed: Callable[[Callable[[], Outcome]], None]) -> None:
+    def _relay(self, relay: Relay, proceed: Proceed) -> None:
         if relay.client.is_closed:
             proceed(lambda: relay.finish(None))
             return
@@ -138,9 +127,42 @@ class Serving:
 
         future.add_done_callback(answered)
 
-    def _read(self, read: ColdRead, proceed: Callable[[Callable[[], Outcome]], None]) -> None:
+    def _read(self, read: ColdRead, proceed: Proceed) -> None:
         future = self._loop.run_in_executor(None, read.read)
         future.add_done_callback(lambda done: proceed(lambda: read.finish(done.result())))
+
+
+class LogServing(Serving):
+    """For a daemon with a log: long polls, and answers that wait for the disk or for replicas."""
+
+    def __init__(
+        self, handlers: Mapping[int, Handler], waits: LogWaits, loop: asyncio.AbstractEventLoop
+    ) -> None:
+        super().__init__({}, waits, loop)
+        self._handlers = handlers
+        self._log_waits = waits
+
+    def _start_wait(self, outcome: Outcome, client: Connection, proceed: Proceed) -> None:
+        if isinstance(outcome, Hold):
+            hold = outcome
+            self._log_waits.when_woken(hold, client, lambda: proceed(hold.resume))
+        elif isinstance(outcome, WaitFlush):
+            flush = outcome
+            self._log_waits.when_flushed(
+                flush.commit_log_offset,
+                flush.timeout_ms,
+                lambda ok: proceed(lambda: flush.reply if ok else flush.late),
+            )
+        elif isinstance(outcome, WaitReplicas):
+            wait = outcome
+            self._log_waits.when_replicated(
+                wait.commit_log_offset,
+                wait.count,
+                wait.timeout_ms,
+                lambda ok: proceed(lambda: wait.reply if ok else wait.late),
+            )
+        else:
+            super()._start_wait(outcome, client, proceed)
 
 
 def _failed(request: Command, client: Connection, error: Exception) -> Reply:
