@@ -70,6 +70,7 @@ class LiveOptions:
     register_name_server_period: int = _whole(30_000, 10_000, 60_000)
     force_register: bool = _flag(True)
     compressed_register: bool = _flag(False)
+    enable_single_topic_register: bool = _flag(False)
     default_query_max_num: int = _whole(32, 1, 64)
     start_accept_send_request_time_stamp: int = _whole(0, 0, _INT64)
     use_server_side_reset_offset: bool = _flag(True)

@@ -4,6 +4,10 @@ All name servers in parallel: at start, every 30 s, and at once after a topic ch
 changed). One that failed gets everything at the next try; one that hangs holds up no other. A table too large
 for one frame goes in parts, each with a version of its own, so that no part is taken for one that is already
 known. Encoding happens in a thread.
+
+A name server with deleteTopicWithBrokerRegistration takes what a registration leaves out for deleted. With
+enableSingleTopicRegister changed topics are therefore told one by one (217); such a name server and a table
+in parts do not go together, as with RocketMQ's enableSplitRegistration.
 """
 
 from __future__ import annotations
@@ -20,6 +24,7 @@ from engine.errors import EngineError
 from engine.net.requester import Requester
 from engine.protocol.bodies.basics import DataVersion
 from engine.protocol.bodies.registration import RegisterBrokerBody, body_crc32
+from engine.protocol.bodies.routes import QueueData, TopicRouteData
 from engine.protocol.bodies.topics import (
     PERM_READ_WRITE,
     TopicConfig,
@@ -31,6 +36,7 @@ from engine.protocol.headers.namesrv import (
     QueryDataVersionRequest,
     QueryDataVersionResponse,
     RegisterBrokerRequest,
+    RegisterTopicRequest,
     UnregisterBrokerRequest,
 )
 
@@ -109,8 +115,8 @@ class Registration:
 
     async def _register_fully(self, address: str) -> None:
         async with self._turns[address]:
-            bodies = await self._encode(self._topics.configs(), self._topics.version)
-            await self._register(address, bodies)
+            commands = await self._commands(self._topics.configs(), self._topics.version)
+            await self._register(address, commands)
 
     def when_announced(self, done: Callable[[], None]) -> None:
         """Call `done` once the name servers know of all topics, or after a second at the latest."""
@@ -137,23 +143,28 @@ class Registration:
         """What changed, to those who know the rest; one that lost its memory meanwhile gets everything."""
         while self._topics.has_changed():
             known = [address for address, is_known in self._known.items() if is_known]
-            bodies = await self._encode(self._topics.take_changed(), self._topics.version)
-            await asyncio.gather(*(self._register_change(address, bodies) for address in known))
+            changed = self._topics.take_changed()
+            if self._live.enable_single_topic_register:
+                commands = [self._topic_command(topic) for topic in changed.values()]
+            else:
+                commands = await self._commands(changed, self._topics.version)
+            await asyncio.gather(*(self._register_change(address, commands) for address in known))
 
-    async def _register_change(self, address: str, bodies: list[bytes]) -> None:
+    async def _register_change(self, address: str, commands: list[Command]) -> None:
         async with self._turns[address]:
-            await self._register(address, bodies)
+            await self._register(address, commands)
         if not self._known[address]:
             await self._register_fully(address)
 
     # -- one name server ------------------------------------------------------------------------------------
 
-    async def _register(self, address: str, bodies: list[bytes]) -> None:
+    async def _register(self, address: str, commands: list[Command]) -> None:
         try:
             if not self._live.force_register and self._known[address] and not await self._is_stale(address):
                 return
-            for body in bodies:
-                await self._request(address, self._register_command(body))
+            for command in commands:
+                # A copy: the requester numbers it, and others are sent the same.
+                await self._request(address, replace(command))
         except EngineError as error:
             if self._known[address]:
                 log.warning("registering at %s failed: %s", address, error.text)
@@ -205,10 +216,24 @@ class Registration:
         )
         return Command(RequestCode.REGISTER_BROKER, fields=header.encode(), body=body)
 
-    async def _encode(self, topics: dict[str, TopicConfig], version: DataVersion) -> list[bytes]:
+    def _topic_command(self, topic: TopicConfig) -> Command:
+        """One topic by itself: it says nothing about the others, as a registration would."""
+        queues = QueueData(
+            self._identity.name,
+            topic.read_queue_nums,
+            topic.write_queue_nums,
+            topic.perm & self._live.broker_permission,
+            topic.topic_sys_flag,
+        )
+        header = RegisterTopicRequest(topic=topic.topic_name)
+        body = TopicRouteData(queue_datas=(queues,)).encode()
+        return Command(RequestCode.REGISTER_TOPIC_IN_NAMESRV, fields=header.encode(), body=body)
+
+    async def _commands(self, topics: dict[str, TopicConfig], version: DataVersion) -> list[Command]:
         permission, compress = self._live.broker_permission, self._live.compressed_register
         loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(None, encode_parts, topics, version, permission, compress)
+        bodies = await loop.run_in_executor(None, encode_parts, topics, version, permission, compress)
+        return [self._register_command(body) for body in bodies]
 
 
 def encode_parts(

@@ -20,7 +20,6 @@ from engine.namesrv.options import NamesrvOptions
 from engine.namesrv.routes import RouteTable
 from engine.net.connection import Connection
 from engine.net.flow import ConnectionLimits
-from engine.net.outcomes import Hold
 from engine.net.server import Server, listen
 from engine.net.serving import Serving
 
@@ -38,7 +37,10 @@ class Namesrv:
         self._options = options
         self._loop = asyncio.get_running_loop()
         self._kv = _load_kv(Path(options.kv_config_path).expanduser())
-        self._routes = RouteTable(options.default_broker_timeout)
+        self._routes = RouteTable(
+            options.default_broker_timeout,
+            drops_unregistered=options.delete_topic_with_broker_registration,
+        )
         self._handlers = NamesrvHandlers(
             self._routes, self._kv, options, _now_ms, on_options=self._options_changed
         )
@@ -93,6 +95,7 @@ class Namesrv:
 
     def _options_changed(self, options: NamesrvOptions) -> None:
         set_level(options.log_level)
+        self._routes.drops_unregistered = options.delete_topic_with_broker_registration
         self._options = replace(options, listen_port=self._options.listen_port)
 
 
@@ -119,17 +122,6 @@ class NamesrvWaits:
             done(error)
         else:
             done(None)
-
-    def when_woken(self, hold: Hold, client: Connection, done: Callable[[], None]) -> None:
-        raise NotImplementedError("a name server holds no requests")
-
-    def when_flushed(self, commit_log_offset: int, timeout_ms: int, done: Callable[[bool], None]) -> None:
-        raise NotImplementedError("a name server has no log")
-
-    def when_replicated(
-        self, commit_log_offset: int, count: int, timeout_ms: int, done: Callable[[bool], None]
-    ) -> None:
-        raise NotImplementedError("a name server has no log")
 
 
 def _load_kv(path: Path) -> KVConfig:

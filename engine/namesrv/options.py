@@ -15,7 +15,13 @@ from engine.errors import BadInput
 from engine.protocol.wire import camel_case
 
 CHANGEABLE = frozenset(
-    {"orderMessageEnable", "scanNotActiveBrokerInterval", "needWaitForService", "logLevel"}
+    {
+        "orderMessageEnable",
+        "scanNotActiveBrokerInterval",
+        "needWaitForService",
+        "deleteTopicWithBrokerRegistration",
+        "logLevel",
+    }
 )
 
 
@@ -31,6 +37,7 @@ class NamesrvOptions:
     need_wait_for_service: bool = False
     wait_seconds_for_service: int = 45
     default_broker_timeout: int = 120_000
+    delete_topic_with_broker_registration: bool = False
     server_channel_max_idle_time_seconds: int = 120
     metrics_prom_exporter_port: int = -1
     log_dir: str = ""

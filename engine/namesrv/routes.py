@@ -7,7 +7,7 @@ Invariant: a broker address is in `_live` exactly while it is in its group's `ad
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Collection, Hashable, Iterable
 from dataclasses import dataclass, field, replace
 
 from engine.protocol.bodies.basics import DataVersion
@@ -52,8 +52,10 @@ class Registered:
 
 
 class RouteTable:
-    def __init__(self, default_timeout_ms: int = 120_000) -> None:
+    def __init__(self, default_timeout_ms: int = 120_000, *, drops_unregistered: bool = False) -> None:
         self._default_timeout_ms = default_timeout_ms
+        self.drops_unregistered = drops_unregistered
+        """deleteTopicWithBrokerRegistration: a registration names all topics of its broker, or they go."""
         self._queues: dict[str, dict[str, QueueData]] = {}
         self._groups: dict[str, BrokerGroup] = {}
         self._clusters: dict[str, set[str]] = {}
@@ -88,6 +90,8 @@ class RouteTable:
             broker_id,
         )
         if self._speaks_for_topics(group, request):
+            if self.drops_unregistered:
+                self._drop_unregistered(name, topics.keys())
             self._take_topics(request, topics.values(), is_changed)
         return self._answer(group, broker_id, is_new_channel=previous is None or previous.channel != channel)
 
@@ -120,6 +124,11 @@ class RouteTable:
             return True
         is_acting = request.enable_acting_master is not None
         return is_acting and request.broker_id == min(group.addresses)
+
+    def _drop_unregistered(self, name: str, registered: Collection[str]) -> None:
+        for topic in [topic for topic, brokers in self._queues.items() if name in brokers]:
+            if topic not in registered:
+                self._remove_queue(topic, name)
 
     def _take_topics(
         self, request: RegisterBrokerRequest, topics: Iterable[TopicConfig], is_changed: bool

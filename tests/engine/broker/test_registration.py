@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
 
 import pytest
 
@@ -10,12 +11,19 @@ from engine.broker import registration
 from engine.broker.options import LiveOptions
 from engine.broker.registration import BrokerIdentity, Registration, encode_parts
 from engine.broker.topics import TopicTable
+from engine.namesrv.namesrv import Namesrv
+from engine.namesrv.options import NamesrvOptions
 from engine.protocol.bodies.basics import DataVersion
 from engine.protocol.bodies.registration import RegisterBrokerBody
+from engine.protocol.bodies.routes import TopicRouteData
 from engine.protocol.bodies.topics import TopicConfig
+from engine.protocol.codes import RequestCode
 from engine.protocol.commands import Command
+from tests.engine.broker.conftest import StartBroker
+from tests.engine.broker.peers import Peer
 
 VERSION = DataVersion(0, 1_000, 7)
+TOPICS = ("first", "second", "TBW102")
 
 
 def topics(count: int) -> dict[str, TopicConfig]:
@@ -114,3 +122,26 @@ async def test_a_silent_name_server_holds_up_no_news_for_the_other() -> None:
     assert servers.heard["silent"] == []
     starting.cancel()
     await made.stop()
+
+
+async def test_single_topics_leave_the_routes_of_the_others_alone(
+    start_broker: StartBroker, tmp_path: Path
+) -> None:
+    options = NamesrvOptions(
+        listen_port=0, kv_config_path=str(tmp_path / "kv"), delete_topic_with_broker_registration=True
+    )
+    server = Namesrv(options)
+    await server.start()
+    where = "{}:{}".format(*server.address)
+    broker = await start_broker(namesrvAddr=where, enableSingleTopicRegister="true")
+    producer, names = Peer(broker.address), Peer(where)
+    for topic in ("first", "second"):
+        await producer.send(topic)
+    found = [await names.ask(RequestCode.GET_ROUTEINFO_BY_TOPIC, {"topic": topic}) for topic in TOPICS]
+    assert [answer.code for answer in found] == [0, 0, 0]
+    (queues,) = TopicRouteData.decode(found[0].body).queue_datas
+    assert (queues.broker_name, queues.write_queue_nums, queues.perm) == ("broker-a", 4, 6)
+    await producer.close()
+    await names.close()
+    await broker.stop()
+    await server.stop()

@@ -286,3 +286,14 @@ def test_a_bad_value_refuses_to_start(tmp_path, text, capsys):
     with pytest.raises(SystemExit):
         namesrv_main(["-c", str(conf)])
     assert text.split("=")[0] in capsys.readouterr().err
+
+
+async def test_deleted_topics_go_with_the_next_registration_once_that_is_switched_on(call):
+    await register(call)
+    await register(call, content=body("bills", "late", version=2))
+    assert (await call(Q.GET_ROUTEINFO_BY_TOPIC, {"topic": "orders"})).code == R.SUCCESS
+    answer = await call(Q.UPDATE_NAMESRV_CONFIG, body=b"deleteTopicWithBrokerRegistration=true\n")
+    assert answer.code == R.SUCCESS
+    await register(call, content=body("bills", "late", version=2))
+    assert (await call(Q.GET_ROUTEINFO_BY_TOPIC, {"topic": "orders"})).code == R.TOPIC_NOT_EXIST
+    assert (await call(Q.GET_ROUTEINFO_BY_TOPIC, {"topic": "late"})).code == R.SUCCESS

@@ -163,3 +163,27 @@ def test_an_operator_adds_a_topic_to_registered_groups_only():
     table = registered((request(), body(*TWO)))
     table.add_topic("made", [QueueData("a", 1, 1, 6, 0), QueueData("ghost", 1, 1, 6, 0)])
     assert queue_of(table, "made").broker_name == "a"
+
+
+def test_topics_that_a_registration_leaves_out_stay():
+    table = registered((request(), body(*TWO)), (request(), body("bills", "late", version=2)))
+    assert table.topics() == ["bills", "late", "orders"]
+
+
+def test_topics_that_a_registration_leaves_out_go_when_the_operator_wants_so():
+    table = RouteTable(drops_unregistered=True)
+    table.register(request(), body(*TWO), "a", 0)
+    table.register(request(addr="10.0.0.9:10911", name="b"), body(*TWO), "b", 0)
+    table.register(request(), body("bills", version=2), "a", 1)
+    # The other broker still has it.
+    assert queue_of(table, "orders").broker_name == "b"
+    assert len(table.route("bills").queue_datas) == 2
+    table.register(request(addr="10.0.0.9:10911", name="b"), body("bills", version=2), "b", 2)
+    assert table.topics() == ["bills"]
+
+
+def test_a_slave_deletes_no_topic():
+    table = RouteTable(drops_unregistered=True)
+    table.register(request(), body(*TWO), "m", 0)
+    table.register(request(1, "10.0.0.2:10911"), body("bills", "other"), "s", 1)
+    assert table.topics() == ["bills", "orders"]
