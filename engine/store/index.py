@@ -1,25 +1,17 @@
 """The index over all its files: newest last, a new one when the last is full.
 
 Derived from the log like the queues: what is lost or damaged is deleted and fed again. A hash is not a key,
-so what a search finds are candidates; `queries` looks at the records themselves.
+so what a search finds are candidates; `key_search` looks at the records themselves.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
-from typing import NamedTuple
 
 from engine.protocol.layouts.segment_names import index_file_name, parse_index_file_name
 from engine.store.index_file import Entry, IndexFile
-
-
-class Place(NamedTuple):
-    """Where a walk goes on: an entry of a file; number 0 is behind its last one."""
-
-    file_name: str
-    number: int
+from engine.store.index_walk import IndexView
 
 
 class Index:
@@ -68,26 +60,14 @@ class Index:
             path = self._directory / index_file_name(store_timestamp)
         return IndexFile(path, self._slots, self._entries)
 
-    def walk(
-        self, key_hash: int, begin_ms: int, end_ms: int, start: Place | None = None
-    ) -> Iterator[tuple[Place, int | None]]:
-        """Entries from the newest file to the oldest that reaches into the window: where to go on behind each
-        one, and the commit log offset if it is a candidate. A `start` whose file is gone begins behind it."""
-        for file in reversed(self.files):
-            name = file.path.name
-            if start is not None and name > start.file_name:
-                continue
-            number = start.number if start is not None and name == start.file_name else None
-            if number != 0 and file.overlaps(begin_ms, end_ms):
-                for following, offset in file.walk(key_hash, begin_ms, end_ms, number):
-                    yield Place(name, following), offset
-            if file.header.begin_timestamp < begin_ms:
-                return
+    def views(self) -> tuple[IndexView, ...]:
+        """What a walk needs, in any thread."""
+        return tuple(file.view() for file in self.files)
 
     def find(self, key_hash: int, max_num: int, begin_ms: int, end_ms: int) -> list[int]:
         """The newest candidates."""
-        offsets = (offset for _, offset in self.walk(key_hash, begin_ms, end_ms) if offset is not None)
-        return list(islice(offsets, max_num))
+        newest = (file.find(key_hash, max_num, begin_ms, end_ms) for file in reversed(self.files))
+        return list(islice(chain.from_iterable(newest), max_num))
 
     @property
     def last_update(self) -> tuple[int, int]:

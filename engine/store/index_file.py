@@ -3,10 +3,10 @@
 Sparse at its full length (420 MB by default). Entries are written with pwrite; header and slots (20 MB) are
 given their blocks with the first put and are written through a map, because a key costs one random slot. The
 order is entries, slots, header: what a killed process leaves behind is at worst slots that point at entries
-which the header does not count yet. Readers bound every chain by the count, and recovery rebuilds the slots
-from the entries (`cut`).
+which the header does not count yet. Readers take no entry for more than a candidate, and recovery rebuilds
+the slots from the entries (`cut`).
 
-Commit log offsets never decrease from entry to entry. One thread.
+Commit log offsets never decrease from entry to entry. One thread; walks (`view`) go on in any.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from __future__ import annotations
 import mmap
 import os
 from bisect import bisect_left
-from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
 
@@ -31,6 +30,7 @@ from engine.protocol.layouts.index_files import (
     index_file_size,
     index_seconds,
 )
+from engine.store.index_walk import IndexView
 
 Entry = tuple[int, int, int]
 """Key hash, commit log offset, store time."""
@@ -117,42 +117,17 @@ class IndexFile:
         os.posix_fallocate(self._fd, 0, self._entries_at)
         return mmap.mmap(self._fd, self._entries_at)
 
-    def _head(self, slot_at: int, count: int) -> int:
-        """The slot's newest entry; 0 when empty or not an entry that the header counts."""
-        head: int = INDEX_SLOT.unpack_from(self._map, slot_at)[0]
-        return head if 0 < head < count else 0
-
     def _write_header(self, header: IndexHeader) -> None:
         os.pwrite(self._fd, encode_index_header(header), 0)
         self.header = header
 
-    def walk(
-        self, key_hash: int, begin_ms: int, end_ms: int, start: int | None = None
-    ) -> Iterator[tuple[int, int | None]]:
-        """The entries of the key's slot, newest first, or from number `start` on: for each the number of the
-        one behind it (0: none), and its commit log offset if it is the key's and within the times."""
-        header = self.header
-        number = self._head(INDEX_HEADER_SIZE + key_hash % self._slots * INDEX_SLOT_SIZE, header.index_count)
-        if start is not None:
-            number = start if 0 < start <= number else 0
-        while number > 0:
-            entry_hash, offset, seconds, previous = INDEX_ENTRY.unpack_from(
-                self._map, self._entries_at + number * INDEX_ENTRY_SIZE
-            )
-            entry_ms = header.begin_timestamp + seconds * 1000
-            # An entry's time is cut to seconds since the file's begin.
-            is_wanted = entry_hash == key_hash and begin_ms - 999 <= entry_ms <= end_ms
-            # Chains only ever go back: anything else is damage, and would not end.
-            number = previous if 0 < previous < number else 0
-            yield number, offset if is_wanted else None
+    def view(self) -> IndexView:
+        return IndexView(str(self.path), self.path.name, self._slots, self._max_entries, self.header)
 
     def find(self, key_hash: int, max_num: int, begin_ms: int, end_ms: int) -> list[int]:
         """Commit log offsets of the key's newest entries within the times."""
-        offsets = (offset for _, offset in self.walk(key_hash, begin_ms, end_ms) if offset is not None)
-        return list(islice(offsets, max_num))
-
-    def overlaps(self, begin_ms: int, end_ms: int) -> bool:
-        return self.header.begin_timestamp <= end_ms and self.header.end_timestamp >= begin_ms
+        entries = self.view().walk(self._fd, key_hash, begin_ms, end_ms)
+        return list(islice((offset for _, offset in entries if offset is not None), max_num))
 
     def cut(self, commit_log_offset: int) -> None:
         """Forget entries from this place of the log on, and rebuild every slot from the entries that stay."""

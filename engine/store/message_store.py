@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 
 from engine.errors import StoreError
 from engine.protocol.batches import BatchItem
@@ -22,6 +22,7 @@ from engine.store.dispatch import Dispatcher
 from engine.store.flush import FlushPlan, LogFlush, QueueFlush, QueueFlushPlan
 from engine.store.gate import Gate
 from engine.store.index import Index
+from engine.store.key_search import KeySearch
 from engine.store.mapped_files import MappedFiles
 from engine.store.next_segment import NextSegment
 from engine.store.options import StoreOptions
@@ -243,7 +244,23 @@ class MessageStore:
         end_ms: int,
         continuation: str | None = None,
     ) -> QueryResult:
-        return self._queries.query(topic, key, max_num, begin_ms, end_ms, continuation)
+        return self.search(topic, key, max_num, begin_ms, end_ms, continuation).run()
+
+    def search(
+        self,
+        topic: str,
+        key: str,
+        max_num: int,
+        begin_ms: int,
+        end_ms: int,
+        continuation: str | None = None,
+    ) -> KeySearch:
+        """`query` in two steps: `run` it in any thread."""
+        return self._queries.search(topic, key, max_num, begin_ms, end_ms, continuation)
+
+    def plan_record(self, commit_log_offset: int) -> Callable[[], bytes | None]:
+        """`raw_record_at` in two steps: call the second in any thread."""
+        return self._queries.plan_record(commit_log_offset)
 
     def min_offset(self, topic: str, queue_id: int) -> int:
         queue = self._queues.get(topic, queue_id)

@@ -1,27 +1,24 @@
 """Reads that do not follow a queue: by place in the log, by key, by time.
 
 A place may come from the wire (a message id), so it is believed only when a whole record lies there that says
-so itself. A hash found in the index is not yet the key: the record decides.
+so itself.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from engine.protocol._records_cy import scan_records
-from engine.protocol.hashes import index_key_hash
 from engine.protocol.records import Record, decode_record
 from engine.protocol.sys_flags import TRANSACTION_COMMIT, TRANSACTION_MASK
 from engine.store.commit_log import CommitLog
 from engine.store.consume_queue import ConsumeQueue
 from engine.store.gate import Gate
-from engine.store.index import Index, Place
-from engine.store.results import QueryResult
+from engine.store.index import Index
+from engine.store.key_search import KeySearch
+from engine.store.record_reads import OpenFiles, view_log
 
 _SIZE_SIZE = 4
-_MAX_QUERY = 64
-_MAX_STEPS = 4_096
-"""Entries that one query looks at: a key in a million messages must not hold up the writer."""
 _SCAN_ROWS = 4096
 _STORE_TIME_END = 76
 _SYS_FLAG_AT, _BORN_V6 = 39, 0x10
@@ -46,6 +43,18 @@ class Queries:
         rows, _, _ = scan_records(data, 0, len(data), True, 1, commit_log_offset)
         return data if rows else None
 
+    def plan_record(self, commit_log_offset: int) -> Callable[[], bytes | None]:
+        log = view_log(self._log, self._gate.readable_end())
+
+        def read() -> bytes | None:
+            files = OpenFiles()
+            try:
+                return log.record(files, commit_log_offset)
+            finally:
+                files.close()
+
+        return read
+
     def record_at(self, commit_log_offset: int) -> Record | None:
         data = self.raw_record_at(commit_log_offset)
         return decode_record(data, 0, False) if data is not None else None
@@ -64,7 +73,7 @@ class Queries:
             if commit_log_offset == begin:
                 return
 
-    def query(
+    def search(
         self,
         topic: str,
         key: str,
@@ -72,30 +81,18 @@ class Queries:
         begin_ms: int,
         end_ms: int,
         continuation: str | None = None,
-    ) -> QueryResult:
-        """Messages with this key, the newest first: not merely with its hash. `continuation` is what an
-        earlier result said; where the result has one again, there may be more."""
-        wanted = max(0, min(max_num, _MAX_QUERY))
-        if self._index is None or not wanted:
-            return QueryResult((), (), 0, 0)
-        found: dict[int, bytes] = {}
-        following: Place | None = None
-        start = read_place(continuation) if continuation else None
-        entries = self._index.walk(index_key_hash(topic, key), begin_ms, end_ms, start)
-        for steps, (place, offset) in enumerate(entries, 1):
-            data = self.raw_record_at(offset) if offset is not None else None
-            if data is not None and offset is not None and _has_key(data, offset, topic, key):
-                found[offset] = data
-            if len(found) >= wanted or steps >= _MAX_STEPS:
-                following = place
-                break
-        last_timestamp, last_offset = self._index.last_update
-        return QueryResult(
-            tuple(found),
-            tuple(found.values()),
-            last_timestamp,
-            last_offset,
-            write_place(following) if following is not None else None,
+    ) -> KeySearch:
+        index = self._index
+        return KeySearch(
+            topic,
+            key,
+            max_num,
+            begin_ms,
+            end_ms,
+            continuation,
+            index.views() if index is not None else (),
+            view_log(self._log, self._gate.readable_end()),
+            index.last_update if index is not None and max_num > 0 else (0, 0),
         )
 
     def store_time(self, commit_log_offset: int) -> int | None:
@@ -119,19 +116,3 @@ class Queries:
         if upper:
             return first - 1 if first > low else 0
         return first
-
-
-def write_place(place: Place) -> str:
-    return f"{place.file_name}-{place.number}"
-
-
-def read_place(text: str) -> Place:
-    """It comes back from outside: anything that is not a place ends the search."""
-    name, _, number = text.partition("-")
-    return Place(name, int(number)) if number.isdecimal() and len(number) <= 10 else Place("", 0)
-
-
-def _has_key(data: bytes, commit_log_offset: int, topic: str, key: str) -> bool:
-    rows, _, _ = scan_records(data, 0, len(data), False, 1, commit_log_offset)
-    _, _, record_topic, *_, uniq_key, keys, _, _ = rows[0]
-    return record_topic == topic and (key == uniq_key or (keys is not None and key in keys.split()))

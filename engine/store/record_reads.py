@@ -1,4 +1,4 @@
-"""Reading records that no queue asked for together: delayed and timed messages that have come due.
+"""Reading records that no queue asked for together: messages that have come due, or that a search found.
 
 The places are resolved to files on the writer's thread (`plan_record_reads`); `RecordReads.run` then needs
 nothing of the store, so that a cold read may wait for the disk in another thread. Every record is checked
@@ -20,6 +20,29 @@ Place = tuple[int, int]
 """Commit log offset and size of a record; size 0: as long as the record says."""
 
 
+class OpenFiles:
+    """Files that one read has opened; one thread."""
+
+    def __init__(self) -> None:
+        self._descriptors: dict[str, int] = {}
+
+    def get(self, path: str) -> int:
+        """-1: it is gone."""
+        fd = self._descriptors.get(path)
+        if fd is None:
+            try:
+                fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+            except FileNotFoundError:
+                fd = -1
+            self._descriptors[path] = fd
+        return fd
+
+    def close(self) -> None:
+        for fd in self._descriptors.values():
+            if fd >= 0:
+                os.close(fd)
+
+
 @dataclass(frozen=True, slots=True)
 class RecordReads:
     """`is_hot`: none of it is likely to wait for the disk."""
@@ -30,13 +53,36 @@ class RecordReads:
 
     def run(self) -> list[bytes | None]:
         """Any thread."""
-        descriptors: dict[str, int] = {}
+        files = OpenFiles()
         try:
-            return [_read(descriptors, *part) for part in self.parts]
+            return [_read(files, *part) for part in self.parts]
         finally:
-            for fd in descriptors.values():
-                if fd >= 0:
-                    os.close(fd)
+            files.close()
+
+
+@dataclass(frozen=True, slots=True)
+class LogView:
+    """Where the log's files are, for who learns only in a thread which places it wants."""
+
+    paths: tuple[str, ...]
+    min_offset: int
+    file_size: int
+    readable_end: int
+
+    def record(self, files: OpenFiles, commit_log_offset: int) -> bytes | None:
+        """The whole, sound, readable record at this place. Any thread."""
+        number, pos = divmod(commit_log_offset - self.min_offset, self.file_size)
+        if not 0 <= number < len(self.paths):
+            return None
+        data = _read(files, self.paths[number], pos, commit_log_offset, 0)
+        is_readable = data is not None and commit_log_offset + len(data) <= self.readable_end
+        return data if is_readable else None
+
+
+def view_log(log: CommitLog, readable_end: int) -> LogView:
+    files = log.files
+    paths = tuple(str(file.path) for file in files.files)
+    return LogView(paths, files.min_offset, files.file_size, readable_end)
 
 
 def plan_record_reads(log: CommitLog, places: Sequence[Place], hot_from: int) -> RecordReads:
@@ -51,20 +97,10 @@ def plan_record_reads(log: CommitLog, places: Sequence[Place], hot_from: int) ->
     return RecordReads(tuple(parts), all(offset >= hot_from for offset, _ in places))
 
 
-def _read(
-    descriptors: dict[str, int], path: str, pos: int, commit_log_offset: int, size: int
-) -> bytes | None:
-    fd = descriptors.get(path, -1) if path else -1
+def _read(files: OpenFiles, path: str, pos: int, commit_log_offset: int, size: int) -> bytes | None:
+    fd = files.get(path) if path else -1
     if fd < 0:
-        if not path or path in descriptors:
-            return None
-        try:
-            fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
-        except FileNotFoundError:
-            fd = -1
-        descriptors[path] = fd
-        if fd < 0:
-            return None
+        return None
     size = size or int.from_bytes(os.pread(fd, _SIZE_BYTES, pos), "big", signed=True)
     data = os.pread(fd, min(max(size, 0), _LARGEST_BYTES), pos)
     rows, end, _ = scan_records(data, 0, len(data), True, 1, commit_log_offset)

@@ -15,7 +15,7 @@ from engine.broker.producers import ProducerTable
 from engine.broker.topics import TopicTable
 from engine.errors import BadInput, BadRequest, NotFound, Refused
 from engine.net.connection import Connection
-from engine.net.outcomes import Handler, Outcome, Relay, Reply
+from engine.net.outcomes import ColdRead, Handler, Outcome, Relay, Reply
 from engine.protocol.bodies import connections as bodies
 from engine.protocol.bodies.offsets import GetConsumerStatusBody
 from engine.protocol.codes import LanguageCode, RequestCode, ResponseCode
@@ -142,7 +142,12 @@ class ClientAdminHandlers:
         if not header.client_id or not header.msg_id:
             raise BadRequest("clientId and msgId are needed")
         member = self._member(header.consumer_group, header.client_id)
-        record = self._record(header.msg_id)
+        read = self._store.plan_record(_place_of(header.msg_id))
+        return ColdRead(lambda: read() or b"", lambda record: self._consume(header, member, record))
+
+    def _consume(self, header: ConsumeMessageDirectlyRequest, member: Connection, record: bytes) -> Outcome:
+        if not record:
+            raise NotFound(f"this broker holds no message {header.msg_id}")
         topic = self._topics.get(decode_record(record).topic)
         group = self._groups.get(header.consumer_group)
         asked = replace(
@@ -152,17 +157,7 @@ class ClientAdminHandlers:
             group_sys_flag=0 if group is None else group.group_sys_flag,
         )
         question = Command(RequestCode.CONSUME_MESSAGE_DIRECTLY, fields=asked.encode(), body=record)
-        return _relayed(member, question, header.client_id)
-
-    def _record(self, message_id: str) -> bytes:
-        try:
-            _, commit_log_offset = parse_offset_msg_id(message_id)
-        except BadInput as error:
-            raise BadRequest(error.text) from None
-        record = self._store.raw_record_at(commit_log_offset)
-        if record is None:
-            raise NotFound(f"this broker holds no message {message_id}")
-        return record
+        return _relayed(member, question, header.client_id or "")
 
     def _member(self, group: str, client_id: str) -> Connection:
         online = self._consumers.group(group)
@@ -172,6 +167,13 @@ class ClientAdminHandlers:
         if online.clients[channel].version < _ANSWERS_SINCE:
             raise Refused(f"the consumer <{group:.200}> <{client_id:.200}> is too old to be asked")
         return channel
+
+
+def _place_of(message_id: str) -> int:
+    try:
+        return parse_offset_msg_id(message_id)[1]
+    except BadInput as error:
+        raise BadRequest(error.text) from None
 
 
 def _askable(group: ConsumerGroup[Connection], client_id: str | None) -> list[tuple[Connection, str]]:

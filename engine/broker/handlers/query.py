@@ -1,11 +1,14 @@
-"""Looking up single messages: 12 by key through the index, 33 by commit-log offset."""
+"""Looking up single messages: 12 by key through the index, 33 by commit-log offset.
+
+Nobody has read these places lately: they are planned on the loop and read in a thread.
+"""
 
 from __future__ import annotations
 
 from engine.broker.options import LiveOptions
 from engine.errors import NotFound
 from engine.net.connection import Connection
-from engine.net.outcomes import Handler, Outcome, Reply
+from engine.net.outcomes import ColdRead, Handler, Outcome, Reply
 from engine.protocol.codes import RequestCode, ResponseCode
 from engine.protocol.commands import Command
 from engine.protocol.headers.query import (
@@ -16,6 +19,7 @@ from engine.protocol.headers.query import (
 )
 from engine.protocol.names import check_topic
 from engine.store.message_store import MessageStore
+from engine.store.results import QueryResult
 
 _MAX_FOUND = 64
 """RocketMQ's maxMsgsNumBatch."""
@@ -34,7 +38,7 @@ class QueryHandlers:
         header = QueryMessageRequest.decode(request.fields)
         check_topic(header.topic)
         wanted = self._live.default_query_max_num if header.unique_key_query else header.max_num
-        found = self._store.query(
+        search = self._store.search(
             header.topic,
             header.key,
             max(0, min(wanted, _MAX_FOUND)),
@@ -42,20 +46,33 @@ class QueryHandlers:
             header.end_timestamp,
             None if header.continuation == FROM_THE_NEWEST else header.continuation,
         )
-        following = found.continuation if header.continuation is not None else None
-        fields = QueryMessageResponse(
-            found.index_last_update_timestamp, found.index_last_update_phyoffset, following
-        ).encode()
-        if not found.records and following is None:
-            text = "can not find message, maybe time range not correct"
-            return Reply(ResponseCode.QUERY_NOT_FOUND, text, fields)
-        return Reply(fields=fields, body=b"".join(found.records))
+        found: list[QueryResult] = []
+
+        def read() -> bytes:
+            found.append(search.run())
+            return b"".join(found[0].records)
+
+        return ColdRead(read, lambda body: _found(header, found[0], body))
 
     def view(self, request: Command, client: Connection) -> Outcome:
         header = ViewMessageRequest.decode(request.fields)
-        record = self._store.raw_record_at(header.offset)
-        if record is None:
-            raise NotFound(
-                f"can not find message by the offset, {header.offset}", code=ResponseCode.SYSTEM_ERROR
-            )
-        return Reply(body=record)
+        read = self._store.plan_record(header.offset)
+        return ColdRead(lambda: read() or b"", lambda record: _viewed(header.offset, record))
+
+
+def _found(header: QueryMessageRequest, found: QueryResult, body: bytes) -> Reply:
+    following = found.continuation if header.continuation is not None else None
+    fields = QueryMessageResponse(
+        found.index_last_update_timestamp, found.index_last_update_phyoffset, following
+    ).encode()
+    if not body and following is None:
+        text = "can not find message, maybe time range not correct"
+        return Reply(ResponseCode.QUERY_NOT_FOUND, text, fields)
+    return Reply(fields=fields, body=body)
+
+
+def _viewed(commit_log_offset: int, record: bytes) -> Reply:
+    if not record:
+        text = f"can not find message by the offset, {commit_log_offset}"
+        raise NotFound(text, code=ResponseCode.SYSTEM_ERROR)
+    return Reply(body=record)

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import threading
+from typing import Any
+
+import pytest
 
 from engine.net.connection import Connection
 from engine.protocol.bodies.basics import MessageQueue
@@ -10,6 +14,7 @@ from engine.protocol.bodies.groups import GetConsumerListByGroupResponseBody
 from engine.protocol.bodies.heartbeats import HeartbeatData, ProducerData
 from engine.protocol.bodies.locks import LockBatchRequestBody, LockBatchResponseBody
 from engine.protocol.codes import RequestCode, ResponseCode
+from engine.store import record_reads
 from tests.engine.broker.peers import COMMITTING, WAITING, Peer, RunningBroker, eventually, records
 
 
@@ -240,3 +245,23 @@ async def test_messages_are_found_by_key_and_by_place(broker: RunningBroker, pee
     for nowhere in ("1", "-1", str(2**40)):
         answer = await peer.ask(RequestCode.VIEW_MESSAGE_BY_ID, {"offset": nowhere})
         assert answer.code == ResponseCode.SYSTEM_ERROR
+
+
+async def test_searches_never_read_the_log_on_the_loop(
+    broker: RunningBroker, peer: Peer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await peer.send("orders", b"wanted", properties={"KEYS": "k1"})
+    await eventually(lambda: broker.inner.store.max_offset("orders", 0) == 1)
+    read, threads = record_reads._read, []
+
+    def noted(*arguments: Any) -> bytes | None:
+        threads.append(threading.get_ident())
+        return read(*arguments)
+
+    monkeypatch.setattr(record_reads, "_read", noted)
+    monkeypatch.setattr(broker.inner.store._log, "read", None)
+    window = {"topic": "orders", "maxNum": "32", "beginTimestamp": "0", "endTimestamp": str(2**63 - 1)}
+    assert len(records(await peer.ask(RequestCode.QUERY_MESSAGE, {**window, "key": "k1"}))) == 1
+    assert len(records(await peer.ask(RequestCode.VIEW_MESSAGE_BY_ID, {"offset": "0"}))) == 1
+    assert len(threads) == 2
+    assert threading.get_ident() not in threads

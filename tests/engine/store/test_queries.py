@@ -58,6 +58,8 @@ def test_only_the_start_of_a_record_is_a_record(store: MessageStore) -> None:
     assert store.raw_record_at(0, len(first) - 1) is None
     for offset in (-1, 1, 84, len(first) - 1, store.commit_log_max_offset, 1 << 62):
         assert store.raw_record_at(offset) is None
+        assert store.plan_record(offset)() is None
+    assert store.plan_record(0)() == first
     store.close()
 
 
@@ -135,4 +137,33 @@ def test_a_forged_continuation_finds_nothing_wrong(tmp_path: Path, forged: str) 
     dispatch_all(store)
     found = store.query("Orders", "order", 64, 0, FOREVER_MS, forged)
     assert {decode_record(record).queue_offset for record in found.records} <= {0}
+    store.close()
+
+
+def test_a_planned_search_finds_what_was_there_whatever_comes_before_it_runs(tmp_path: Path) -> None:
+    store = open_store(tmp_path, max_index_num=40)
+    for n in range(30):
+        put(store, draft(n, KEYS="order"))
+    dispatch_all(store)
+    search = store.search("Orders", "order", 64, 0, FOREVER_MS)
+    for n in range(30, 60):
+        put(store, draft(n, KEYS="order"))
+    dispatch_all(store)
+    found = [decode_record(record).queue_offset for record in search.run().records]
+    assert found == list(range(29, -1, -1))
+    store.close()
+
+
+def test_a_planned_search_passes_over_files_that_are_gone(tmp_path: Path) -> None:
+    store = open_store(tmp_path)
+    put(store, draft(0, KEYS="order"))
+    dispatch_all(store)
+    search, read = store.search("Orders", "order", 64, 0, FOREVER_MS), store.plan_record(0)
+    for file in (tmp_path / "commitlog").iterdir():
+        file.unlink()
+    assert search.run().records == ()
+    assert read() is None
+    for file in (tmp_path / "index").iterdir():
+        file.unlink()
+    assert search.run().records == ()
     store.close()
