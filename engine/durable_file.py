@@ -2,13 +2,15 @@
 
 A write goes to `<name>.tmp`, is synced, the previous file is kept as `<name>.bak`, the new one is renamed
 into place, and the directory is synced. A crash leaves either the old file, or no file and a good .bak, or
-the new file. A read that finds the file missing, empty or torn (the caller's `parse` says so) takes the .bak.
+the new file. On a full disk the .bak gives its blocks to the new content: what does not grow can still be
+saved. A read that finds the file missing, empty or torn (the caller's `parse` says so) takes the .bak.
 Blocking; any thread, but one writer per path.
 """
 
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -20,6 +22,22 @@ _T = TypeVar("_T")
 def write_durable(path: Path, data: bytes) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(path.name + ".tmp")
+    backup = path.with_name(path.name + ".bak")
+    try:
+        _write_synced(temporary, data)
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EDQUOT) or not (path.exists() and backup.exists()):
+            raise
+        temporary.unlink(missing_ok=True)
+        backup.unlink()
+        _write_synced(temporary, data)
+    with contextlib.suppress(FileNotFoundError):
+        os.replace(path, backup)
+    os.replace(temporary, path)
+    _sync_directory(path.parent)
+
+
+def _write_synced(temporary: Path, data: bytes) -> None:
     descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
     try:
         view = memoryview(data)
@@ -28,11 +46,6 @@ def write_durable(path: Path, data: bytes) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
-    backup = path.with_name(path.name + ".bak")
-    with contextlib.suppress(FileNotFoundError):
-        os.replace(path, backup)
-    os.replace(temporary, path)
-    _sync_directory(path.parent)
 
 
 def read_durable(path: Path, parse: Callable[[bytes], _T]) -> tuple[_T | None, str | None]:

@@ -1,7 +1,8 @@
 """Decides when the log is synced, and does the waiting in a thread of its own.
 
 SYNC_FLUSH is group commit: whoever waits shares the next sync; while one runs, the following appends gather
-for the next. ASYNC_FLUSH syncs every flushIntervalCommitLog. Queues, index and checkpoint follow the log.
+for the next. ASYNC_FLUSH begins a sync every flushIntervalCommitLog, however long the last one took: a power
+cut takes at most the messages of that interval and of one sync. Queues, index and checkpoint follow the log.
 A failed sync fences the store for good (`finish_flush`), and everybody who waits is told "not known".
 """
 
@@ -70,12 +71,15 @@ class Flusher:
         self._wanted.set()
 
     async def _flush_log_forever(self) -> None:
+        begun = self._loop.time()
         while True:
             if self._is_sync:
                 await self._wanted.wait()
                 self._wanted.clear()
             else:
-                await asyncio.sleep(self._live.flush_interval_commit_log / 1000)
+                due = begun + self._live.flush_interval_commit_log / 1000
+                await asyncio.sleep(max(0.0, due - self._loop.time()))
+            begun = self._loop.time()
             await self.flush_log(force=self._is_sync)
 
     async def flush_log(self, *, force: bool) -> None:

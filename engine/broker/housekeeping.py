@@ -25,6 +25,8 @@ log = logging.getLogger(__name__)
 
 SCAN_S = 10.0
 _PREPARE_S = 0.2
+_FULL_DISK_S = 1.0
+"""How often a disk without room is looked at: sends resume within five seconds of room being made."""
 _MANUAL_ROUNDS = 20
 """How often a deletion that an administrator asked for is tried, as in RocketMQ."""
 
@@ -88,7 +90,9 @@ class Housekeeping:
     async def _clean_forever(self) -> None:
         while True:
             await self.clean()
-            await asyncio.sleep(self._times.clean_s)
+            await asyncio.sleep(
+                self._times.clean_s if self._disk.is_writable else min(self._times.clean_s, _FULL_DISK_S)
+            )
 
     async def clean(self) -> None:
         loop = asyncio.get_running_loop()
@@ -117,7 +121,7 @@ class Housekeeping:
                     await loop.run_in_executor(self._threads, self._store.prepare_next_segment)
                 except OSError as error:
                     log.warning("the next segment cannot be made ready: %s", error)
-                    await asyncio.sleep(self._times.clean_s)
+                    await asyncio.sleep(min(self._times.clean_s, _FULL_DISK_S))
 
     async def _save_forever(self) -> None:
         while True:

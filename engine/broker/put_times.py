@@ -20,6 +20,9 @@ _LIMITS_MS = (1, 10, 50, 100, 500, 1000)
 
 
 class Appends(Protocol):
+    @property
+    def refusal(self) -> PutResult | None: ...
+
     def put(self, draft: MessageDraft, now_ms: int) -> PutResult: ...
 
     def put_batch(self, draft: MessageDraft, items: list[BatchItem], now_ms: int) -> PutResult: ...
@@ -81,12 +84,17 @@ class TimedAppends:
     """Single appends are timed until `TIMED` are, then pass straight to the store until `arm` is called."""
 
     def __init__(self, store: Appends, times: PutTimes, clock_ns: Callable[[], int]) -> None:
+        self._store = store
         self._put = store.put
         self._put_batch = store.put_batch
         self._put_plain = store.put_plain
         self._times = times
         self._clock_ns = clock_ns
         self._left = TIMED
+
+    @property
+    def refusal(self) -> PutResult | None:
+        return self._store.refusal
 
     def arm(self) -> None:
         self._left = TIMED

@@ -8,6 +8,7 @@ Loop thread only; `in_flight` counts what still waits, for a graceful drain.
 from __future__ import annotations
 
 import asyncio
+import errno
 import logging
 import struct
 from collections.abc import Callable, Mapping
@@ -182,7 +183,9 @@ def _failed(request: Command, client: Connection, error: Exception) -> Reply:
 def _persisted(persist: Persist, error: OSError | None) -> Outcome:
     if error is None:
         return persist.resume() if persist.resume is not None else persist.reply or Reply()
-    return Reply(ResponseCode.SYSTEM_ERROR, f"{persist.file} could not be written: {error.strerror}")
+    is_full = error.errno in (errno.ENOSPC, errno.EDQUOT)
+    code = ResponseCode.SERVICE_NOT_AVAILABLE if is_full else ResponseCode.SYSTEM_ERROR
+    return Reply(code, f"{persist.file} could not be written: {error.strerror}")
 
 
 def _unsupported(request: Command, client: Connection) -> Outcome:

@@ -156,6 +156,11 @@ class MessageStore:
     def put_batch(self, draft: MessageDraft, items: Sequence[BatchItem], now_ms: int) -> PutResult:
         return self._writer.put_batch(draft, items, now_ms)
 
+    @property
+    def refusal(self) -> PutResult | None:
+        """Why nothing is taken just now, if it is known before trying."""
+        return self._writer.refusal
+
     def dispatch(self, max_records: int, awaited: Container[QueueKey] | None = None) -> list[Arrival]:
         """Build queue units and index entries for the next readable records; arrivals of `awaited` queues
         (None: of all). Empty also when the disk is full: puts are then refused, and a later call tries

@@ -23,6 +23,8 @@ from engine.store.results import MessageDraft, PutResult, PutStatus, StoreStats
 _new_tuple = tuple.__new__
 _MAX_QUEUE_ID = 0x7FFF_FFFF
 _MAX_FORMS = 16_384
+_ROLL_AGAIN_MS = 250
+"""How long puts are refused unseen after a roll found no room: each try may fill the disk to the brim."""
 _QUEUED = (TRANSACTION_NONE, TRANSACTION_COMMIT)
 """Prepared and rolled-back messages lie in the log only."""
 
@@ -45,9 +47,11 @@ class Writer:
         self._forms: dict[str, RecordForm] = {}
         self.refusal: PutResult | None = None
         """Set when nothing may be written any more (fenced) or for the moment (disk full)."""
+        self._no_roll: PutResult | None = None
+        self._no_roll_ms = 0
 
     def put(self, draft: MessageDraft, now_ms: int) -> PutResult:
-        if self.refusal is not None:
+        if self.refusal is not None and not self._may_roll_again(now_ms):
             return self._refuse(self.refusal)
         topic, queue_id, flag, sys_flag, born_timestamp, born_host, retries, prepared, body, properties, _ = (
             draft
@@ -78,7 +82,7 @@ class Writer:
             )
             # fmt: on
         except (BadInput, StoreError) as error:
-            return self._refuse(_refusal_of(error))
+            return self._refuse(self._refusal_of(error, now_ms))
         log.last_store_timestamp = now_ms
         if is_queued:
             self._offsets.next[key] = queue_offset + 1
@@ -121,7 +125,7 @@ class Writer:
 
     def put_batch(self, draft: MessageDraft, items: Sequence[BatchItem], now_ms: int) -> PutResult:
         """All items or none, in one stretch of one segment, at consecutive queue offsets."""
-        if self.refusal is not None:
+        if self.refusal is not None and not self._may_roll_again(now_ms):
             return self._refuse(self.refusal)
         key = (draft.topic, draft.queue_id)
         fault = self._batch_fault(key, items)
@@ -136,7 +140,7 @@ class Writer:
             offsets = list(accumulate(sizes, initial=self._log.make_room(sum(sizes))))
             records = _encode_items(form, draft, items, sizes, offsets, first_queue_offset, store_timestamp)
         except (BadInput, StoreError) as error:
-            return self._refuse(_refusal_of(error))
+            return self._refuse(self._refusal_of(error, now_ms))
         self._log.last_store_timestamp = store_timestamp
         self._offsets.next[key] = first_queue_offset + len(items)
         self._log.write(records, sizes[0])
@@ -184,6 +188,23 @@ class Writer:
                 return PutResult(PutStatus.MESSAGE_ILLEGAL, remark="the topic or queue id cannot be stored")
         return None
 
+    def _may_roll_again(self, now_ms: int) -> bool:
+        """Lifts the refusal of a roll without room: when a segment is ready, or enough time has passed."""
+        if self.refusal is not self._no_roll:
+            return False
+        if not self._log.next_segment.is_ready and 0 <= now_ms - self._no_roll_ms < _ROLL_AGAIN_MS:
+            return False
+        self.refusal = self._no_roll = None
+        return True
+
+    def _refusal_of(self, error: BadInput | StoreError, now_ms: int) -> PutResult:
+        if isinstance(error, BadInput):
+            return PutResult(PutStatus.MESSAGE_ILLEGAL, remark=error.text)
+        status = PutStatus.DISK_FULL if isinstance(error, DiskFull) else PutStatus.SERVICE_NOT_AVAILABLE
+        self.refusal = self._no_roll = PutResult(status, remark=error.text)
+        self._no_roll_ms = now_ms
+        return self.refusal
+
     def _refuse(self, refusal: PutResult) -> PutResult:
         self._stats.put_failed_count += 1
         return refusal
@@ -209,11 +230,3 @@ def _encode_items(
         for number, (item, size, offset) in enumerate(zip(items, sizes, offsets, strict=False))
     ])
     # fmt: on
-
-
-def _refusal_of(error: BadInput | StoreError) -> PutResult:
-    if isinstance(error, BadInput):
-        return PutResult(PutStatus.MESSAGE_ILLEGAL, remark=error.text)
-    if isinstance(error, DiskFull):
-        return PutResult(PutStatus.DISK_FULL, remark=error.text)
-    return PutResult(PutStatus.SERVICE_NOT_AVAILABLE, remark=error.text)

@@ -18,10 +18,10 @@ from tests.crash.cluster import ASYNC, NO_FAST_FAIL, SYNC, Broker
 from tests.crash.conftest import MakeBroker
 from tests.crash.damage import flip_bit
 from tests.crash.drain import drain, mark_event
+from tests.crash.faults import Faults
 from tests.crash.load import TOPIC, Producer, create_topic, stored_value
 from tests.crash.power import Platter
 from tests.crash.shims.build import shim
-from tests.crash.test_disk import Faults
 from tests.crash.wire import Stored
 
 SOUND = "engine.broker"

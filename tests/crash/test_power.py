@@ -18,8 +18,9 @@ from tests.crash.conftest import MakeBroker
 from tests.crash.drain import mark_event
 from tests.crash.power import Ext4Disk, Platter
 
-LOSS_WINDOW_S = 1.5
-"""500 ms between flushes, one flush, and a machine that is busy."""
+FLUSH_INTERVAL_S = 0.5
+ONE_FLUSH_S = 0.3
+"""What one sync of a megabyte or so takes on two cores that are all in use."""
 
 
 def cut_under_load(campaign: Campaign, power: Platter | Ext4Disk) -> None:
@@ -49,7 +50,10 @@ def cut_async_rounds(broker: Broker, power: Platter | Ext4Disk, rounds: int, see
         this_round = events[earlier:]
         assert sum(event.op == SEND and event.status == OK for event in this_round) > 100
         window_s = loss_window_s(this_round)
-        assert window_s <= LOSS_WINDOW_S, f"acknowledged messages of the last {window_s:.2f} s are gone"
+        print(f"loss window {window_s:.3f} s")
+        assert window_s <= FLUSH_INTERVAL_S + ONE_FLUSH_S, (
+            f"acknowledged messages of the last {window_s:.2f} s are gone"
+        )
         # What is gone is a tail: no queue has a hole, and all that is left keeps every promise.
         violations = check_lost_by_offset(this_round)
         violations += check_history(without_lost(events), persist_interval_s=None)

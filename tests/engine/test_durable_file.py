@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 
@@ -68,3 +69,31 @@ def test_a_planted_link_is_not_followed(tmp_path):
     with pytest.raises(OSError):
         write_durable(tmp_path / "x.json", b"evil")
     assert victim.read_bytes() == b"precious"
+
+
+def test_a_full_disk_takes_the_backups_room(tmp_path, monkeypatch):
+    path, backup = tmp_path / "x.json", tmp_path / "x.json.bak"
+    write_durable(path, b"[1]")
+    write_durable(path, b"[2]")
+
+    def write(descriptor, data, real=os.write):
+        if backup.exists():
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return real(descriptor, data)
+
+    monkeypatch.setattr(os, "write", write)
+    write_durable(path, b"[3]")
+    assert (path.read_bytes(), backup.read_bytes()) == (b"[3]", b"[2]")
+
+
+def test_a_full_disk_without_a_backup_changes_nothing(tmp_path, monkeypatch):
+    path = tmp_path / "x.json"
+    write_durable(path, b"[1]")
+
+    def write(descriptor, data):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "write", write)
+    with pytest.raises(OSError, match="No space"):
+        write_durable(path, b"[2]")
+    assert path.read_bytes() == b"[1]"

@@ -59,6 +59,9 @@ _REFUSALS = {
 class Appends(Protocol):
     """What a send asks of the store."""
 
+    @property
+    def refusal(self) -> PutResult | None: ...
+
     def put(self, draft: MessageDraft, now_ms: int) -> PutResult: ...
 
     def put_batch(self, draft: MessageDraft, items: list[BatchItem], now_ms: int) -> PutResult: ...
@@ -115,12 +118,12 @@ class SendHandlers:
 
     def send(self, request: Command, client: Connection) -> Outcome:
         live = self._live
+        if not self._disk.is_writable:
+            raise disk_full(self._disk.usage_ratio)
         if live.broker_fast_failure_enable:
             waited_ms = self._waited_ms(client.read_at, client.last_read_at)
             if waited_ms > live.wait_time_mills_in_send_queue:
-                raise busy(waited_ms)
-        if not self._disk.is_writable:
-            raise disk_full(self._disk.usage_ratio)
+                raise self._not_now(waited_ms)
         now_ms = self._now_ms()
         if now_ms < live.start_accept_send_request_time_stamp:
             raise not_accepting(live.start_accept_send_request_time_stamp)
@@ -284,6 +287,11 @@ class SendHandlers:
         late = Reply(ResponseCode.FLUSH_DISK_TIMEOUT, "stored, but not known to be on disk", fields)
         end = result.commit_log_offset + result.size
         return WaitFlush(end, self._live.sync_flush_timeout, reply, late)
+
+    def _not_now(self, waited_ms: float) -> Refused:
+        """A store that takes nothing says so whoever waited: "busy" would make clients knock again here."""
+        refusal = self._store.refusal
+        return busy(waited_ms) if refusal is None else self._refused(refusal)
 
     def _refused(self, result: PutResult) -> Refused:
         self._traffic.put_failed += 1

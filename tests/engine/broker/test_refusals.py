@@ -217,6 +217,18 @@ async def test_a_request_that_waited_too_long_is_refused_before_the_append(
     assert stored_bytes(broker) == before
 
 
+async def test_whoever_waited_is_told_of_a_store_that_takes_nothing(
+    broker: RunningBroker, peer: Peer
+) -> None:
+    """ "Busy" would make clients knock again; a full or fenced store sends them elsewhere."""
+    await peer.send("orders")
+    broker.inner.live.wait_time_mills_in_send_queue = -1
+    broker.inner.store.fence()
+    assert (await peer.send("orders")).code == ResponseCode.SERVICE_NOT_AVAILABLE
+    broker.inner.disk.is_writable = False
+    assert (await peer.send("orders")).code == ResponseCode.SERVICE_NOT_AVAILABLE
+
+
 async def test_sends_before_the_time_to_accept_are_refused(start_broker: StartBroker) -> None:
     broker = await start_broker(startAcceptSendRequestTimeStamp=str(1 << 60))
     peer = Peer(broker.address)

@@ -74,7 +74,11 @@ def test_a_roll_without_room_is_refused_and_tried_again(
     assert store.commit_log_max_offset == end
     assert sorted(os.listdir(tmp_path / "commitlog")) == [f"{0:020d}"]
     disk.error = None
-    result = put(store, draft(8, body_size=8000))
+    # Not every put tries: the next one does a moment later.
+    assert store.refusal is not None
+    assert store.put(draft(8, body_size=8000), NOW_MS + 100).status is status
+    result = put(store, draft(8, body_size=8000), NOW_MS + 300)
+    assert store.refusal is None
     assert (result.commit_log_offset, result.queue_offset) == (SEGMENT_SIZE, 8)
     dispatch_all(store)
     assert drain(store) == list(range(9))
@@ -164,7 +168,7 @@ def test_a_really_full_disk_is_survived(small_disk: Path) -> None:
     assert drain(store) == list(range(stored))
     dropped = store.expire(NOW_MS, 0, 0.99)
     assert dropped
-    put(store, draft(stored, body_size=400))
+    put(store, draft(stored, body_size=400), NOW_MS + 1000)
     dispatch_all(store)
     assert drain(store)[-1] == stored
     store.close()
