@@ -1,0 +1,1 @@
+"""Master, slaves, and how one becomes the other (docs/adr/0008)."""

@@ -1,0 +1,129 @@
+"""Who may become master, decided from what the members answered. Pure: a controller may drive it as well.
+
+A vote is given only after its member stored the new epoch, so a member that voted helps no older master any
+more. Every acknowledged message lies on `minInSyncReplicas` members at least; so among `needed_promises` of
+them is one that has it, and the longest log of the newest epoch has them all (docs/adr/0008, rules 7 and 8).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+from engine.broker.replication.group_state import InSyncSet
+
+
+@dataclass(frozen=True, slots=True)
+class Vote:
+    """What a member answered when it promised. Offsets are commit-log offsets."""
+
+    member_id: int
+    log_epoch: int
+    log_end: int
+    log_start: int
+    copied_from: int
+    """Where its copy began; 0 when it holds, or once held, the log from its beginning."""
+    confirmed_offset: int
+    in_sync: InSyncSet
+
+
+@dataclass(frozen=True, slots=True)
+class Election:
+    """`winner` is None when nobody may be chosen; `reason` then says why, else what may be lost."""
+
+    winner: int | None
+    reason: str = ""
+
+
+def needed_promises(member_count: int, min_in_sync: int) -> int:
+    return member_count - min(max(min_in_sync, 1), member_count) + 1
+
+
+def elect(
+    votes: Sequence[Vote], members: Collection[int], *, wanted: int | None = None, is_unclean: bool = False
+) -> Election:
+    """The master of the promised epoch. `wanted` wins among equals; it never wins over a longer log."""
+    if not votes:
+        return Election(None, "no member answered")
+    newest = newest_set(votes)
+    needed = needed_promises(len(members), newest.min_in_sync)
+    doubt = "" if len(votes) >= needed else _too_few(votes, members, needed)
+    if doubt and not is_unclean:
+        return Election(None, doubt)
+    best = _best(votes)
+    if isinstance(best, Election):
+        return best
+    if best[0].member_id not in newest.ids and not any(vote.member_id in newest.ids for vote in best):
+        doubt = doubt or _outside(best[0], newest)
+        if not is_unclean:
+            return Election(None, doubt)
+    return _preferred(votes, best, wanted, doubt)
+
+
+def newest_set(votes: Sequence[Vote]) -> InSyncSet:
+    return max((vote.in_sync for vote in votes), key=lambda in_sync: (in_sync.epoch, in_sync.version))
+
+
+def _best(votes: Sequence[Vote]) -> list[Vote] | Election:
+    """Those with the longest log of the newest epoch; they must also have its beginning."""
+    top = max((vote.log_epoch, vote.log_end) for vote in votes)
+    best = sorted(
+        (vote for vote in votes if (vote.log_epoch, vote.log_end) == top), key=lambda vote: vote.member_id
+    )
+    group_start = min(vote.log_start for vote in votes)
+    whole = [vote for vote in best if vote.copied_from <= group_start]
+    if not whole:
+        ids = ", ".join(str(vote.member_id) for vote in best)
+        return Election(
+            None,
+            f"member {ids} has the longest log but copied it only from offset {best[0].copied_from} on, "
+            f"and the group's begins at {group_start}: it cannot become master",
+        )
+    return whole
+
+
+def _preferred(votes: Sequence[Vote], best: list[Vote], wanted: int | None, doubt: str) -> Election:
+    ids = [vote.member_id for vote in best]
+    if wanted is None or wanted in ids:
+        return Election(ids[0] if wanted is None else wanted, doubt)
+    vote = next((vote for vote in votes if vote.member_id == wanted), None)
+    if vote is None:
+        return Election(None, f"member {wanted} did not answer")
+    return Election(
+        None,
+        f"member {wanted} ends at epoch {vote.log_epoch}, offset {vote.log_end}; member {ids[0]} at epoch "
+        f"{best[0].log_epoch}, offset {best[0].log_end}, and only the longest log may win",
+    )
+
+
+def _too_few(votes: Sequence[Vote], members: Collection[int], needed: int) -> str:
+    silent = ", ".join(str(member) for member in sorted(set(members) - {vote.member_id for vote in votes}))
+    return (
+        f"{len(votes)} of {len(members)} members promised and {needed} are needed: member {silent} may hold "
+        "acknowledged messages that nobody else has"
+    )
+
+
+def _outside(best: Vote, newest: InSyncSet) -> str:
+    ids = ", ".join(map(str, newest.ids))
+    return (
+        f"member {best.member_id} is not in the newest in-sync set ({ids}): what that set acknowledged since "
+        f"offset {best.log_end} may be lost"
+    )
+
+
+def may_resume(member_id: int, votes: Sequence[Vote]) -> Election:
+    """Whether the master of the last epoch, restarted, may go on: nobody knows more than it does. It must be
+    among the votes."""
+    own = next(vote for vote in votes if vote.member_id == member_id)
+    needed = max(own.in_sync.min_in_sync, 1)
+    if len(votes) < needed:
+        return Election(None, f"{len(votes)} members answered, {needed} are needed before it takes a write")
+    for vote in votes:
+        if (vote.log_epoch, vote.log_end) > (own.log_epoch, own.log_end):
+            return Election(
+                None,
+                f"its log ends at epoch {own.log_epoch}, offset {own.log_end}, that of member "
+                f"{vote.member_id} at epoch {vote.log_epoch}, offset {vote.log_end}: its own tail was lost",
+            )
+    return Election(member_id)

@@ -1,0 +1,172 @@
+"""A master's view of its slaves: how far each has come, whom acknowledgements wait for. Pure, one reign long.
+
+The set changes in two steps. `plan` decides on a new one and `propose` makes it pending: from then on both
+the old and the new set are waited for. Once everybody who must know has stored it (`stored`), the new one
+alone counts. A shorter list of conditions would lose messages: docs/adr/0008, rules 4 to 6 and 10.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from engine.broker.replication.group_state import GroupState, InSyncSet
+
+CATCH_UP_MS = 15_000
+"""haMaxTimeSlaveNotCatchup."""
+
+
+@dataclass(slots=True)
+class Progress:
+    log_end: int = 0
+    caught_up_ms: int = 0
+    heard_ms: int = 0
+    master_end: int = 0
+    """Where the master's log ended when this slave last spoke."""
+    is_connected: bool = True
+
+
+@dataclass(slots=True)
+class _Pending:
+    in_sync: InSyncSet
+    members: Mapping[int, str]
+    stored_by: set[int]
+
+
+class InSyncTable:
+    """Offsets never go back within a reign. `own_end` is always the master's own log end."""
+
+    def __init__(
+        self, member_id: int, state: GroupState, min_in_sync: int, *, catch_up_ms: int = CATCH_UP_MS
+    ) -> None:
+        self.member_id = member_id
+        self.epoch = state.epoch
+        self.epoch_start = state.history[-1].start_offset
+        self.current = state.in_sync
+        self.members = dict(state.members)
+        self.min_in_sync = min_in_sync
+        self.progress: dict[int, Progress] = {}
+        self.plain: dict[str, int] = {}
+        """Offsets that RocketMQ's own slaves acknowledged, by address: they store no sets, so are in none."""
+        self._confirmed = state.confirmed_offset
+        self._pending: _Pending | None = None
+        self._catch_up_ms = catch_up_ms
+
+    # -- what slaves say ------------------------------------------------------------------------------------
+
+    def connected(self, member_id: int, now_ms: int) -> None:
+        progress = self.progress.setdefault(member_id, Progress(caught_up_ms=now_ms))
+        progress.is_connected, progress.heard_ms = True, now_ms
+
+    def left(self, member_id: int) -> None:
+        """Its time to come back runs; the set changes only when it is over."""
+        if member_id in self.progress:
+            self.progress[member_id].is_connected = False
+
+    def acknowledged(self, member_id: int, log_end: int, own_end: int, now_ms: int) -> None:
+        """A slave has caught up as of its last word when it has all that there was then."""
+        progress = self.progress[member_id]
+        progress.log_end = max(progress.log_end, log_end)
+        if log_end >= own_end:
+            progress.caught_up_ms = now_ms
+        elif log_end >= progress.master_end:
+            progress.caught_up_ms = max(progress.caught_up_ms, progress.heard_ms)
+        progress.heard_ms, progress.master_end = now_ms, own_end
+
+    # -- what that means ------------------------------------------------------------------------------------
+
+    def waited_for(self) -> set[int]:
+        """Everybody whose log end holds the confirmed offset back."""
+        pending = self._pending.in_sync.ids if self._pending is not None else ()
+        return {*self.current.ids, *pending}
+
+    def is_enough(self) -> bool:
+        """Whether a send that waits may be taken at all."""
+        return len(self.current.ids) >= max(self.min_in_sync, self.current.min_in_sync)
+
+    def has_slaves(self) -> bool:
+        return len(self.waited_for()) > 1 or bool(self.plain)
+
+    def confirmed(self, own_end: int) -> int:
+        """The confirmed offset. It rests while the set is too small, or while a member of it has not reached
+        this reign: what nobody else holds, or holds only under an older reign, could still vanish."""
+        if self.is_enough():
+            ends = [self._end_of(member, own_end) for member in self.waited_for()]
+            if min(ends) >= self.epoch_start:
+                self._confirmed = max(self._confirmed, min(ends))
+        return self._confirmed
+
+    def reached(self, count: int, own_end: int) -> int:
+        """The offset that `count` of the members that count hold, the master among them."""
+        ends = [self._end_of(member, own_end) for member in self.current.ids]
+        ends = sorted([*ends, *self.plain.values()], reverse=True)
+        return ends[count - 1] if 0 < count <= len(ends) else -1
+
+    def _end_of(self, member_id: int, own_end: int) -> int:
+        if member_id == self.member_id:
+            return own_end
+        progress = self.progress.get(member_id)
+        return progress.log_end if progress is not None else -1
+
+    # -- who is in it ---------------------------------------------------------------------------------------
+
+    def plan(self, own_end: int, now_ms: int) -> InSyncSet | None:
+        """The set as it should be now; None when it is, or is about to be."""
+        base = self._pending.in_sync if self._pending is not None else self.current
+        confirmed = self.confirmed(own_end)
+        ids = {member for member in base.ids if not self._is_late(member, now_ms)}
+        ids |= {member for member in self.progress if self._may_join(member, confirmed, now_ms)}
+        ids.add(self.member_id)
+        if ids == set(base.ids) and base.min_in_sync == self.min_in_sync:
+            return None
+        return InSyncSet(self.epoch, base.version + 1, tuple(sorted(ids)), self.min_in_sync)
+
+    def plan_members(self, member_id: int, address: str) -> dict[int, str] | None:
+        """The list with this member at this address; None when it is known."""
+        known = self._pending.members if self._pending is not None else self.members
+        return None if known.get(member_id) == address else {**known, member_id: address}
+
+    def propose(self, in_sync: InSyncSet, members: Mapping[int, str]) -> None:
+        """The master itself has stored it already. An older proposal is forgotten: it never counted."""
+        self._pending = _Pending(in_sync, dict(members), {self.member_id})
+        self._settle()
+
+    def stored(self, member_id: int, version: int) -> bool:
+        """A slave has the pending set on disk; True when the set counts from now on."""
+        if self._pending is None or version != self._pending.in_sync.version:
+            return False
+        self._pending.stored_by.add(member_id)
+        return self._settle()
+
+    @property
+    def pending(self) -> tuple[InSyncSet, Mapping[int, str]] | None:
+        return None if self._pending is None else (self._pending.in_sync, self._pending.members)
+
+    def _settle(self) -> bool:
+        pending = self._pending
+        if pending is None or not pending.stored_by.issuperset(pending.in_sync.ids):
+            return False
+        weakens = pending.in_sync.min_in_sync < self.current.min_in_sync
+        is_new_list = set(pending.members) != set(self.members)
+        knowing = pending.stored_by & set(self.members)
+        if (weakens or is_new_list) and len(knowing) < _bounded(self.current.min_in_sync, self.members):
+            return False
+        self.current, self.members, self._pending = pending.in_sync, dict(pending.members), None
+        return True
+
+    def _is_late(self, member_id: int, now_ms: int) -> bool:
+        if member_id == self.member_id:
+            return False
+        progress = self.progress.get(member_id)
+        return progress is None or now_ms - progress.caught_up_ms > self._catch_up_ms
+
+    def _may_join(self, member_id: int, confirmed: int, now_ms: int) -> bool:
+        """Whoever is late may not: the confirmed offset rests where it stands, so it seems to be there."""
+        progress = self.progress[member_id]
+        is_there = progress.log_end >= max(confirmed, self.epoch_start)
+        is_known = progress.is_connected and member_id in self.members
+        return is_known and is_there and not self._is_late(member_id, now_ms)
+
+
+def _bounded(min_in_sync: int, members: Iterable[int]) -> int:
+    return min(min_in_sync, len(list(members)))

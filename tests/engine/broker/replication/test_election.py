@@ -1,0 +1,79 @@
+"""Who may become master."""
+
+from __future__ import annotations
+
+import pytest
+
+from engine.broker.replication.election import Vote, elect, may_resume, needed_promises
+from engine.broker.replication.group_state import InSyncSet
+
+THREE = (0, 1, 2)
+
+
+def vote(
+    member_id: int,
+    log_end: int,
+    *,
+    epoch: int = 1,
+    ids: tuple[int, ...] = (0, 1, 2),
+    version: int = 1,
+    min_in_sync: int = 2,
+    copied_from: int = 0,
+) -> Vote:
+    in_sync = InSyncSet(epoch, version, ids, min_in_sync)
+    return Vote(member_id, epoch, log_end, 0, copied_from, 0, in_sync)
+
+
+@pytest.mark.parametrize(
+    ("members", "min_in_sync", "needed"), [(2, 2, 1), (2, 1, 2), (3, 2, 2), (3, 3, 1), (3, 1, 3), (1, 2, 1)]
+)
+def test_one_of_those_that_promise_has_every_acknowledged_message(
+    members: int, min_in_sync: int, needed: int
+) -> None:
+    assert needed_promises(members, min_in_sync) == needed
+
+
+def test_the_longest_log_wins_and_ties_go_to_the_lowest_id() -> None:
+    assert elect([vote(1, 500), vote(2, 400)], THREE).winner == 1
+    assert elect([vote(2, 500), vote(1, 500)], THREE).winner == 1
+
+
+def test_a_newer_epoch_beats_a_longer_log() -> None:
+    assert elect([vote(1, 900, epoch=1), vote(2, 400, epoch=2)], THREE).winner == 2
+
+
+def test_the_wanted_member_wins_among_equals_only() -> None:
+    assert elect([vote(1, 500), vote(2, 500)], THREE, wanted=2).winner == 2
+    refused = elect([vote(1, 500), vote(2, 400)], THREE, wanted=2)
+    assert refused.winner is None and "only the longest log may win" in refused.reason
+    assert elect([vote(1, 500), vote(2, 500)], THREE, wanted=0).reason == "member 0 did not answer"
+
+
+def test_the_trap_of_three_one_that_was_dropped_cannot_win_alone() -> None:
+    """0 dropped 2 from the set, acknowledged with 1, and died; 1 does not answer."""
+    refused = elect([vote(2, 400)], THREE)
+    assert refused.winner is None and "1 of 3 members promised and 2 are needed" in refused.reason
+    unclean = elect([vote(2, 400)], THREE, is_unclean=True)
+    assert unclean.winner == 2 and "may hold acknowledged messages" in unclean.reason
+
+
+def test_who_was_dropped_does_not_win_over_the_set_either() -> None:
+    kept = vote(1, 400, ids=(0, 1), version=2)
+    assert elect([kept, vote(2, 400)], THREE).winner == 1
+    outside = elect([vote(1, 300, ids=(0, 1), version=2), vote(2, 400)], THREE)
+    assert outside.winner is None and "not in the newest in-sync set" in outside.reason
+
+
+def test_a_copy_without_the_beginning_is_never_master() -> None:
+    refused = elect([vote(1, 500, copied_from=200), vote(2, 400)], THREE, is_unclean=True)
+    assert refused.winner is None and "copied it only from offset 200" in refused.reason
+
+
+def test_a_master_resumes_when_nobody_knows_more() -> None:
+    assert may_resume(0, [vote(0, 500), vote(1, 500)]).winner == 0
+    assert "2 are needed" in may_resume(0, [vote(0, 500)]).reason
+    assert may_resume(0, [vote(0, 500, min_in_sync=1)]).winner == 0
+
+
+def test_a_master_that_lost_its_tail_does_not_resume() -> None:
+    assert "its own tail was lost" in may_resume(0, [vote(0, 500), vote(1, 600)]).reason

@@ -1,0 +1,88 @@
+"""What a member promises, and whom it obeys afterwards."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import orjson
+import pytest
+
+from engine.broker.replication.epochs import Epoch
+from engine.broker.replication.group_state import (
+    GroupState,
+    InSyncSet,
+    StaleEpoch,
+    crown,
+    follow,
+    found,
+    from_json,
+    promise,
+    take_set,
+    to_json,
+    wire_id,
+)
+from engine.errors import CorruptRecord
+
+FOUNDED = found(0, "a:1", reign=11, min_in_sync=2)
+
+
+def test_a_group_begins_with_its_first_master_alone() -> None:
+    assert (FOUNDED.epoch, FOUNDED.master_id, FOUNDED.in_sync.ids) == (1, 0, (0,))
+    assert FOUNDED.history == (Epoch(1, 11, 0),)
+
+
+def test_a_promise_leaves_the_old_master_behind() -> None:
+    promised = promise(FOUNDED, 2, 22)
+    assert (promised.epoch, promised.reign, promised.master_id) == (2, 22, None)
+    with pytest.raises(StaleEpoch):
+        take_set(promised, 1, InSyncSet(1, 9, (0,)), {})
+    with pytest.raises(StaleEpoch):
+        follow(promised, 1, 11, 0)
+
+
+def test_a_promise_is_for_one_reign_and_may_be_asked_again() -> None:
+    promised = promise(FOUNDED, 2, 22)
+    assert promise(promised, 2, 22) is promised
+    with pytest.raises(StaleEpoch):
+        promise(promised, 2, 23)
+
+
+def test_only_the_promised_epoch_can_be_crowned() -> None:
+    with pytest.raises(StaleEpoch):
+        crown(FOUNDED, 2, 22, 1, 500)
+    crowned = crown(promise(FOUNDED, 2, 22), 2, 22, 1, 500)
+    assert crowned.history[-1] == Epoch(2, 22, 500)
+    assert crowned.in_sync == InSyncSet(2, 1, (1,), 2)
+    assert crown(crowned, 2, 22, 1, 900).history == crowned.history
+
+
+def test_an_epoch_has_one_master() -> None:
+    following = follow(FOUNDED, 2, 22, 1)
+    assert follow(following, 2, 22, 1) == following
+    with pytest.raises(StaleEpoch):
+        follow(following, 2, 22, 2)
+    with pytest.raises(StaleEpoch):
+        crown(following, 2, 22, 0, 100)
+
+
+def test_an_older_set_changes_nothing() -> None:
+    newer = take_set(FOUNDED, 1, InSyncSet(1, 3, (0, 1), 2), {0: "a:1", 1: "b:1"})
+    assert newer.in_sync.ids == (0, 1)
+    assert take_set(newer, 1, InSyncSet(1, 2, (0,), 2), {0: "a:1"}) is newer
+
+
+def test_the_state_survives_its_file() -> None:
+    state = replace(FOUNDED, members={0: "a:1", 2: "c:1"}, confirmed_offset=77, copied_from=5)
+    assert from_json(orjson.loads(orjson.dumps(to_json(state)))) == state
+
+
+@pytest.mark.parametrize("content", [{}, [], {**to_json(FOUNDED), "epochs": [[2, 1, 0], [1, 1, 0]]}, None])
+def test_a_doubtful_file_is_not_believed(content: object) -> None:
+    with pytest.raises(CorruptRecord):
+        from_json(content)
+
+
+def test_the_master_is_broker_zero_and_member_zero_borrows_its_number() -> None:
+    assert [wire_id(member, 2) for member in (0, 1, 2)] == [2, 1, 0]
+    assert [wire_id(member, 0) for member in (0, 1, 2)] == [0, 1, 2]
+    assert GroupState().master_id is None and wire_id(0, None) == 1
