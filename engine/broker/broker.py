@@ -55,6 +55,7 @@ from engine.broker.waits import BrokerWaits
 from engine.errors import EngineError
 from engine.net.connection import Connection
 from engine.net.flow import ConnectionLimits, LoopLag
+from engine.net.networks import parse_networks
 from engine.net.outcomes import Handler
 from engine.net.requester import Requester
 from engine.net.server import Server
@@ -103,6 +104,7 @@ class Broker:
     async def start(self) -> str:
         options = self.options
         try:
+            self._tls = options.tls.open_server()
             self._bind(choose_addresses(options.bind_address, options.broker_ip1))
             self._restore_changes()
             self._open_store()
@@ -295,10 +297,11 @@ class Broker:
         self.serving = LogServing(routes, self.waits, self._loop)
         vip_routes = {code: handler for code, handler in routes.items() if code not in _NOT_ON_VIP}
         self.vip_serving = LogServing(vip_routes, self.waits, self._loop)
-        self.server = Server(self._loop, self.serving, limits)
+        proxies = parse_networks(options.signalbox_trusted_proxies)
+        self.server = Server(self._loop, self.serving, limits, self._tls, proxies)
         # Name servers have nothing to ask of us: whatever they send is answered "not supported".
         nothing = Serving({}, self.waits, self._loop)
-        self.requester = Requester(nothing, on_closed=self._name_server_lost)
+        self.requester = Requester(nothing, on_closed=self._name_server_lost, tls=options.tls.client)
         self.name_servers = [address for address in options.namesrv_addr.split(";") if address]
         self.registration = Registration(
             self.identity, self.name_servers, self.topics, self.live, self.requester

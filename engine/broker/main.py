@@ -13,6 +13,7 @@ from engine.broker.broker import Broker
 from engine.broker.options import BrokerOptions, load_options, options_text
 from engine.daemon.logs import start_logging
 from engine.daemon.running import run_daemon
+from engine.daemon.tls_settings import read_tls_file
 from engine.errors import BadInput
 
 log = logging.getLogger(__name__)
@@ -51,7 +52,7 @@ def read_options(config: str | None, name_servers: str | None) -> BrokerOptions:
             raise BadInput(f"{config} cannot be read: {error}") from None
     overrides = {} if name_servers is None else {"namesrvAddr": name_servers}
     defaults = {"brokerName": _default_name(), "namesrvAddr": os.environ.get("NAMESRV_ADDR", "")}
-    return load_options(text, overrides, defaults)
+    return load_options(text, overrides, defaults, read_tls_file)
 
 
 def _default_name() -> str:

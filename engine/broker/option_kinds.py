@@ -6,6 +6,9 @@ import re
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from engine.errors import BadInput
+from engine.net.networks import parse_networks
+
 
 class Kind(Protocol):
     @property
@@ -82,6 +85,23 @@ class Text:
         return value
 
 
+@dataclass(frozen=True, slots=True)
+class NetworkList:
+    @property
+    def allowed(self) -> str:
+        return "addresses and networks (10.0.0.0/8), separated by commas"
+
+    def read(self, text: str) -> str:
+        try:
+            parse_networks(text)
+        except BadInput:
+            _bad(text)
+        return text
+
+    def write(self, value: str) -> str:
+        return value
+
+
 def _bad(text: str) -> Any:
     raise ValueError(text)
 
@@ -91,3 +111,4 @@ HOST = Text(r"[0-9a-zA-Z.:_-]{0,255}", "an address or host name")
 HOURS = Text(r"([01]?[0-9]|2[0-3])(;([01]?[0-9]|2[0-3]))*", "hours of the day, 00 to 23, separated by ;")
 ADDRESSES = Text(r"([0-9a-zA-Z.\[\]:_-]+:[0-9]{1,5}(;|$))*", "HOST:PORT, several separated by ;")
 PATH = Text(r"[^\x00-\x1f,;]{0,1024}", "one path (several, separated by comma, are not supported)")
+NETWORKS = NetworkList()

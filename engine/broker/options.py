@@ -15,7 +15,20 @@ from dataclasses import dataclass, field, fields
 from typing import Any
 
 from engine.broker.delays import DEFAULT_LEVELS, LEVELS_PATTERN
-from engine.broker.option_kinds import ADDRESSES, HOST, HOURS, NAME, PATH, Choice, Flag, Kind, Text, Whole
+from engine.broker.option_kinds import (
+    ADDRESSES,
+    HOST,
+    HOURS,
+    NAME,
+    NETWORKS,
+    PATH,
+    Choice,
+    Flag,
+    Kind,
+    Text,
+    Whole,
+)
+from engine.daemon.tls_settings import TLS_KEYS, ReadFile, TlsSettings, read_tls
 from engine.errors import BadInput, NotPermitted
 from engine.protocol.bodies.config_text import format_config, parse_config
 from engine.protocol.wire import camel_case
@@ -134,6 +147,8 @@ class BrokerOptions:
     metrics_prom_exporter_port: int = _whole(5557, 0, 65535)
     log_dir: str = _option("", PATH)
     signalbox_max_connections_per_ip: int = _whole(65_536, 1, _INT32)
+    signalbox_trusted_proxies: str = _option("", NETWORKS)
+    tls: TlsSettings = field(default_factory=TlsSettings)
     live: LiveOptions = field(default_factory=LiveOptions)
     warnings: tuple[str, ...] = ()
 
@@ -176,11 +191,14 @@ _MUST_BE_FALSE = (
     "enableLmq",
     "enableMultiDispatch",
 )
-_MUST_BE = {"storeType": ("default",), "messageStorePlugIn": ("",), "tlsMode": ("disabled", "permissive")}
+_MUST_BE = {"storeType": ("default",), "messageStorePlugIn": ("",)}
 
 
 def load_options(
-    text: str, overrides: Mapping[str, str] | None = None, defaults: Mapping[str, str] | None = None
+    text: str,
+    overrides: Mapping[str, str] | None = None,
+    defaults: Mapping[str, str] | None = None,
+    read_tls_file: ReadFile = lambda path: None,
 ) -> BrokerOptions:
     """Options of a broker.conf's text; `overrides` (the command line) win, `defaults` stand in."""
     given = {**(defaults or {}), **parse_config(text), **(overrides or {})}
@@ -188,15 +206,16 @@ def load_options(
     fixed: dict[str, Any] = {}
     live: dict[str, Any] = {}
     warnings: list[str] = []
+    tls = read_tls(given, read_tls_file)
     for name, value in given.items():
         key = OPTION_KEYS.get(name)
         if key is None:
-            if name not in _MUST_BE_FALSE and name not in _MUST_BE:
+            if name not in TLS_KEYS and name not in _MUST_BE_FALSE and name not in _MUST_BE:
                 warnings.append(f"{name} is not a setting of this broker and has no effect")
         else:
             (live if key.is_live else fixed)[key.attribute] = _read(key, value.strip())
-    warnings += _doubts(fixed) + _pulled_ratios(live)
-    return BrokerOptions(**fixed, live=LiveOptions(**live), warnings=tuple(warnings))
+    warnings += (*_doubts(fixed), *_pulled_ratios(live), *tls.warnings)
+    return BrokerOptions(**fixed, tls=tls, live=LiveOptions(**live), warnings=tuple(warnings))
 
 
 def _read(key: OptionKey, text: str) -> Any:
@@ -236,8 +255,8 @@ def _pulled_ratios(live: Mapping[str, Any]) -> list[str]:
 
 
 def option_values(options: BrokerOptions) -> dict[str, str]:
-    """Every setting as text, under its name in broker.conf."""
-    return {
+    """Every setting as text, under its name in broker.conf; no password is among them."""
+    return dict(options.tls.shown) | {
         key.name: key.kind.write(getattr(options.live if key.is_live else options, key.attribute))
         for key in OPTION_KEYS.values()
     }

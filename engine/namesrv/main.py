@@ -9,6 +9,7 @@ from pathlib import Path
 
 from engine.daemon.logs import start_logging
 from engine.daemon.running import run_daemon
+from engine.daemon.tls_settings import TLS_KEYS, read_tls, read_tls_file
 from engine.errors import BadInput, EngineError
 from engine.namesrv.namesrv import Namesrv
 from engine.namesrv.options import NamesrvOptions, apply_properties, as_properties
@@ -36,6 +37,8 @@ def main(arguments: list[str] | None = None) -> int:
         parser.error(error.text)
     for key in unknown:
         log.warning("unknown option %s in %s is ignored", key, given.config)
+    for warning in options.tls.warnings:
+        log.warning("%s", warning)
     return run_daemon(lambda: Namesrv(options))
 
 
@@ -46,17 +49,17 @@ def log_directory(options: NamesrvOptions) -> Path:
 
 
 def load_options(config: str | None, listen: str | None) -> tuple[NamesrvOptions, list[str]]:
-    options = NamesrvOptions()
-    unknown: list[str] = []
+    properties: dict[str, str] = {}
     if config is not None:
         try:
-            text = Path(config).read_text()
+            properties = parse_config(Path(config).read_text())
         except (OSError, UnicodeDecodeError) as error:
             raise BadInput(f"{config} cannot be read: {error}") from None
-        options, unknown = apply_properties(options, parse_config(text))
+    options, unknown = apply_properties(NamesrvOptions(), properties)
+    options = replace(options, tls=read_tls(properties, read_tls_file))
     if listen is not None:
         host, separator, port = listen.rpartition(":")
         if not separator or not host or not port.isdigit() or int(port) > 65535:
             raise BadInput(f"--listen {listen!r}: HOST:PORT expected")
         options = replace(options, listen_host=host.strip("[]"), listen_port=int(port))
-    return options, unknown
+    return options, [key for key in unknown if key not in TLS_KEYS]

@@ -20,6 +20,7 @@ from engine.namesrv.options import NamesrvOptions
 from engine.namesrv.routes import RouteTable
 from engine.net.connection import Connection
 from engine.net.flow import ConnectionLimits
+from engine.net.networks import parse_networks
 from engine.net.server import Server, listen
 from engine.net.serving import Serving
 
@@ -46,8 +47,12 @@ class Namesrv:
         )
         waits = NamesrvWaits(self._loop, Path(options.kv_config_path).expanduser(), self._kv)
         self._serving = Serving(self._handlers.routes(), waits, self._loop)
-        limits = ConnectionLimits(idle_s=float(options.server_channel_max_idle_time_seconds))
-        self._server = Server(self._loop, self._serving, limits)
+        limits = ConnectionLimits(
+            idle_s=float(options.server_channel_max_idle_time_seconds),
+            max_connections_per_ip=options.signalbox_max_connections_per_ip,
+        )
+        proxies = parse_networks(options.signalbox_trusted_proxies)
+        self._server = Server(self._loop, self._serving, limits, options.tls.open_server(), proxies)
         self._metrics = MetricsPort(namesrv_registry(self._routes, self._server))
         self._scanner: asyncio.TimerHandle | None = None
         self.address: tuple[str, int] = ("", 0)

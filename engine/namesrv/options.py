@@ -7,11 +7,13 @@ remote change of configStorePath.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 
 from engine.daemon.logs import LEVELS
+from engine.daemon.tls_settings import TlsSettings
 from engine.errors import BadInput
+from engine.net.networks import parse_networks
 from engine.protocol.wire import camel_case
 
 CHANGEABLE = frozenset(
@@ -40,8 +42,11 @@ class NamesrvOptions:
     delete_topic_with_broker_registration: bool = False
     server_channel_max_idle_time_seconds: int = 120
     metrics_prom_exporter_port: int = -1
+    signalbox_max_connections_per_ip: int = 65_536
+    signalbox_trusted_proxies: str = ""
     log_dir: str = ""
     log_level: str = "INFO"
+    tls: TlsSettings = field(default_factory=TlsSettings)
 
 
 _RANGES = {
@@ -51,9 +56,14 @@ _RANGES = {
     "default_broker_timeout": (1000, 86_400_000),
     "server_channel_max_idle_time_seconds": (5, 86_400),
     "metrics_prom_exporter_port": (-1, 65535),
+    "signalbox_max_connections_per_ip": (1, 0x7FFFFFFF),
 }
 _NAMES = {"listen_host": "bindAddress"}
-_ATTRIBUTES = {_NAMES.get(field.name) or camel_case(field.name): field for field in fields(NamesrvOptions)}
+_ATTRIBUTES = {
+    _NAMES.get(item.name) or camel_case(item.name): item
+    for item in fields(NamesrvOptions)
+    if item.name != "tls"
+}
 
 
 def apply_properties(
@@ -63,16 +73,17 @@ def apply_properties(
     unknown: list[str] = []
     values: dict[str, object] = {}
     for key, text in properties.items():
-        field = _ATTRIBUTES.get(key)
-        if field is None:
+        item = _ATTRIBUTES.get(key)
+        if item is None:
             unknown.append(key)
         else:
-            values[field.name] = _parse(key, field.name, type(getattr(options, field.name)), text.strip())
+            values[item.name] = _parse(key, item.name, type(getattr(options, item.name)), text.strip())
     return replace(options, **values), unknown  # type: ignore[arg-type]
 
 
 def as_properties(options: NamesrvOptions) -> dict[str, object]:
-    return {key: getattr(options, field.name) for key, field in _ATTRIBUTES.items()}
+    """No password is among them."""
+    return dict(options.tls.shown) | {key: getattr(options, item.name) for key, item in _ATTRIBUTES.items()}
 
 
 def _parse(key: str, name: str, kind: type, text: str) -> object:
@@ -85,6 +96,8 @@ def _parse(key: str, name: str, kind: type, text: str) -> object:
         if not text.lstrip("-").isdigit() or not low <= int(text) <= high:
             raise BadInput(f"{key}={text!r}: a number from {low} to {high} expected")
         return int(text)
+    if name == "signalbox_trusted_proxies":
+        parse_networks(text)
     if name == "log_level" and text.upper() not in LEVELS:
         raise BadInput(f"{key}={text!r}: one of {', '.join(LEVELS)} expected")
     return text.upper() if name == "log_level" else text

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import ssl
 from collections.abc import Callable
 from typing import Protocol, cast
 
@@ -46,12 +47,14 @@ class Connection(asyncio.BufferedProtocol):
         serve: Serve,
         limits: ConnectionLimits,
         on_closed: Callable[[Connection], None] | None = None,
+        remote: tuple[str, int] | None = None,
     ) -> None:
         self._loop = loop
         self._buffer = buffer
         self._serve = serve
         self._limits = limits
         self._on_closed = on_closed
+        self._given_remote = remote
         self._parser = FrameParser(limits.frames)
         self._transport: asyncio.Transport | None = None
         self._outbox: list[bytes] = []
@@ -69,6 +72,7 @@ class Connection(asyncio.BufferedProtocol):
         what a client sends upon our answers has not waited while we made them."""
         self.remote: tuple[str, int] = ("", 0)
         self.local: tuple[str, int] = ("", 0)
+        self.is_encrypted = False
         self.is_closed = False
         self.tags: dict[str, object] = {}
 
@@ -77,7 +81,8 @@ class Connection(asyncio.BufferedProtocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.Transport, transport)
         self._transport.set_write_buffer_limits(self._limits.write_high_bytes, self._limits.write_low_bytes)
-        self.remote = _address(transport.get_extra_info("peername"))
+        self.remote = self._given_remote or _address(transport.get_extra_info("peername"))
+        self.is_encrypted = transport.get_extra_info("ssl_object") is not None
         self.local = _address(transport.get_extra_info("sockname"))
 
     def get_buffer(self, sizehint: int) -> memoryview:
@@ -148,10 +153,12 @@ class Connection(asyncio.BufferedProtocol):
         self._transport = None
         self._outbox.clear()
         self._deferred.clear()
+        # An alert says more than a reset does: that our certificate was refused, for example.
+        why = f": {exc.reason}" if isinstance(exc, ssl.SSLError) and exc.reason else ""
         pending, self._pending = self._pending, {}
         for future in pending.values():
             if not future.done():
-                future.set_exception(PeerUnreachable(f"connection to {self.peer_name} was lost"))
+                future.set_exception(PeerUnreachable(f"connection to {self.peer_name} was lost{why}"))
         callbacks, self._close_callbacks = self._close_callbacks, []
         for callback in callbacks:
             callback(self)

@@ -8,11 +8,14 @@ from __future__ import annotations
 
 import asyncio
 import os
+import ssl
 from collections.abc import Callable
 
 from engine.errors import BadInput, PeerUnreachable
 from engine.net.connection import RECEIVE_BUFFER_BYTES, Connection, Serve
 from engine.net.flow import ConnectionLimits
+from engine.net.tls import TlsOptions
+from engine.net.tls_stream import TlsStream, explained
 from engine.protocol.commands import Command
 
 
@@ -22,6 +25,42 @@ def parse_address(address: str) -> tuple[str, int]:
     if not separator or not host or not port.isdigit() or not 0 < int(port) < 65536:
         raise BadInput(f"{address!r} is not HOST:PORT")
     return host.strip("[]"), int(port)
+
+
+class ClientTls:
+    """Opens connections over TLS; files are read once, when it is made."""
+
+    def __init__(self, options: TlsOptions) -> None:
+        self._context = options.context()
+        self._server_name = options.server_name
+        self._buffer = memoryview(bytearray(RECEIVE_BUFFER_BYTES))
+
+    async def connect(
+        self, loop: asyncio.AbstractEventLoop, host: str, port: int, make: Callable[[], Connection]
+    ) -> Connection:
+        opening: asyncio.Future[Connection] = loop.create_future()
+        made: list[Connection] = []
+
+        def above() -> Connection:
+            made.append(make())
+            return made[0]
+
+        def opened(error: Exception | None) -> None:
+            if opening.done():
+                return
+            if error is None:
+                opening.set_result(made[0])
+            else:
+                opening.set_exception(error)
+
+        name = self._server_name or host
+        stream = TlsStream(self._context, self._buffer, above, opened, server_name=name)
+        await loop.create_connection(lambda: stream, host, port)
+        try:
+            return await opening
+        except asyncio.CancelledError:
+            stream.abort()
+            raise
 
 
 class Requester:
@@ -34,12 +73,14 @@ class Requester:
         *,
         connect_timeout_s: float = 3.0,
         on_closed: Callable[[str, Connection], None] | None = None,
+        tls: TlsOptions | None = None,
     ) -> None:
         self._serve = serve
         self._limits = limits or ConnectionLimits(first_frame_s=float("inf"), pauses_reading=False)
         self._connect_timeout_s = connect_timeout_s
         self._on_closed = on_closed
         self._buffer = memoryview(bytearray(RECEIVE_BUFFER_BYTES))
+        self._tls = None if tls is None else ClientTls(tls)
         self._open: dict[str, Connection] = {}
         self._dialling: dict[str, asyncio.Task[Connection]] = {}
 
@@ -74,9 +115,14 @@ class Requester:
 
         try:
             async with asyncio.timeout(self._connect_timeout_s):
-                _, connection = await loop.create_connection(made, host, port)
+                if self._tls is not None:
+                    connection = await self._tls.connect(loop, host, port, made)
+                else:
+                    _, connection = await loop.create_connection(made, host, port)
         except TimeoutError:
             raise PeerUnreachable(f"{address} did not accept within {self._connect_timeout_s:g} s") from None
+        except ssl.SSLError as error:
+            raise PeerUnreachable(f"no TLS with {address}: {explained(error)}") from None
         except OSError as error:
             reason = os.strerror(error.errno) if error.errno and error.errno > 0 else error
             raise PeerUnreachable(f"cannot connect to {address}: {reason}") from None

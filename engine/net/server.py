@@ -2,7 +2,8 @@
 
 The peek is what lets TLS share the port with plain frames. Accepting by hand also survives running out of
 descriptors: accept pauses and resumes, nothing else is hurt. A sweep closes what faults.md F36 wants closed
-(silence, half a frame, idle, a peer that does not read). Loop thread only.
+(silence, half a handshake, half a frame, idle, a peer that does not read) and lets new certificates in. Loop
+thread only.
 """
 
 from __future__ import annotations
@@ -12,14 +13,19 @@ import contextlib
 import errno
 import logging
 import socket
+import ssl
 from collections import Counter
 
+from engine.errors import BadInput
+from engine.net.arrivals import Arrival, Look
 from engine.net.connection import RECEIVE_BUFFER_BYTES, Connection, Serve
 from engine.net.flow import ConnectionLimits
+from engine.net.networks import Networks, is_among
+from engine.net.tls import ServerTls
+from engine.net.tls_stream import TlsStream, explained
 
 log = logging.getLogger(__name__)
 
-TLS_HANDSHAKE_BYTE = 0x16
 _ACCEPTS_PER_WAKE = 64
 _OUT_OF_DESCRIPTORS = {errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM}
 
@@ -42,13 +48,24 @@ def listen(host: str, port: int, backlog: int) -> socket.socket:
 class Server:
     """One or more listening sockets, one `serve` for all their connections."""
 
-    def __init__(self, loop: asyncio.AbstractEventLoop, serve: Serve, limits: ConnectionLimits) -> None:
+    def __init__(
+        self,
+        loop: asyncio.AbstractEventLoop,
+        serve: Serve,
+        limits: ConnectionLimits,
+        tls: ServerTls | None = None,
+        trusted_proxies: Networks = (),
+    ) -> None:
         self._loop = loop
         self._serve = serve
         self._limits = limits
+        self._tls = tls or ServerTls()
+        self._trusted_proxies = trusted_proxies
         self._buffer = memoryview(bytearray(RECEIVE_BUFFER_BYTES))
+        self._tls_buffer = memoryview(bytearray(RECEIVE_BUFFER_BYTES if self._tls.context else 0))
         self._listeners: list[socket.socket] = []
-        self._peeking: dict[socket.socket, float] = {}
+        self._arrivals: set[Arrival] = set()
+        self._handshakes: dict[TlsStream, Arrival] = {}
         self._opening: set[asyncio.Task[object]] = set()
         self._per_ip: Counter[str] = Counter()
         self._sweeper: asyncio.TimerHandle | None = None
@@ -86,50 +103,78 @@ class Server:
             self._loop.add_reader(listener.fileno(), self._accept, listener, serve)
 
     def _admit(self, sock: socket.socket, ip: str, serve: Serve) -> None:
-        total = len(self.connections) + len(self._peeking)
-        if total >= self._limits.max_connections or self._per_ip[ip] >= self._limits.max_connections_per_ip:
+        is_proxy = bool(self._trusted_proxies) and is_among(ip, self._trusted_proxies)
+        total = len(self.connections) + len(self._arrivals) + len(self._handshakes)
+        if total >= self._limits.max_connections or not (is_proxy or self._has_room(ip)):
             sock.close()
             return
         sock.setblocking(False)
         with contextlib.suppress(OSError):
             sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._per_ip[ip] += 1
-        self._peeking[sock] = self._loop.time()
-        self._loop.add_reader(sock.fileno(), self._peek, sock, ip, serve)
+        arrival = Arrival(sock, ip, serve, self._loop.time(), is_proxy)
+        self._arrivals.add(arrival)
+        self._loop.add_reader(sock.fileno(), self._look, arrival)
 
-    def _peek(self, sock: socket.socket, ip: str, serve: Serve) -> None:
+    def _has_room(self, ip: str) -> bool:
+        return self._per_ip[ip] < self._limits.max_connections_per_ip
+
+    def _look(self, arrival: Arrival) -> None:
+        first = arrival.first_byte()
+        if first is Look.NOTHING_YET:
+            return
+        if isinstance(first, Look) or not self._count_for_client(arrival):
+            self._drop(arrival)
+            return
         try:
-            first = sock.recv(1, socket.MSG_PEEK)
-        except (BlockingIOError, InterruptedError):
+            context = self._tls.context_for(first)
+        except BadInput as refusal:
+            log.info("closing %s: it speaks %s", arrival.ip, refusal.text)
+            self._drop(arrival)
             return
-        except OSError:
-            first = b""
-        self._loop.remove_reader(sock.fileno())
-        del self._peeking[sock]
-        if not first or first[0] == TLS_HANDSHAKE_BYTE:
-            # TLS arrives with its own issue; until then a handshake is closed, as mode `disabled` does.
-            self._forget_ip(ip)
-            sock.close()
-            return
-        task = self._loop.create_task(self._open(sock, ip, serve))
+        self._loop.remove_reader(arrival.sock.fileno())
+        self._arrivals.discard(arrival)
+        task = self._loop.create_task(self._open(arrival, context))
         self._opening.add(task)
         task.add_done_callback(self._opening.discard)
 
-    async def _open(self, sock: socket.socket, ip: str, serve: Serve) -> None:
-        def made() -> Connection:
-            connection = Connection(self._loop, self._buffer, serve, self._limits, closed)
-            self.connections.add(connection)
-            return connection
+    def _count_for_client(self, arrival: Arrival) -> bool:
+        """Behind a proxy it is the client's address that counts, not the proxy's."""
+        if arrival.remote is None:
+            return True
+        self._forget_ip(arrival.ip)
+        arrival.ip = arrival.remote[0]
+        self._per_ip[arrival.ip] += 1
+        return self._per_ip[arrival.ip] <= self._limits.max_connections_per_ip
 
+    async def _open(self, arrival: Arrival, context: ssl.SSLContext | None) -> None:
+        protocol = self._connection(arrival) if context is None else self._handshake(arrival, context)
+        try:
+            await self._loop.connect_accepted_socket(lambda: protocol, arrival.sock)
+        except OSError as error:
+            log.info("connection from %s failed: %s", arrival.ip, error)
+            arrival.sock.close()
+            protocol.connection_lost(error)
+
+    def _connection(self, arrival: Arrival) -> Connection:
         def closed(connection: Connection) -> None:
             self.connections.discard(connection)
-            self._forget_ip(ip)
+            self._forget_ip(arrival.ip)
 
-        try:
-            await self._loop.connect_accepted_socket(made, sock)
-        except OSError as error:
-            log.info("connection from %s failed: %s", ip, error)
-            sock.close()
+        connection = Connection(self._loop, self._buffer, arrival.serve, self._limits, closed, arrival.remote)
+        self.connections.add(connection)
+        return connection
+
+    def _handshake(self, arrival: Arrival, context: ssl.SSLContext) -> TlsStream:
+        def opened(error: Exception | None) -> None:
+            del self._handshakes[stream]
+            if error is not None:
+                log.info("closing %s: TLS handshake: %s", arrival.ip, explained(error))
+                self._forget_ip(arrival.ip)
+
+        stream = TlsStream(context, self._tls_buffer, lambda: self._connection(arrival), opened)
+        self._handshakes[stream] = arrival
+        return stream
 
     def _forget_ip(self, ip: str) -> None:
         self._per_ip[ip] -= 1
@@ -143,17 +188,22 @@ class Server:
             if reason is not None:
                 log.info("closing %s: %s", connection.peer_name, reason)
                 connection.abort()
-        for sock, since in list(self._peeking.items()):
-            if now - since > self._limits.first_frame_s:
-                self._drop_silent(sock)
+        self._sweep_unknown(now - self._limits.first_frame_s)
+        self._tls.refresh()
         self._sweeper = self._loop.call_later(1.0, self._sweep)
 
-    def _drop_silent(self, sock: socket.socket) -> None:
-        self._loop.remove_reader(sock.fileno())
-        del self._peeking[sock]
-        with contextlib.suppress(OSError):
-            self._forget_ip(str(sock.getpeername()[0]))
-        sock.close()
+    def _sweep_unknown(self, since: float) -> None:
+        """What has not said what it speaks, or not finished saying it."""
+        for arrival in [arrival for arrival in self._arrivals if arrival.since < since]:
+            self._drop(arrival)
+        for stream in [stream for stream, arrival in self._handshakes.items() if arrival.since < since]:
+            stream.abort()
+
+    def _drop(self, arrival: Arrival) -> None:
+        self._loop.remove_reader(arrival.sock.fileno())
+        self._arrivals.discard(arrival)
+        self._forget_ip(arrival.ip)
+        arrival.sock.close()
 
     def stop_accepting(self) -> None:
         for listener in self._listeners:
@@ -166,8 +216,10 @@ class Server:
         self.stop_accepting()
         if self._sweeper is not None:
             self._sweeper.cancel()
-        for sock in list(self._peeking):
-            self._drop_silent(sock)
+        for arrival in list(self._arrivals):
+            self._drop(arrival)
+        for stream in list(self._handshakes):
+            stream.abort()
         for connection in list(self.connections):
             connection.close()
         deadline = self._loop.time() + 2.0

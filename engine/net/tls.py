@@ -1,0 +1,189 @@
+"""TLS as values: who we are, whom we trust, and the contexts made of it. No sockets, no loop.
+
+TLS 1.2 and later; no renegotiation (CVE-2011-1473), no compression. A server's files may be replaced while it
+runs: `ServerTls.refresh` looks at them, handshakes that begin later use the new ones, connections that exist
+stay. Files that cannot be used leave the old certificate in force, with one warning for each change of them.
+Anything else that listens may take the same `ServerTls`. Passwords are in no `repr`.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import ssl
+from dataclasses import dataclass, field
+from enum import Enum
+
+from engine.errors import BadInput
+
+log = logging.getLogger(__name__)
+
+Stamp = tuple[tuple[int, int, int], ...]
+
+
+class TlsMode(Enum):
+    """What a server does with a peer that speaks, or does not speak, TLS (`tls.server.mode`)."""
+
+    DISABLED = "disabled"
+    PERMISSIVE = "permissive"
+    ENFORCING = "enforcing"
+
+
+class ClientAuth(Enum):
+    """Whether a server asks its peers for a certificate (`tls.server.need.client.auth`)."""
+
+    NONE = "none"
+    OPTIONAL = "optional"
+    REQUIRE = "require"
+
+
+_VERIFY = {
+    ClientAuth.NONE: ssl.CERT_NONE,
+    ClientAuth.OPTIONAL: ssl.CERT_OPTIONAL,
+    ClientAuth.REQUIRE: ssl.CERT_REQUIRED,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ServerFiles:
+    """A server's certificate chain and key (PEM), and the authorities that vouch for its clients."""
+
+    cert_path: str
+    key_path: str
+    key_password: str = field(default="", repr=False)
+    trust_path: str = ""
+    client_auth: ClientAuth = ClientAuth.NONE
+
+    def context(self) -> ssl.SSLContext:
+        context = _hardened(ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER))
+        _load_identity(context, self.cert_path, self.key_path, self.key_password)
+        if self.client_auth is not ClientAuth.NONE:
+            if not self.trust_path:
+                raise BadInput("client certificates are asked for, but tls.server.trustCertPath is not set")
+            _load_trust(context, self.trust_path)
+        context.verify_mode = _VERIFY[self.client_auth]
+        return context
+
+    def stamp(self) -> Stamp:
+        """Changes when one of the files does; a file that is not there has a stamp too."""
+        return tuple(_stamp(path) for path in (self.cert_path, self.key_path, self.trust_path) if path)
+
+
+@dataclass(frozen=True, slots=True)
+class TlsOptions:
+    """How we talk to servers over TLS. The server's chain and name are verified unless `verify` is False.
+
+    `ca_file` holds the authorities to trust (default: the system's). `cert_file` and `key_file` are our own
+    certificate, for servers that ask. Brokers are dialled by the address that they advertise, which is
+    numeric: their certificates name it, or `server_name` says which name to expect instead.
+    """
+
+    ca_file: str | None = None
+    cert_file: str | None = None
+    key_file: str | None = None
+    key_password: str = field(default="", repr=False)
+    server_name: str | None = None
+    verify: bool = True
+
+    def context(self) -> ssl.SSLContext:
+        context = _hardened(ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT))
+        if not self.verify:
+            log.warning("TLS servers are NOT verified: anyone on the way can read and change everything")
+            context.check_hostname = False
+            context.verify_mode = ssl.CERT_NONE
+        elif self.ca_file:
+            _load_trust(context, self.ca_file)
+        else:
+            context.load_default_certs()
+        if self.cert_file or self.key_file:
+            _load_identity(context, self.cert_file or "", self.key_file or "", self.key_password)
+        return context
+
+
+class ServerTls:
+    """A server's mode and the context for the next handshake; None: it has no certificate."""
+
+    def __init__(
+        self,
+        mode: TlsMode = TlsMode.DISABLED,
+        files: ServerFiles | None = None,
+        context: ssl.SSLContext | None = None,
+    ) -> None:
+        self.mode = mode
+        self._files = files if mode is not TlsMode.DISABLED else None
+        self._stamp = self._files.stamp() if self._files else ()
+        self.context = self._files.context() if self._files else context
+        if mode is TlsMode.ENFORCING and self.context is None:
+            raise BadInput("tls.server.mode=enforcing needs tls.server.certPath and tls.server.keyPath")
+
+    def refresh(self) -> None:
+        if self._files is None or (stamp := self._files.stamp()) == self._stamp:
+            return
+        self._stamp = stamp
+        try:
+            self.context = self._files.context()
+        except BadInput as error:
+            log.warning("the new TLS files cannot be used, the old certificate stays: %s", error.text)
+        else:
+            log.info("TLS certificate loaded again from %s", self._files.cert_path)
+
+    def context_for(self, first_byte: int) -> ssl.SSLContext | None:
+        """What a peer gets that begins with this byte: a context for TLS, None for plain frames; BadInput:
+        it is closed."""
+        if first_byte != TLS_HANDSHAKE_BYTE:
+            if self.mode is TlsMode.ENFORCING:
+                raise BadInput("not TLS, which tls.server.mode=enforcing demands")
+            return None
+        if self.mode is TlsMode.DISABLED:
+            raise BadInput("TLS, but tls.server.mode=disabled")
+        if self.context is None:
+            raise BadInput("TLS, but no certificate is configured (tls.server.certPath, tls.server.keyPath)")
+        return self.context
+
+
+TLS_HANDSHAKE_BYTE = 0x16
+
+
+def _hardened(context: ssl.SSLContext) -> ssl.SSLContext:
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    context.options |= ssl.OP_NO_COMPRESSION | ssl.OP_NO_RENEGOTIATION
+    return context
+
+
+def _load_identity(context: ssl.SSLContext, cert_path: str, key_path: str, password: str) -> None:
+    _insist_readable(cert_path)
+    _insist_readable(key_path)
+    try:
+        # Without a password of ours OpenSSL would ask for one at the terminal.
+        context.load_cert_chain(cert_path, key_path, password)
+    except ssl.SSLError as error:
+        raise BadInput(f"{cert_path} and {key_path} cannot be used: {_reason(error)}") from None
+
+
+def _load_trust(context: ssl.SSLContext, path: str) -> None:
+    _insist_readable(path)
+    try:
+        context.load_verify_locations(path)
+    except ssl.SSLError as error:
+        raise BadInput(f"{path} holds no usable certificate: {_reason(error)}") from None
+
+
+def _insist_readable(path: str) -> None:
+    """OpenSSL's own message for a missing file does not name it."""
+    try:
+        with open(path, "rb"):
+            return
+    except OSError as error:
+        raise BadInput(f"{path or 'a TLS file'} cannot be read: {error.strerror}") from None
+
+
+def _stamp(path: str) -> tuple[int, int, int]:
+    try:
+        status = os.stat(path)
+    except OSError:
+        return 0, 0, 0
+    return status.st_mtime_ns, status.st_ino, status.st_size
+
+
+def _reason(error: ssl.SSLError) -> str:
+    return error.reason or str(error) or "the password is wrong, or the file is no PEM"
