@@ -1,0 +1,124 @@
+"""What a user may do: entries of allowed or denied actions on resources, in a custom and a default policy.
+
+Values between the wire's `AclInfo` and the decision. An entry is found by its resource: a later one for the
+same resource replaces it, in its policy. Pure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
+
+from engine.access.resources import (
+    Action,
+    Decision,
+    PolicyType,
+    Resource,
+    named_member,
+    not_valid,
+    parse_resource,
+)
+from engine.protocol.bodies.auth import PolicyEntryInfo, PolicyInfo
+
+MAX_ENTRIES = 10_000
+"""Of one user: a decision walks all of them once."""
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyEntry:
+    resource: Resource
+    actions: frozenset[Action]
+    decision: Decision
+    source_ips: tuple[str, ...] = ()
+    networks: tuple[IPv4Network | IPv6Network, ...] = ()
+
+    def is_for_address(self, ip: str) -> bool:
+        """Without source addresses: for all. A peer whose address is unknown matches none."""
+        if not self.networks:
+            return True
+        try:
+            address = ip_address(ip)
+        except ValueError:
+            return False
+        return any(address in network for network in self.networks)
+
+
+@dataclass(frozen=True, slots=True)
+class Acl:
+    """The policies of one user."""
+
+    custom: tuple[PolicyEntry, ...] = ()
+    default: tuple[PolicyEntry, ...] = ()
+
+    def entries(self, policy: PolicyType) -> tuple[PolicyEntry, ...]:
+        return self.custom if policy is PolicyType.CUSTOM else self.default
+
+    def __bool__(self) -> bool:
+        return bool(self.custom or self.default)
+
+
+def parse_policies(infos: Iterable[PolicyInfo] | None) -> Acl:
+    """The checked policies of a request; Refused says which part is not usable."""
+    acl = Acl()
+    for info in infos or ():
+        policy = named_member(PolicyType, info.policy_type or PolicyType.CUSTOM.value, "policy type")
+        if not info.entries:
+            raise not_valid("the policy entries are empty")
+        acl = merged(acl, policy, tuple(map(parse_entry, info.entries)))
+    if not acl:
+        raise not_valid("the policies are empty")
+    return acl
+
+
+def parse_entry(info: PolicyEntryInfo) -> PolicyEntry:
+    actions = frozenset(named_member(Action, name, "action") for name in info.actions or ())
+    if not actions:
+        raise not_valid("the actions are empty")
+    sources = tuple(source.strip() for source in info.source_ips or ())
+    return PolicyEntry(
+        parse_resource(info.resource),
+        actions,
+        named_member(Decision, info.decision, "decision"),
+        sources,
+        tuple(map(_network, sources)),
+    )
+
+
+def _network(text: str) -> IPv4Network | IPv6Network:
+    try:
+        return ip_network(text, strict=False)
+    except ValueError:
+        raise not_valid(f"the source address {text!r:.80} is neither an address nor a CIDR block") from None
+
+
+def merged(acl: Acl, policy: PolicyType, entries: tuple[PolicyEntry, ...]) -> Acl:
+    """The policies with these entries put in, each in the place of the one with its resource."""
+    kept = {entry.resource: entry for entry in (*acl.entries(policy), *entries)}
+    if len(kept) > MAX_ENTRIES:
+        raise not_valid(f"a user has at most {MAX_ENTRIES} policy entries")
+    return _with(acl, policy, tuple(kept.values()))
+
+
+def without(acl: Acl, policy: PolicyType, resource: Resource) -> Acl:
+    return _with(acl, policy, tuple(entry for entry in acl.entries(policy) if entry.resource != resource))
+
+
+def _with(acl: Acl, policy: PolicyType, entries: tuple[PolicyEntry, ...]) -> Acl:
+    if policy is PolicyType.CUSTOM:
+        return replace(acl, custom=entries)
+    return replace(acl, default=entries)
+
+
+def policy_infos(acl: Acl) -> tuple[PolicyInfo, ...]:
+    """As the wire and the file have them."""
+    return tuple(
+        PolicyInfo(policy.value, tuple(map(_entry_info, acl.entries(policy))))
+        for policy in PolicyType
+        if acl.entries(policy)
+    )
+
+
+def _entry_info(entry: PolicyEntry) -> PolicyEntryInfo:
+    actions = tuple(action.value for action in Action if action in entry.actions)
+    return PolicyEntryInfo(str(entry.resource), actions, entry.source_ips or None, entry.decision.value)
