@@ -35,9 +35,6 @@ SMALL_STORE = {
 }
 """Segments so small that files roll all the time."""
 
-NO_FAST_FAIL = {"brokerFastFailureEnable": "false"}
-"""For tests in which no send may be refused: on a busy machine 200 ms pass easily."""
-
 
 def free_port() -> int:
     """A port p such that p and p − 2 (the VIP port) are free now."""

@@ -72,6 +72,9 @@ class LaterProducer(threading.Thread):
         fields["i"] += properties
         self.waitings.append(Waiting(value, due_ms, is_sure=False))
         answer = link.call(rq.SEND_V2, fields, body_of(value, _BODY_BYTES))
+        if answer.code == rq.SYSTEM_BUSY:
+            self.waitings[-1] = replace(self.waitings[-1], is_refused=True)
+            return
         assert answer.code == rq.SUCCESS, f"{answer.code} {answer.remark}"
         self.waitings[-1] = replace(self.waitings[-1], is_sure=True)
         handle = answer.fields.get("recallHandle")

@@ -33,6 +33,7 @@ GROUP = "CrashGroup"
 QUEUES = 8
 BODY_BYTES = 1024
 SEND_TIMEOUT_S = 6.0
+BUSY_S = 30.0
 
 Clock = Callable[[], float]
 
@@ -276,6 +277,16 @@ def fetch_offsets(address: Address, history: History, *, group: str = GROUP) -> 
             if offset >= 0:
                 offsets[queue] = offset
     return offsets
+
+
+def send_surely(
+    link: Link, fields: dict[str, str], body: bytes, *, code: int = rq.SEND_V2, timeout_s: float = 5.0
+) -> Answer:
+    """Once more for as long as the broker says that it is busy: that means that nothing was stored."""
+    deadline = time.monotonic() + BUSY_S
+    while (answer := link.call(code, fields, body, timeout_s=timeout_s)).code == rq.SYSTEM_BUSY:
+        assert time.monotonic() < deadline, f"busy for {BUSY_S} s: {answer.remark}"
+    return answer
 
 
 def create_topic(address: Address, topic: str = TOPIC, queues: int = QUEUES) -> None:

@@ -8,24 +8,25 @@ from __future__ import annotations
 
 import subprocess
 import time
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
 from tests.crash import requests as rq
-from tests.crash.checker.events import OK, SEND, History, Value
-from tests.crash.cluster import NO_FAST_FAIL, SMALL_STORE, Broker
+from tests.crash.checker.events import FAIL, OK, SEND, History, Value
+from tests.crash.cluster import SMALL_STORE, Broker
 from tests.crash.drain import drain
 from tests.crash.load import GROUP, QUEUES, TOPIC, Producer, create_topic, value_of
 from tests.crash.wire import Link, Stored
 
 SETTINGS = {
     **SMALL_STORE,
-    **NO_FAST_FAIL,
     "mappedFileSizeConsumeQueue": "2000",
     "flushConsumerOffsetInterval": "100",
 }
 SEGMENT_BYTES = int(SMALL_STORE["mappedFileSizeCommitLog"])
 _MESSAGES_EACH = 800
+_LEAST_OF_ALL = 2_800
 _COMMIT_ROUNDS = 3
 
 Place = tuple[int, int]
@@ -61,7 +62,7 @@ def prepare(folder: Path) -> Prepared:
     try:
         broker.start()
         create_topic(broker.address)
-        _fill(broker)
+        stored_count = _fill(broker)
         # A later change, so that the backups know the topic, too.
         create_topic(broker.address, "Later")
         offsets = [_commit(broker, round_) for round_ in range(1, _COMMIT_ROUNDS + 1)]
@@ -75,11 +76,12 @@ def prepare(folder: Path) -> Prepared:
         copy_store(broker.store, folder / "clean")
     finally:
         broker.kill()
-    assert len(messages) == 4 * _MESSAGES_EACH
+    assert len(messages) == stored_count
     return Prepared(folder / "crashed", folder / "clean", messages, offsets[-1], offsets[-2])
 
 
-def _fill(broker: Broker) -> None:
+def _fill(broker: Broker) -> int:
+    """How many were acknowledged; on a busy machine some may be refused, and only that."""
     history = History()
     producers = [
         Producer(f"p{n}", broker.address, history, window=32, rate_per_s=50_000, count=_MESSAGES_EACH)
@@ -89,7 +91,10 @@ def _fill(broker: Broker) -> None:
         producer.start()
     for producer in producers:
         producer.join(60)
-    assert all(event.status == OK for event in history.events() if event.op == SEND)
+    statuses = Counter(event.status for event in history.events() if event.op == SEND)
+    assert statuses.keys() <= {OK, FAIL}, statuses
+    assert statuses[OK] >= _LEAST_OF_ALL, statuses
+    return statuses[OK]
 
 
 def _commit(broker: Broker, round_: int) -> dict[int, int]:

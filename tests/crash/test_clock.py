@@ -8,7 +8,6 @@ from pathlib import Path
 
 from tests.crash import requests as rq
 from tests.crash.campaign import Campaign
-from tests.crash.cluster import NO_FAST_FAIL
 from tests.crash.conftest import MakeBroker
 from tests.crash.drain import drain
 from tests.crash.load import QUEUES, TOPIC
@@ -22,9 +21,7 @@ JUMPS_S = (HOUR_S, -HOUR_S, 24 * HOUR_S, -24 * HOUR_S, -5, -10, 0)
 def test_clock_jumps_turn_no_store_time_back(make_broker: MakeBroker, tmp_path: Path, seed: int) -> None:
     control = tmp_path / "clock"
     control.write_text("0")
-    broker = make_broker(
-        settings=NO_FAST_FAIL, environment={"LD_PRELOAD": str(shim("clock")), "CLOCK_FILE": str(control)}
-    )
+    broker = make_broker(environment={"LD_PRELOAD": str(shim("clock")), "CLOCK_FILE": str(control)})
     campaign = Campaign(broker, seed)
     campaign.start()
     campaign.begin_load()
@@ -32,7 +29,8 @@ def test_clock_jumps_turn_no_store_time_back(make_broker: MakeBroker, tmp_path: 
         control.write_text(str(jump_s))
         time.sleep(0.4)
     codes = campaign.end_load()
-    assert codes.keys() == {rq.SUCCESS}, codes
+    assert codes.keys() <= {rq.SUCCESS, rq.SYSTEM_BUSY}, codes
+    assert codes[rq.SUCCESS] >= 0.8 * sum(codes.values()), f"a jump of the clock makes nobody busy: {codes}"
     campaign.look()
     campaign.verify()
     check_times(campaign, broker.address)

@@ -9,7 +9,7 @@ import pytest
 
 from tests.crash.checker.delay import Outage, Waiting, check_delay
 from tests.crash.checker.violations import Violation, describe
-from tests.crash.cluster import ASYNC, NO_FAST_FAIL, SYNC, Broker
+from tests.crash.cluster import ASYNC, SYNC, Broker
 from tests.crash.conftest import MakeBroker
 from tests.crash.delayed_load import LEVELS, LaterProducer, deliveries
 from tests.crash.load import create_topic
@@ -56,7 +56,7 @@ def kill_while_waiting(
 
 @pytest.mark.parametrize("flush", [SYNC, ASYNC])
 def test_kill_9_loses_no_waiting_message(make_broker: MakeBroker, flush: str, seed: int) -> None:
-    broker = make_broker(flush=flush, settings={**LEVELS, **NO_FAST_FAIL})
+    broker = make_broker(flush=flush, settings=LEVELS)
     waitings, violations = kill_while_waiting(broker, seed, kills=3, per_round=300)
     assert not violations, describe(violations)
     assert sum(waiting.is_sure for waiting in waitings) >= 200
@@ -66,7 +66,7 @@ def test_kill_9_loses_no_waiting_message(make_broker: MakeBroker, flush: str, se
 @pytest.mark.crash_long
 @pytest.mark.parametrize("flush", [SYNC, ASYNC])
 def test_kill_9_loses_none_of_ten_thousand(make_broker: MakeBroker, flush: str, seed: int) -> None:
-    broker = make_broker(flush=flush, settings={**LEVELS, **NO_FAST_FAIL})
+    broker = make_broker(flush=flush, settings=LEVELS)
     _, violations = kill_while_waiting(broker, seed, kills=10, per_round=1_500, rate_per_s=1_000.0)
     assert not violations, describe(violations)
 
@@ -77,7 +77,6 @@ def test_kill_9_loses_none_of_ten_thousand(make_broker: MakeBroker, flush: str, 
 def test_a_broker_that_delivers_early_or_forgets_is_caught(
     make_broker: MakeBroker, name: str, said: str, seed: int
 ) -> None:
-    settings = {**LEVELS, **NO_FAST_FAIL}
-    broker = make_broker(settings=settings, launcher=f"tests.crash.mutants.{name}")
+    broker = make_broker(settings=LEVELS, launcher=f"tests.crash.mutants.{name}")
     _, violations = kill_while_waiting(broker, seed, kills=2, per_round=300)
     assert any(said in violation.text for violation in violations)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from tests.crash import requests as rq
-from tests.crash.cluster import NO_FAST_FAIL, Broker
+from tests.crash.cluster import Broker
 from tests.crash.conftest import MakeBroker
-from tests.crash.load import TOPIC, create_topic
+from tests.crash.load import TOPIC, create_topic, send_surely
 from tests.crash.wire import Link, LinkClosed, decode_stored, encode_request
 
 MB = 1 << 20
@@ -19,9 +19,7 @@ SEND_BATCH = 320
 
 @pytest.fixture
 def broker(make_broker: MakeBroker) -> Broker:
-    broker = make_broker(
-        settings={"mappedFileSizeCommitLog": str(32 * MB), "maxMessageSize": str(MAX_BODY), **NO_FAST_FAIL}
-    )
+    broker = make_broker(settings={"mappedFileSizeCommitLog": str(32 * MB), "maxMessageSize": str(MAX_BODY)})
     broker.start()
     create_topic(broker.address)
     return broker
@@ -29,7 +27,7 @@ def broker(make_broker: MakeBroker) -> Broker:
 
 def send(link: Link, body: bytes, properties: str = "", **fields: str) -> int:
     request = {**rq.send_fields(TOPIC, 0, "k"), "i": properties, **fields}
-    return link.call(rq.SEND_V2, request, body, timeout_s=10).code
+    return send_surely(link, request, body, timeout_s=10).code
 
 
 def stored_count(link: Link) -> int:
@@ -56,7 +54,8 @@ def test_a_batch_over_the_limit_is_refused(broker: Broker) -> None:
     batch = item * (MAX_BODY // len(item) + 1)
     with Link(broker.address) as link:
         fields = {**rq.send_fields(TOPIC, 0, "k"), "m": "true"}
-        assert link.call(SEND_BATCH, fields, batch, timeout_s=10).code == rq.MESSAGE_ILLEGAL
+        answer = send_surely(link, fields, batch, code=SEND_BATCH, timeout_s=10)
+        assert answer.code == rq.MESSAGE_ILLEGAL
         assert stored_count(link) == 0
 
 
@@ -91,10 +90,8 @@ def test_a_frame_just_below_the_limit_is_read_and_refused(broker: Broker) -> Non
     fields = rq.send_fields(TOPIC, 0, "k")
     overhead = len(encode_request(rq.SEND_V2, 1, fields)) - 4
     with Link(broker.address) as link:
-        assert (
-            link.call(rq.SEND_V2, fields, bytes(MAX_FRAME - overhead), timeout_s=10).code
-            == rq.MESSAGE_ILLEGAL
-        )
+        answer = send_surely(link, fields, bytes(MAX_FRAME - overhead), timeout_s=10)
+        assert answer.code == rq.MESSAGE_ILLEGAL
 
 
 def test_many_giants_in_flight_fit_into_memory(broker: Broker) -> None:

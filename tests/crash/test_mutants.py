@@ -10,11 +10,12 @@ from pathlib import Path
 
 import pytest
 
+from tests.crash import requests as rq
 from tests.crash.campaign import Campaign
 from tests.crash.checker.check import check_history
 from tests.crash.checker.events import CRASH, OK, PULL, SEND, Event, History
 from tests.crash.checker.phantom import check_phantom
-from tests.crash.cluster import ASYNC, NO_FAST_FAIL, SYNC, Broker
+from tests.crash.cluster import ASYNC, SYNC, Broker
 from tests.crash.conftest import MakeBroker
 from tests.crash.damage import flip_bit
 from tests.crash.drain import drain, mark_event
@@ -171,7 +172,7 @@ class TornTail:
     for."""
 
     def __init__(self, make_broker: MakeBroker, launcher: str, chance: random.Random) -> None:
-        self.broker = make_broker(flush=ASYNC, launcher=launcher, settings=NO_FAST_FAIL)
+        self.broker = make_broker(flush=ASYNC, launcher=launcher)
         self.broker.start()
         create_topic(self.broker.address)
         self.history = History()
@@ -183,7 +184,8 @@ class TornTail:
         address, history = self.broker.address, self.history
         producer = Producer(name, address, history, rate_per_s=50_000, first_seq=100, count=count)
         producer.run()
-        assert producer.codes == {0: count}
+        assert producer.codes.keys() <= {rq.SUCCESS, rq.SYSTEM_BUSY}, producer.codes
+        assert producer.codes[rq.SUCCESS] >= 0.8 * count, producer.codes
 
     def _flip_a_bit(self, messages: list[Stored], chance: random.Random) -> None:
         self.broker.kill()

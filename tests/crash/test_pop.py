@@ -11,9 +11,9 @@ from tests.crash import requests as rq
 from tests.crash.checker.delivery import Given, check_delivery
 from tests.crash.checker.events import Value
 from tests.crash.checker.violations import describe
-from tests.crash.cluster import ASYNC, NO_FAST_FAIL, SYNC, Broker
+from tests.crash.cluster import ASYNC, SYNC, Broker
 from tests.crash.conftest import MakeBroker
-from tests.crash.load import QUEUES, TOPIC, body_of, create_topic
+from tests.crash.load import QUEUES, TOPIC, body_of, create_topic, send_surely
 from tests.crash.popping_load import PoppingConsumer
 from tests.crash.wire import Address, Link
 
@@ -27,7 +27,7 @@ def send(address: Address, first: int, count: int) -> list[Value]:
     with Link(address) as link:
         for _, seq in values:
             fields = rq.send_fields(TOPIC, seq % QUEUES, f"p:{seq}")
-            assert link.call(rq.SEND_V2, fields, body_of(("p", seq), 200)).code == rq.SUCCESS
+            assert send_surely(link, fields, body_of(("p", seq), 200)).code == rq.SUCCESS
     return values
 
 
@@ -76,7 +76,7 @@ def consume_the_rest(address: Address, seed: int, sent: list[Value], given: list
 
 @pytest.mark.parametrize("flush", [SYNC, ASYNC])
 def test_kill_9_loses_no_popped_message(make_broker: MakeBroker, flush: str, seed: int) -> None:
-    broker = make_broker(flush=flush, settings=NO_FAST_FAIL)
+    broker = make_broker(flush=flush)
     sent, given = kill_while_popping(broker, seed, kills=3, per_round=300)
     violations = check_delivery(sent, given)
     assert not violations, describe(violations)
@@ -95,7 +95,7 @@ def test_kill_9_loses_no_popped_message(make_broker: MakeBroker, flush: str, see
 def test_a_broker_that_forgets_about_pops_is_caught(
     make_broker: MakeBroker, name: str, said: str, seed: int
 ) -> None:
-    settings = {**NO_FAST_FAIL, "flushConsumerOffsetInterval": "60000" if "moved" in name else "100"}
+    settings = {"flushConsumerOffsetInterval": "60000" if "moved" in name else "100"}
     broker = make_broker(launcher=f"tests.crash.mutants.{name}", settings=settings)
     violations = check_delivery(*kill_while_popping(broker, seed, kills=1, per_round=500))
     assert any(said in violation.text for violation in violations), describe(violations)

@@ -9,9 +9,9 @@ import time
 import pytest
 
 from tests.crash import requests as rq
-from tests.crash.cluster import NO_FAST_FAIL, Broker
+from tests.crash.cluster import Broker
 from tests.crash.conftest import MakeBroker
-from tests.crash.load import GROUP, TOPIC, body_of, create_topic, value_of
+from tests.crash.load import GROUP, TOPIC, body_of, create_topic, send_surely, value_of
 from tests.crash.wire import Address, Link, decode_stored
 
 SEND_BACK = 36
@@ -77,7 +77,7 @@ def retry_storm(broker: Broker, seed: int, *, count: int, kills: int) -> None:
     with Link(broker.address) as link:
         for seq in range(count):
             fields = rq.send_fields(TOPIC, 0, f"r:{seq}")
-            assert link.call(rq.SEND_V2, fields, body_of(("r", seq), 100)).code == rq.SUCCESS
+            assert send_surely(link, fields, body_of(("r", seq), 100)).code == rq.SUCCESS
     consumer = FailingConsumer(count)
     for _ in range(kills):
         killer = threading.Timer(chance.uniform(0.5, 1.5), broker.kill)
@@ -96,9 +96,9 @@ def retry_storm(broker: Broker, seed: int, *, count: int, kills: int) -> None:
 
 
 def test_kill_9_in_a_retry_storm(make_broker: MakeBroker, seed: int) -> None:
-    retry_storm(make_broker(settings={**NO_DELAY, **NO_FAST_FAIL}), seed, count=40, kills=3)
+    retry_storm(make_broker(settings=NO_DELAY), seed, count=40, kills=3)
 
 
 @pytest.mark.crash_long
 def test_kill_9_in_a_storm_of_a_thousand(make_broker: MakeBroker, seed: int) -> None:
-    retry_storm(make_broker(settings={**NO_DELAY, **NO_FAST_FAIL}), seed, count=1_000, kills=10)
+    retry_storm(make_broker(settings=NO_DELAY), seed, count=1_000, kills=10)

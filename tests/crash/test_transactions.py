@@ -13,7 +13,7 @@ import pytest
 from tests.crash.campaign import assert_kept
 from tests.crash.checker.events import OK, History
 from tests.crash.checker.transactions import TX, check_transactions
-from tests.crash.cluster import ASYNC, NO_FAST_FAIL, SYNC, Broker
+from tests.crash.cluster import ASYNC, SYNC, Broker
 from tests.crash.conftest import MakeBroker
 from tests.crash.load import create_topic
 from tests.crash.steps.transactions import STEPS
@@ -34,7 +34,6 @@ QUICK = {
     "transactionCheckMax": "10000",
     "flushIntervalCommitLog": "50",
     "flushCommitLogLeastPages": "0",
-    **NO_FAST_FAIL,
 }
 PRODUCERS = 3
 SETTLE_S = 30.0

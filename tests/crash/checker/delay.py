@@ -23,6 +23,8 @@ class Waiting:
     is_sure: bool = True
     is_recalled: bool = False
     is_recall_unsure: bool = False
+    is_refused: bool = False
+    """The broker was too busy: not stored, and never will be."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +65,8 @@ def _judge(waiting: Waiting, copies: list[Delivery], latest_ms: float) -> list[V
         is_lost = waiting.is_sure and not waiting.is_recalled and not waiting.is_recall_unsure
         return [_broken(value, "was acknowledged and never delivered")] if is_lost else []
     broken = []
+    if waiting.is_refused:
+        broken.append(_broken(value, "was refused and delivered all the same"))
     if waiting.is_recalled:
         broken.append(_broken(value, "was recalled and delivered all the same"))
     if len(copies) > 1:

@@ -24,6 +24,7 @@ def test_a_message_in_its_time_is_fine() -> None:
         ([Waiting(A, 5_000)], [], "never delivered"),
         ([Waiting(A, 5_000)], [Delivery(A, 5_000), Delivery(A, 5_001)], "2 times"),
         ([Waiting(A, 5_000, is_recalled=True)], [Delivery(A, 5_000)], "recalled"),
+        ([Waiting(A, 5_000, is_sure=False, is_refused=True)], [Delivery(A, 5_000)], "refused"),
         ([], [Delivery(A, 5_000)], "never sent"),
     ],
 )

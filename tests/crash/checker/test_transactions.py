@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.crash.checker.events import INFO, NEMESIS, OK, PULL, Event
+from tests.crash.checker.events import FAIL, INFO, NEMESIS, OK, PULL, Event
 from tests.crash.checker.transactions import (
     COMMITTED,
     GIVEN_UP_TOPIC,
@@ -32,6 +32,7 @@ def read(topic: str = "Orders") -> Event:
         [half(COMMITTED), DRAINED, read()],
         [half(ROLLED_BACK), DRAINED],
         [half(COMMITTED, INFO), DRAINED],
+        [half(COMMITTED, FAIL), DRAINED],
         [half(COMMITTED, INFO), DRAINED, read()],
         [half(UNDECIDED), DRAINED, read(GIVEN_UP_TOPIC)],
         [half(COMMITTED), DRAINED, read(), DRAINED, read()],
@@ -50,6 +51,8 @@ def test_kept_promises_pass(events: list[Event]) -> None:
         ([half(COMMITTED, INFO), DRAINED, read(), read()], "2 times"),
         ([half(ROLLED_BACK), DRAINED, read()], "shown"),
         ([half(ROLLED_BACK, INFO), DRAINED, read()], "shown"),
+        ([half(COMMITTED, FAIL), DRAINED, read()], "refused"),
+        ([half(UNDECIDED, FAIL), DRAINED, read(GIVEN_UP_TOPIC)], "refused"),
         ([half(UNDECIDED), DRAINED], "vanished"),
         ([half(UNDECIDED), DRAINED, read()], "shown"),
     ],

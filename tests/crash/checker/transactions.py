@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 
-from tests.crash.checker.events import DRAIN, OK, PULL, Event, Value
+from tests.crash.checker.events import DRAIN, FAIL, OK, PULL, Event, Value
 from tests.crash.checker.violations import Violation
 
 TX = "tx"
@@ -46,6 +46,8 @@ def check_transactions(events: Iterable[Event]) -> list[Violation]:
 def _fault(half: Event, times_shown: int, is_given_up: bool) -> str | None:
     if times_shown > 1:
         return f"is in the log {times_shown} times"
+    if half.status == FAIL and (times_shown or is_given_up):
+        return "was refused and is in the log"
     if half.key == COMMITTED:
         return "was committed and is missing" if half.status == OK and not times_shown else None
     if times_shown:
