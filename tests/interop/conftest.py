@@ -15,6 +15,7 @@ from .clusters import APACHE_TARGETS, Cluster, chosen_targets, running
 from .jars import CLIENT_VERSIONS, SERVER_VERSIONS
 from .java_client import JavaClient
 from .mqadmin import AdminShell
+from .pairs import Pair, running_pair
 
 _HERE = Path(__file__).parent
 _NUMBERS = itertools.count(1)
@@ -55,6 +56,23 @@ def java_clients(
     yield client
     for java_client in started.values():
         java_client.close()
+
+
+@pytest.fixture(scope="session", params=chosen_targets())
+def pair(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pair]:
+    """A name server with two brokers."""
+    with running_pair(request.param, tmp_path_factory.mktemp(f"{request.param}-pair")) as started:
+        yield started
+
+
+@pytest.fixture(scope="session", params=CLIENT_VERSIONS, ids=lambda version: f"client-{version}")
+def pair_java(
+    request: pytest.FixtureRequest, pair: Pair, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[JavaClient]:
+    """Each version in turn, at the two brokers."""
+    client = JavaClient(request.param, pair.name_server, tmp_path_factory.mktemp("java"))
+    yield client
+    client.close()
 
 
 @pytest.fixture(scope="session", params=CLIENT_VERSIONS, ids=lambda version: f"client-{version}")

@@ -5,13 +5,14 @@ from __future__ import annotations
 import base64
 import time
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from .java_client import JavaClient
 
 SETTLE_TIMEOUT_S = 10
 Message = dict[str, Any]
+Place = tuple[str, int]
 
 
 def read_all(java: JavaClient, topic: str, count: int, **options: object) -> list[Message]:
@@ -22,6 +23,13 @@ def read_all(java: JavaClient, topic: str, count: int, **options: object) -> lis
         if len(messages) >= count or time.monotonic() > deadline:
             return messages
         time.sleep(0.2)
+
+
+def wait_until(is_so: Callable[[], bool], timeout_s: float = SETTLE_TIMEOUT_S) -> None:
+    deadline = time.monotonic() + timeout_s
+    while not is_so():
+        assert time.monotonic() < deadline, f"not so within {timeout_s} s"
+        time.sleep(0.1)
 
 
 def body(message: Message) -> str:
@@ -35,6 +43,11 @@ def bodies(messages: Iterable[Message]) -> list[str]:
 def numbered(prefix: str, count: int) -> list[str]:
     """The bodies that the driver sends for a prefix, sorted like :func:`bodies`."""
     return sorted(f"{prefix}-{n}" for n in range(count))
+
+
+def places(messages: Iterable[Message]) -> list[Place]:
+    """Broker and queue of each, in the order of arrival."""
+    return [(message["brokerName"], message["queueId"]) for message in messages]
 
 
 def offsets_by_queue(messages: Iterable[Message]) -> dict[int, list[int]]:

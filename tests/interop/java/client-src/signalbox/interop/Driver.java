@@ -26,6 +26,8 @@ public final class Driver {
     public static void main(String[] arguments) throws Exception {
         System.setOut(System.err); // whatever a library prints must not fall between the answers
         Producing producing = new Producing(arguments[0]);
+        Directing directing = new Directing(producing);
+        Odd odd = new Odd(arguments[0], producing);
         Consuming consuming = new Consuming(arguments[0]);
         Polling polling = new Polling(arguments[0]);
         Reading reading = new Reading(arguments[0]);
@@ -43,6 +45,10 @@ public final class Driver {
                 switch (parts[1].substring(0, parts[1].indexOf('-'))) {
                     case "send":
                         return producing.run(parts[1], options);
+                    case "direct":
+                        return directing.run(parts[1], options);
+                    case "odd":
+                        return odd.run(parts[1], options);
                     case "push":
                         return consuming.run(parts[1], options);
                     case "lite":

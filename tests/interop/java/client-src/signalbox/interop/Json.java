@@ -39,6 +39,7 @@ final class Json {
         if (message instanceof MessageClientExt) {
             view.put("offsetMsgId", ((MessageClientExt) message).getOffsetMsgId());
         }
+        view.put("brokerName", message.getBrokerName());
         view.put("queueId", message.getQueueId());
         view.put("queueOffset", message.getQueueOffset());
         view.put("commitLogOffset", message.getCommitLogOffset());

@@ -12,7 +12,7 @@ import org.apache.rocketmq.client.producer.SendResult;
 import org.apache.rocketmq.common.message.Message;
 import org.apache.rocketmq.common.message.MessageQueue;
 
-/** The ways to send. Bodies are {@code prefix-n}, padded to {@code size}; keys {@code key-prefix-n}. */
+/** The ways to send. Bodies are {@code prefix-n}, padded to {@code size}; keys {@code key-prefix-n} unless given. */
 final class Producing {
     private final String nameServer;
     private final Map<String, DefaultMQProducer> producers = new ConcurrentHashMap<>();
@@ -22,7 +22,7 @@ final class Producing {
     }
 
     Object run(String verb, Driver.Options options) throws Exception {
-        DefaultMQProducer producer = producer(options.text("group", "interop-producer"), options);
+        DefaultMQProducer producer = producer(options);
         List<Message> messages = messages(options);
         switch (verb) {
             case "send-sync":
@@ -36,6 +36,12 @@ final class Producing {
                 return messages.size();
             case "send-batch":
                 return List.of(Json.of(producer.send(messages)));
+            case "send-batch-full":
+                Message full = messages.get(0);
+                full.setWaitStoreMsgOK(false);
+                full.setBuyerId("buyerid123");
+                full.setFlag(123);
+                return List.of(Json.of(producer.send(messages)));
             case "send-selector":
                 return selected(producer, messages, options.number("shard", 0));
             case "send-queue":
@@ -46,8 +52,8 @@ final class Producing {
         }
     }
 
-    private DefaultMQProducer producer(String group, Driver.Options options) {
-        return producers.computeIfAbsent(group, name -> {
+    DefaultMQProducer producer(Driver.Options options) {
+        return producers.computeIfAbsent(options.text("group", "interop-producer"), name -> {
             DefaultMQProducer producer =
                 new DefaultMQProducer(name, options.text("trace", "").equals("true"), (String) null);
             producer.setNamesrvAddr(nameServer);
@@ -63,7 +69,7 @@ final class Producing {
         });
     }
 
-    private static List<Message> messages(Driver.Options options) {
+    static List<Message> messages(Driver.Options options) {
         String prefix = options.text("prefix", "body");
         int size = options.number("size", 0);
         List<Message> messages = new ArrayList<>();
@@ -73,7 +79,7 @@ final class Producing {
                 body.append(' ').append(body.length());
             }
             Message message = new Message(options.text("topic"), options.text("tag", ""),
-                "key-" + prefix + "-" + n, Json.bytes(body.toString()));
+                options.text("key", "key-" + prefix + "-" + n), Json.bytes(body.toString()));
             message.putUserProperty("n", Integer.toString(n));
             message.putUserProperty("word", "\u043f\u0440\u0438\u0432\u0435\u0442 \ud83d\ude80");
             message.setFlag(n);

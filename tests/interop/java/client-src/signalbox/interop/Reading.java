@@ -25,14 +25,19 @@ final class Reading {
         String topic = options.text("topic");
         switch (verb) {
             case "read-id":
-                return Json.of(reader.viewMessage(topic, options.text("msgId")));
+                return Json.of(reader.viewMessage(topic, options.text("msgId", null)));
             case "read-key":
-                return Json.of(reader.queryMessage(topic, options.text("key"), options.number("max", 32), 0,
-                    System.currentTimeMillis() + 60_000).getMessageList());
+                return Json.of(reader.queryMessage(topic, options.text("key"), options.number("max", 32),
+                    options.wide("begin", 0), options.wide("end", System.currentTimeMillis() + 60_000))
+                    .getMessageList());
+            case "read-pull":
+                return pulled(new MessageQueue(topic, options.text("broker"), options.number("queue", 0)), options);
             case "read-offsets":
                 return offsets(topic, options.wide("timestamp", 0));
             case "read-all":
                 return all(topic, options.text("expression", "*"));
+            case "read-committed":
+                return committed(topic, options.text("group"));
             case "read-queues":
                 return queues(topic);
             case "admin-create":
@@ -41,6 +46,39 @@ final class Reading {
                 return topic;
             default:
                 throw new IllegalArgumentException(verb);
+        }
+    }
+
+    private Object pulled(MessageQueue queue, Driver.Options options) throws Exception {
+        PullResult pulled = reader.pullBlockIfNotFound(queue, options.text("expression", "*"), options.wide("offset", 0),
+            options.number("max", 32));
+        Map<String, Object> view = new LinkedHashMap<>();
+        view.put("status", pulled.getPullStatus().name());
+        view.put("min", pulled.getMinOffset());
+        view.put("max", pulled.getMaxOffset());
+        view.put("next", pulled.getNextBeginOffset());
+        view.put("messages", pulled.getMsgFoundList() == null ? List.of() : Json.of(pulled.getMsgFoundList()));
+        return view;
+    }
+
+    /** Asked by a consumer of the group itself, which must have no other member at that time. */
+    private Object committed(String topic, String group) throws Exception {
+        DefaultMQPullConsumer member = new DefaultMQPullConsumer(group);
+        member.setNamesrvAddr(reader.getNamesrvAddr());
+        member.setInstanceName("committed-" + group);
+        member.start();
+        try {
+            List<Object> views = new ArrayList<>();
+            for (MessageQueue queue : new TreeSet<>(member.fetchSubscribeMessageQueues(topic))) {
+                Map<String, Object> view = new LinkedHashMap<>();
+                view.put("brokerName", queue.getBrokerName());
+                view.put("queueId", queue.getQueueId());
+                view.put("offset", member.fetchConsumeOffset(queue, true));
+                views.add(view);
+            }
+            return views;
+        } finally {
+            member.shutdown();
         }
     }
 

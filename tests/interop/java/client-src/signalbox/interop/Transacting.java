@@ -13,7 +13,7 @@ import org.apache.rocketmq.client.producer.TransactionSendResult;
 import org.apache.rocketmq.common.message.Message;
 import org.apache.rocketmq.common.message.MessageExt;
 
-/** Transaction producers by group; what they answer when asked is set per send. */
+/** Transaction producers by group; what they answer when asked is set per send, or stands in the message itself. */
 final class Transacting {
     private static final class Shop implements TransactionListener {
         private final List<Object> checked = new ArrayList<>();
@@ -39,7 +39,8 @@ final class Transacting {
             synchronized (checked) {
                 checked.add(Json.of(message));
             }
-            return answer;
+            String own = message.getProperty("answer");
+            return own == null ? answer : state(own);
         }
     }
 
@@ -81,12 +82,17 @@ final class Transacting {
 
     private static Object send(TransactionMQProducer producer, Driver.Options options) throws Exception {
         String prefix = options.text("prefix", "body");
+        String[] decisions = options.text("decision").split(",");
+        String[] answers = options.text("answers", "").split(",");
         List<Object> results = new ArrayList<>();
         for (int n = 0; n < options.number("count", 1); n++) {
             byte[] body = (prefix + "-" + n).getBytes(StandardCharsets.UTF_8);
             Message message = new Message(options.text("topic"), options.text("tag", ""), "key-" + prefix + "-" + n, body);
+            if (!options.text("answers", "").isEmpty()) {
+                message.putUserProperty("answer", answers[n % answers.length]);
+            }
             TransactionSendResult result =
-                producer.sendMessageInTransaction(message, state(options.text("decision")));
+                producer.sendMessageInTransaction(message, state(decisions[n % decisions.length]));
             Map<String, Object> view = new LinkedHashMap<>();
             view.put("sent", Json.of(result));
             view.put("state", result.getLocalTransactionState().name());
