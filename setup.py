@@ -10,6 +10,8 @@ from setuptools import Extension, setup
 
 COMPILED_MODULES = (
     "engine.protocol._frames_cy",
+    "engine.protocol._index_cy",
+    "engine.protocol._places_cy",
     "engine.protocol._records_cy",
     "engine.protocol._sends_cy",
 )

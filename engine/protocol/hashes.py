@@ -1,14 +1,14 @@
 """The hashes that the store's files and the wire agree on. Pure functions of their arguments.
 
 `java_hash` is Java's String.hashCode, `index_key_hash` what the index makes of it; both are compiled where a
-compiler exists (see `_records_cy`).
+compiler exists (see `_places_cy`).
 """
 
 from __future__ import annotations
 
 from zlib import crc32
 
-from engine.protocol._records_cy import index_key_hash, java_hash
+from engine.protocol._places_cy import index_key_hash, java_hash
 
 __all__ = ["body_crc", "index_key_hash", "java_hash", "tags_code"]
 

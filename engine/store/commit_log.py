@@ -13,14 +13,16 @@ from __future__ import annotations
 
 import errno
 import mmap
+from collections.abc import Container
 from struct import Struct
 
 from engine.errors import BadInput, DiskFull, StoreError
-from engine.protocol._records_cy import SCAN_BLANK, Row, scan_records
+from engine.protocol._records_cy import SCAN_BLANK, Derived, Row, derive_records, scan_records
 from engine.protocol.records import BLANK_SIZE, encode_blank
 from engine.store.mapped_file import MappedFile
 from engine.store.mapped_files import MappedFiles
 from engine.store.next_segment import NextSegment
+from engine.store.queue_offsets import QueueKey
 from engine.store.transient_pool import TransientPool
 
 _pack_size_into = Struct(">i").pack_into
@@ -143,16 +145,39 @@ class CommitLog:
         self, commit_log_offset: int, end_offset: int, max_records: int, *, check_crc: bool
     ) -> tuple[list[Row], int, int]:
         """Rows of one segment from the offset, where the scan goes on, and why it stopped (SCAN_…)."""
+        file, mapped, pos, limit = self._stretch(commit_log_offset, end_offset)
+        rows, pos, stop = scan_records(mapped, pos, limit, check_crc, max_records, file.base_offset)
+        return rows, file.end_offset if stop == SCAN_BLANK else file.base_offset + pos, stop
+
+    def derive(
+        self,
+        commit_log_offset: int,
+        end_offset: int,
+        max_records: int,
+        *,
+        check_crc: bool,
+        only: Container[QueueKey] | None,
+        delay_level_ms: tuple[int, ...],
+        index_from: int,
+    ) -> Derived:
+        """What dispatch writes for the records of that scan; `next` is where it goes on in the log."""
+        file, mapped, pos, limit = self._stretch(commit_log_offset, end_offset)
+        base = file.base_offset
+        # fmt: off
+        derived = derive_records(
+            mapped, pos, limit, check_crc, max_records, base, only, delay_level_ms, index_from
+        )
+        # fmt: on
+        return derived._replace(next=file.end_offset if derived.stop == SCAN_BLANK else base + derived.next)
+
+    def _stretch(self, commit_log_offset: int, end_offset: int) -> tuple[MappedFile, mmap.mmap, int, int]:
+        """The segment that holds the offset, its map, and the part of it up to `end_offset`."""
         file = self.files.at(commit_log_offset)
         if file is None:
             raise StoreError(f"commit log has no offset {commit_log_offset}")
         mapped = file.map or self.files.mapped(file)
-        pos = commit_log_offset - file.base_offset
         limit = min(end_offset - file.base_offset, file.size)
-        rows, pos, stop = scan_records(mapped, pos, limit, check_crc, max_records, file.base_offset)
-        if stop == SCAN_BLANK:
-            return rows, file.end_offset, stop
-        return rows, file.base_offset + pos, stop
+        return file, mapped, commit_log_offset - file.base_offset, limit
 
     def close(self) -> None:
         self.next_segment.close()

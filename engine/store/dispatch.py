@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Container
 
 from engine.errors import CorruptRecord
-from engine.protocol._records_cy import Row, index_entries, queue_runs
+from engine.protocol._records_cy import Derived
 from engine.protocol.layouts.queue_units import CQ_UNIT, CQ_UNIT_SIZE
 from engine.store.commit_log import CommitLog
 from engine.store.consume_queues import ConsumeQueues
@@ -68,7 +68,8 @@ class Dispatcher:
         that are not `awaited` (None: all are) the arrivals are left out."""
         end = self._gate.readable_end()
         while self.offset < end:
-            rows, next_offset, _ = self._log.scan(self.offset, end, max_records, check_crc=False)
+            derived = self.derive(self.offset, end, max_records)
+            next_offset = derived.next
             if next_offset == self.offset:
                 if self._is_partial(next_offset, end):
                     break
@@ -76,12 +77,12 @@ class Dispatcher:
                     f"the record at commit log offset {next_offset} cannot be read",
                     commit_log_offset=next_offset,
                 )
-            arrivals = self.apply(rows, awaited=awaited)
+            arrivals = self.apply(derived, awaited)
             self.offset = next_offset
             self._mark(next_offset)
             # Again when there was only a segment's blank end: where all is awaited, an empty answer must mean
             # that there is no more.
-            if arrivals or (rows and awaited is not None):
+            if arrivals or (derived.count and awaited is not None):
                 return arrivals
         return []
 
@@ -98,18 +99,32 @@ class Dispatcher:
         head = self._log.read(commit_log_offset, _SIZE_AND_MAGIC)[: end - commit_log_offset]
         return len(head) < _SIZE_AND_MAGIC or commit_log_offset + int.from_bytes(head[:4], "big") > end
 
-    def apply(
+    def derive(
         self,
-        rows: list[Row],
+        commit_log_offset: int,
+        end_offset: int,
+        max_records: int,
         *,
+        check_crc: bool = False,
         index_from: int = 0,
-        only: set[QueueKey] | None = None,
-        awaited: Container[QueueKey] | None = None,
-    ) -> list[Arrival]:
-        """Write the rows' units and index entries. Recovery narrows it: entries for records from `index_from`
-        on, and units of the queues in `only`. Arrivals are returned for `awaited` queues (None: for all)."""
+        only: Container[QueueKey] | None = None,
+    ) -> Derived:
+        """What is to be written for the next records of one segment. Recovery narrows it: keys of records
+        from `index_from` on, and units of the queues in `only`."""
+        return self._log.derive(
+            commit_log_offset,
+            end_offset,
+            max_records,
+            check_crc=check_crc,
+            only=only,
+            delay_level_ms=self._delay_level_ms,
+            index_from=index_from,
+        )
+
+    def apply(self, derived: Derived, awaited: Container[QueueKey] | None) -> list[Arrival]:
+        """Write units and index entries. Arrivals are returned for `awaited` queues (None: for all)."""
         arrivals: list[Arrival] = []
-        for topic, queue_id, first, units in queue_runs(rows, only, self._delay_level_ms):
+        for topic, queue_id, first, units in derived.runs:
             queue = self._queues.get_or_make(topic, queue_id)
             if queue is None:
                 self._stats.unnamable_count += len(units) // CQ_UNIT_SIZE
@@ -120,16 +135,11 @@ class Dispatcher:
             if awaited is None or key in awaited:
                 arrivals += _arrivals(topic, queue_id, first, units)
         if self._index is not None:
-            self._index.put(index_entries(rows, index_from))
-        if rows:
-            self.store_timestamp = max(self.store_timestamp, rows[-1][7])
-        self._stats.dispatched_count += len(rows)
+            self._index.put(derived.keys)
+        if derived.newest is not None:
+            self.store_timestamp = max(self.store_timestamp, derived.newest.store_timestamp)
+        self._stats.dispatched_count += derived.count
         return arrivals
-
-    def unit_of(self, row: Row) -> bytes:
-        """The queue unit that the record of a queued message leads to."""
-        ((_, _, _, unit),) = queue_runs([row], None, self._delay_level_ms)
-        return bytes(unit)
 
 
 def _arrivals(topic: str, queue_id: int, first: int, units: bytearray) -> list[Arrival]:

@@ -9,8 +9,9 @@ from __future__ import annotations
 from itertools import chain, islice
 from pathlib import Path
 
+from engine.protocol.layouts.index_files import INDEX_KEY, INDEX_KEY_SIZE
 from engine.protocol.layouts.segment_names import index_file_name, parse_index_file_name
-from engine.store.index_file import Entry, IndexFile
+from engine.store.index_file import IndexFile
 from engine.store.index_walk import IndexView
 
 
@@ -39,12 +40,12 @@ class Index:
                 self.files.append(file)
         return missing_from
 
-    def put(self, entries: list[Entry]) -> None:
-        while entries:
+    def put(self, keys: bytes | bytearray) -> None:
+        while keys:
             if not self.files or self.files[-1].is_full:
-                self.files.append(self._new_file(entries[0][2]))
+                self.files.append(self._new_file(INDEX_KEY.unpack_from(keys)[2]))
             self._dirty.add(str(self.files[-1].path))
-            entries = entries[self.files[-1].put(entries) :]
+            keys = keys[self.files[-1].put(keys) * INDEX_KEY_SIZE :]
 
     def take_dirty(self) -> frozenset[str]:
         """Files (and the folder) with bytes that no sync has covered, which the caller now syncs."""

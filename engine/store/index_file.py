@@ -17,27 +17,23 @@ from bisect import bisect_left
 from itertools import islice
 from pathlib import Path
 
+from engine.protocol._index_cy import chain_entries, write_slots
 from engine.protocol.layouts.index_files import (
     FIRST_ENTRY,
     INDEX_ENTRY,
     INDEX_ENTRY_SIZE,
     INDEX_HEADER_SIZE,
+    INDEX_KEY,
+    INDEX_KEY_SIZE,
     INDEX_SLOT,
     INDEX_SLOT_SIZE,
     IndexHeader,
     decode_index_header,
     encode_index_header,
     index_file_size,
-    index_seconds,
 )
 from engine.store.index_walk import IndexView
 
-Entry = tuple[int, int, int]
-"""Key hash, commit log offset, store time."""
-
-_pack_entry = INDEX_ENTRY.pack
-_pack_slot = INDEX_SLOT.pack_into
-_unpack_slot = INDEX_SLOT.unpack_from
 _SLOT_PIECE = 4096
 _FLAGS = os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC
 
@@ -71,46 +67,35 @@ class IndexFile:
             and 0 <= header.begin_timestamp <= header.end_timestamp
         )
 
-    def put(self, entries: list[Entry]) -> int:
+    def put(self, keys: bytes | bytearray) -> int:
         """Add as many as fit; how many that were."""
         header = self.header
-        entries = entries[: self._max_entries - header.index_count]
-        if not entries:
+        keys = keys[: (self._max_entries - header.index_count) * INDEX_KEY_SIZE]
+        if not keys:
             return 0
-        number = first = header.index_count
-        begin_timestamp = header.begin_timestamp if number > FIRST_ENTRY else entries[0][2]
-        begin_offset = header.begin_commit_log_offset if number > FIRST_ENTRY else entries[0][1]
+        first = header.index_count
+        _, begin_offset, begin_timestamp = INDEX_KEY.unpack_from(keys)
+        if first > FIRST_ENTRY:
+            begin_offset, begin_timestamp = header.begin_commit_log_offset, header.begin_timestamp
         if self._slots_map is None:
             self._slots_map = self._map_slots()
-        slots_map, slots = self._slots_map, self._slots
-        used = seconds = 0
-        timed = -1
-        packed = bytearray()
-        heads: dict[int, int] = {}
-        for key_hash, offset, store_timestamp in entries:
-            slot_at = INDEX_HEADER_SIZE + key_hash % slots * INDEX_SLOT_SIZE
-            previous = heads.get(slot_at)
-            if previous is None:
-                previous = _unpack_slot(slots_map, slot_at)[0]
-                if not 0 < previous < first:
-                    previous = 0
-                    used += 1
-            heads[slot_at] = number
-            if store_timestamp != timed:
-                timed = store_timestamp
-                seconds = index_seconds(store_timestamp, begin_timestamp)
-            packed += _pack_entry(key_hash, offset, seconds, previous)
-            number += 1
-        os.pwrite(self._fd, packed, self._entries_at + first * INDEX_ENTRY_SIZE)
-        for slot_at, head in heads.items():
-            _pack_slot(slots_map, slot_at, head)
-        _, last_offset, last_timestamp = entries[-1]
+        slots = self._slots_map, INDEX_HEADER_SIZE, self._slots
+        entries, used = chain_entries(keys, *slots, first, begin_timestamp)
+        os.pwrite(self._fd, entries, self._entries_at + first * INDEX_ENTRY_SIZE)
+        write_slots(entries, *slots, first)
+        _, last_offset, last_timestamp = INDEX_KEY.unpack_from(keys, len(keys) - INDEX_KEY_SIZE)
+        count = len(keys) // INDEX_KEY_SIZE
         self._write_header(
             IndexHeader(
-                begin_timestamp, last_timestamp, begin_offset, last_offset, header.slot_count + used, number
+                begin_timestamp,
+                last_timestamp,
+                begin_offset,
+                last_offset,
+                header.slot_count + used,
+                first + count,
             )
         )
-        return len(entries)
+        return count
 
     def _map_slots(self) -> mmap.mmap:
         """Blocks first: a write through a map onto a full disk would kill the process."""

@@ -10,8 +10,7 @@ from __future__ import annotations
 
 from collections import deque
 
-from engine.protocol._records_cy import Row
-from engine.protocol.layouts.queue_units import CQ_BLANK
+from engine.protocol.layouts.queue_units import CQ_BLANK, CQ_UNIT_SIZE
 from engine.store.commit_log import CommitLog
 from engine.store.consume_queue import BLANK_UNIT_SIZE, ConsumeQueue
 from engine.store.consume_queues import ConsumeQueues
@@ -63,19 +62,16 @@ class QueueRepair:
 
     def _units_in_log(self, queue: ConsumeQueue, start: int, stop: int) -> dict[int, bytes]:
         found: dict[int, bytes] = {}
+        only = {(queue.topic, queue.queue_id)}
         while start < stop:
-            rows, next_offset, _ = self._log.scan(start, stop, _SLICE, check_crc=False)
-            for row in rows:
-                if _is_of(row, queue):
-                    found[row[4]] = self._dispatcher.unit_of(row)
-            if next_offset == start:
+            derived = self._dispatcher.derive(start, stop, _SLICE, index_from=stop, only=only)
+            for _, _, first, units in derived.runs:
+                for number, at in enumerate(range(0, len(units), CQ_UNIT_SIZE), first):
+                    found[number] = bytes(units[at : at + CQ_UNIT_SIZE])
+            if derived.next == start:
                 break
-            start = next_offset
+            start = derived.next
         return found
-
-
-def _is_of(row: Row, queue: ConsumeQueue) -> bool:
-    return row[2] == queue.topic and row[3] == queue.queue_id
 
 
 def agrees(log: CommitLog, queue: ConsumeQueue, queue_offset: int) -> bool:

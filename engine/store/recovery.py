@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from engine.errors import StoreError
-from engine.protocol._records_cy import SCAN_BLANK, SCAN_MORE, Row
-from engine.protocol.sys_flags import TRANSACTION_MASK, TRANSACTION_PREPARED, TRANSACTION_ROLLBACK
+from engine.protocol._records_cy import SCAN_BLANK, SCAN_MORE, Newest, QueueRun
+from engine.protocol.layouts.queue_units import CQ_UNIT_SIZE
 from engine.store.checkpoint import CheckpointPage
 from engine.store.commit_log import CommitLog
 from engine.store.consume_queues import ConsumeQueues
@@ -30,7 +30,7 @@ _SLICE = 4096
 _CLEAN_SCAN_FILES = 3
 _TIME_MARGIN_MS = 3_000
 _STORE_TIME: Final = 7
-_NOTHING = 1 << 63
+_NOTHING = (1 << 63) - 1
 Progress = Callable[[int, int], None]
 
 
@@ -181,48 +181,46 @@ class Recovery:
     def _scan(self, plan: RecoveryPlan, index_from: int) -> int:
         """Dispatch every whole record; the offset at which the log ends (or is damaged)."""
         offset, log_min = plan.scan_from, self._log.min_offset
-        newest: list[Row] = []
+        newest: Newest | None = None
         while True:
             file = self._log.files.at(offset)
             if file is None:
                 return offset
-            rows, next_offset, stop = self._log.scan(
-                offset, file.end_offset, _SLICE, check_crc=self._check_crc
+            derived = self._dispatcher.derive(
+                offset, file.end_offset, _SLICE, check_crc=self._check_crc, index_from=index_from
             )
-            if rows:
+            if derived.newest is not None:
                 if plan.scan_from > log_min:
-                    self._note_gaps(rows)
-                self._dispatcher.apply(rows, index_from=index_from)
-                self._scanned_count += len(rows)
-                self._last_store_timestamp = rows[-1][_STORE_TIME]
-                self._tell(next_offset)
-                newest = rows
-            offset = next_offset
-            if stop not in (SCAN_MORE, SCAN_BLANK) and offset < file.end_offset:
+                    self._note_gaps(derived.runs)
+                self._dispatcher.apply(derived, awaited=())
+                self._scanned_count += derived.count
+                self._last_store_timestamp = derived.newest.store_timestamp
+                self._tell(derived.next)
+                newest = derived.newest
+            offset = derived.next
+            if derived.stop not in (SCAN_MORE, SCAN_BLANK) and offset < file.end_offset:
                 return self._without_torn_record(newest, offset, plan)
 
-    def _without_torn_record(self, rows: list[Row], end: int, plan: RecoveryPlan) -> int:
+    def _without_torn_record(self, newest: Newest | None, end: int, plan: RecoveryPlan) -> int:
         """The CRC covers the body only. When a lost page took the end of the last record's properties, its
         last byte is zero where no client writes one: unless known to be on disk, such a record goes too."""
-        if not rows or end <= plan.known_end:
+        if newest is None or end <= plan.known_end:
             return end
-        offset, size = rows[-1][5], rows[-1][1]
-        if not ends_torn(self._log.files, offset, size):
+        offset = newest.commit_log_offset
+        if not ends_torn(self._log.files, offset, newest.size):
             return end
-        queue = self._queues.get(rows[-1][2], rows[-1][3])
+        queue = self._queues.get(newest.topic, newest.queue_id)
         if queue is not None:
             queue.cut_from_log(offset)
         if self._index is not None:
             self._index.cut(offset)
         return offset
 
-    def _note_gaps(self, rows: list[Row]) -> None:
+    def _note_gaps(self, runs: list[QueueRun]) -> None:
         """A record behind the end of its queue: the queue has lost units that lie before the scan."""
         ends: dict[QueueKey, int] = {}
-        for row in rows:
-            key, queue_offset = (row[2], row[3]), row[4]
-            if row[6] & TRANSACTION_MASK in (TRANSACTION_PREPARED, TRANSACTION_ROLLBACK):
-                continue
+        for topic, queue_id, queue_offset, units in runs:
+            key = topic, queue_id
             end = ends.get(key)
             if end is None:
                 queue = self._queues.get_or_make(*key)
@@ -231,7 +229,7 @@ class Recovery:
                 end = queue.end
             if queue_offset > end:
                 self._suspects.add(key)
-            ends[key] = queue_offset + 1
+            ends[key] = queue_offset + len(units) // CQ_UNIT_SIZE
 
     def _tell(self, offset: int) -> None:
         if self._on_progress is not None:
@@ -242,7 +240,7 @@ class Recovery:
         """Index entries for the records before the scan, from the segment that holds `start`."""
         file = self._log.files.at(max(start, self._log.min_offset))
         offset = file.base_offset if file is not None else end
-        self._walk(offset, end, lambda rows: self._dispatcher.apply(rows, index_from=start, only=set()))
+        self._walk(offset, end, index_from=start, only=set())
 
     def rebuild_queues(self, keys: set[QueueKey], end: int) -> None:
         """Delete these queues and write them anew from the whole log."""
@@ -250,16 +248,12 @@ class Recovery:
             queue = self._queues.get_or_make(*key)
             if queue is not None:
                 queue.delete()
-        self._walk(
-            self._log.min_offset,
-            end,
-            lambda rows: self._dispatcher.apply(rows, index_from=_NOTHING, only=keys),
-        )
+        self._walk(self._log.min_offset, end, index_from=_NOTHING, only=keys)
 
-    def _walk(self, offset: int, end: int, act: Callable[[list[Row]], object]) -> None:
+    def _walk(self, offset: int, end: int, *, index_from: int, only: set[QueueKey]) -> None:
         while offset < end:
-            rows, next_offset, _ = self._log.scan(offset, end, _SLICE, check_crc=False)
-            if next_offset == offset:
+            derived = self._dispatcher.derive(offset, end, _SLICE, index_from=index_from, only=only)
+            if derived.next == offset:
                 raise damage_at(self._log.files, offset)
-            act(rows)
-            offset = next_offset
+            self._dispatcher.apply(derived, awaited=())
+            offset = derived.next

@@ -25,6 +25,9 @@ INDEX_SLOT = Struct(">i")
 INDEX_SLOT_SIZE = INDEX_SLOT.size
 INDEX_ENTRY = Struct(">iqii")
 INDEX_ENTRY_SIZE = INDEX_ENTRY.size
+INDEX_KEY = Struct(">iqq")
+"""An entry before it has its place in a file: KEYHASH 4 · COMMITLOGOFFSET 8 · STORETIME 8."""
+INDEX_KEY_SIZE = INDEX_KEY.size
 
 INDEX_SLOTS = 5_000_000
 INDEX_ENTRIES = 20_000_000

@@ -2,43 +2,26 @@
 
 from __future__ import annotations
 
-import importlib.util
 import shutil
 import struct
-import sys
 import sysconfig
-from pathlib import Path
 from types import ModuleType
 from typing import Any
-from unittest import mock
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
 from engine.errors import BadInput, CorruptRecord
+from engine.protocol import _places_cy as installed_places
 from engine.protocol import _records_cy as installed
 from engine.protocol.records import decode_record, encode_blank, encode_record
 from tests.engine.protocol.record_samples import GOLDEN_V1, GOLDEN_V2_V6, record_values
+from tests.engine.protocol.ways import ways_of
 
-
-def load_source(name: str) -> ModuleType:
-    """The .py itself, even where a compiled module stands in front of it."""
-    path = Path(installed.__file__).parent / "_records_cy.py"
-    spec = importlib.util.spec_from_file_location(name, path)
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-def load_without_cython() -> ModuleType:
-    with mock.patch.dict(sys.modules, {"cython": None}):
-        return load_source("records_without_cython")
-
-
-PURE = load_source("records_pure")
-SCANNERS = {"pure": PURE, "installed": installed, "without_cython": load_without_cython()}
+PLACES = ways_of(installed_places)
+SCANNERS = ways_of(installed, {installed_places.__name__: PLACES})
+PURE = SCANNERS["pure"]
 each_scanner = pytest.mark.parametrize("scanner", SCANNERS.values(), ids=SCANNERS)
 
 GOLDEN_ROW = (0, 124, "TopicA", 3, 9, 4096, 0, 1700000000005, 2598919, None, "k1 k2", 1700000000000, 0)
@@ -54,11 +37,13 @@ def scan(scanner: ModuleType, buffer: bytes, crc: bool = True, most: int = 100, 
 
 
 def test_the_installed_scanner_is_compiled_where_a_compiler_exists() -> None:
-    assert installed.is_compiled() or compiler() is None, "run make setup"
+    for module in (installed, installed_places):
+        assert module.is_compiled() or compiler() is None, "run make setup"
 
 
 def test_the_pure_scanner_is_not_compiled() -> None:
-    assert not PURE.is_compiled()
+    assert not PURE.is_compiled() and not PLACES["pure"].is_compiled()
+    assert PURE.locate_records is PLACES["pure"].locate_records
 
 
 def test_the_source_runs_without_cython_installed() -> None:
@@ -284,103 +269,184 @@ def test_a_key_of_a_topic_is_hashed_as_their_joined_text(scanner: ModuleType, to
     assert scanner.index_key_hash(topic, key) == (0 if expected == 1 << 31 else expected)
 
 
-def row(
+def record(
     topic: str = "T",
     queue_id: int = 0,
     queue_offset: int = 0,
     offset: int = 0,
     sys_flag: int = 0,
-    tags_code: int = 0,
-    uniq_key: str | None = None,
-    keys: str | None = None,
-    level: int = 0,
-) -> Any:
-    return (
-        0,
-        100,
-        topic,
-        queue_id,
-        queue_offset,
-        offset,
-        sys_flag,
-        5000,
-        tags_code,
-        uniq_key,
-        keys,
-        1,
-        level,
+    **properties: str,
+) -> bytes:
+    # fmt: off
+    return encode_record(
+        topic=topic, body=b"body", queue_id=queue_id, queue_offset=queue_offset, commit_log_offset=offset,
+        sys_flag=sys_flag, store_timestamp=5000, properties=properties,
     )
+    # fmt: on
 
 
-def unit(offset: int, tags_code: int = 0) -> bytes:
-    return struct.pack(">qiq", offset, 100, tags_code)
+def unit(encoded: bytes, tags_code: int = 0) -> bytes:
+    return encoded[28:36] + struct.pack(">iq", len(encoded), tags_code)
+
+
+def derive(
+    scanner: ModuleType,
+    records: list[bytes],
+    *,
+    only: Any = None,
+    levels: tuple[int, ...] = (),
+    index_from: int = 0,
+    most: int = 100,
+    crc: bool = True,
+) -> Any:
+    log = b"".join(records)
+    return scanner.derive_records(log, 0, len(log), crc, most, -1, only, levels, index_from)
 
 
 @each_scanner
 def test_consecutive_units_of_a_queue_are_one_run(scanner: ModuleType) -> None:
-    rows = [row(queue_offset=7), row("U", 1, 3, 10), row(queue_offset=8, offset=1 << 40, tags_code=-2)]
-    assert scanner.queue_runs(rows, None, ()) == [
-        ("T", 0, 7, unit(0) + unit(1 << 40, -2)),
-        ("U", 1, 3, unit(10)),
-    ]
+    a, b = record(queue_offset=7), record("U", 1, 3, 10)
+    c = record(queue_offset=8, offset=1 << 40, TAGS="blue")
+    blue = scanner.java_hash("blue")
+    assert derive(scanner, [a, b, c]).runs == [("T", 0, 7, unit(a) + unit(c, blue)), ("U", 1, 3, unit(b))]
 
 
 @each_scanner
 def test_a_leap_in_queue_offsets_begins_another_run(scanner: ModuleType) -> None:
-    runs = scanner.queue_runs([row(), row(queue_offset=5, offset=9), row(queue_offset=1, offset=3)], None, ())
-    assert runs == [("T", 0, 0, unit(0)), ("T", 0, 5, unit(9)), ("T", 0, 1, unit(3))]
+    a, b, c = record(), record(queue_offset=5, offset=9), record(queue_offset=1, offset=3)
+    assert derive(scanner, [a, b, c]).runs == [
+        ("T", 0, 0, unit(a)),
+        ("T", 0, 5, unit(b)),
+        ("T", 0, 1, unit(c)),
+    ]
 
 
 @each_scanner
 @pytest.mark.parametrize(
-    ("sys_flag", "is_queued"), [(0, True), (4, False), (8, True), (12, False), (0x35, False)]
+    ("sys_flag", "is_queued"), [(0, True), (4, False), (8, True), (12, False), (0x5, False)]
 )
 def test_prepared_and_rolled_back_messages_have_no_unit(
     scanner: ModuleType, sys_flag: int, is_queued: bool
 ) -> None:
-    assert bool(scanner.queue_runs([row(sys_flag=sys_flag)], None, ())) == is_queued
+    assert bool(derive(scanner, [record(sys_flag=sys_flag)]).runs) == is_queued
 
 
 @each_scanner
 def test_units_of_other_queues_are_left_out(scanner: ModuleType) -> None:
-    rows = [row(), row("U", offset=5), row(queue_id=1)]
-    assert scanner.queue_runs(rows, {("U", 0)}, ()) == [("U", 0, 0, unit(5))]
+    wanted = record("U", offset=5)
+    records = [record(), wanted, record(queue_id=1)]
+    assert derive(scanner, records, only={("U", 0)}).runs == [("U", 0, 0, unit(wanted))]
+    assert derive(scanner, records, only=set()).runs == []
 
 
 @each_scanner
 @pytest.mark.parametrize(
     ("topic", "level", "levels", "tags_code"),
     [
-        ("SCHEDULE_TOPIC_XXXX", 2, (10, 20), 5020),
-        ("SCHEDULE_TOPIC_XXXX", 9, (10, 20), 5020),
-        ("SCHEDULE_TOPIC_XXXX", 1, (), 5000),
-        ("SCHEDULE_TOPIC_XXXX", 0, (10,), 77),
-        ("T", 1, (10,), 77),
+        ("SCHEDULE_TOPIC_XXXX", "2", (10, 20), 5020),
+        ("SCHEDULE_TOPIC_XXXX", "9", (10, 20), 5020),
+        ("SCHEDULE_TOPIC_XXXX", "1", (), 5000),
+        ("SCHEDULE_TOPIC_XXXX", "0", (10,), 77),
+        ("T", "1", (10,), 77),
     ],
 )
 def test_a_delayed_message_carries_the_time_of_its_delivery(
-    scanner: ModuleType, topic: str, level: int, levels: tuple[int, ...], tags_code: int
+    scanner: ModuleType, topic: str, level: str, levels: tuple[int, ...], tags_code: int
 ) -> None:
-    runs = scanner.queue_runs([row(topic, tags_code=77, level=level)], None, levels)
-    assert runs == [(topic, 0, 0, unit(0, tags_code))]
+    delayed = record(topic, TAGS="M", DELAY=level)
+    assert scanner.java_hash("M") == 77
+    assert derive(scanner, [delayed], levels=levels).runs == [(topic, 0, 0, unit(delayed, tags_code))]
+
+
+def keys_of(keys: bytearray) -> list[tuple[int, int, int]]:
+    return list(struct.iter_unpack(">iqq", keys))
 
 
 @each_scanner
 def test_every_key_is_an_entry(scanner: ModuleType) -> None:
-    rows = [row(offset=9, uniq_key="u", keys=" k1 k2 "), row(offset=10), row("U", offset=11, keys="k1")]
-    assert scanner.index_entries(rows, 0) == [
+    records = [
+        record(offset=9, KEYS=" k1 k2 ", UNIQ_KEY="u"),
+        record(offset=10),
+        record("U", offset=11, KEYS="k1"),
+        record("Ж", offset=12, UNIQ_KEY="ключ 😀"),
+    ]
+    assert keys_of(derive(scanner, records).keys) == [
         (scanner.index_key_hash("T", "u"), 9, 5000),
         (scanner.index_key_hash("T", "k1"), 9, 5000),
         (scanner.index_key_hash("T", "k2"), 9, 5000),
         (scanner.index_key_hash("U", "k1"), 11, 5000),
+        (scanner.index_key_hash("Ж", "ключ 😀"), 12, 5000),
     ]
 
 
 @each_scanner
 def test_entries_begin_where_asked_and_leave_out_what_was_rolled_back(scanner: ModuleType) -> None:
-    rows = [
-        row(offset=9, uniq_key="u"),
-        row(offset=10, uniq_key="u", sys_flag=12),
-        row(offset=11, uniq_key="u"),
+    records = [
+        record(offset=9, UNIQ_KEY="u"),
+        record(offset=10, UNIQ_KEY="u", sys_flag=12),
+        record(offset=11, UNIQ_KEY="u"),
     ]
-    assert [entry[1] for entry in scanner.index_entries(rows, 10)] == [11]
+    assert [offset for _, offset, _ in keys_of(derive(scanner, records, index_from=10).keys)] == [11]
+
+
+@each_scanner
+def test_a_walk_says_where_it_stopped_why_and_behind_what(scanner: ModuleType) -> None:
+    records = [record(offset=9), record("U", 3, offset=10)]
+    whole = derive(scanner, records)
+    assert whole[2:] == (2, (10, len(records[1]), "U", 3, 5000), sum(map(len, records)), scanner.SCAN_END)
+    assert derive(scanner, records, most=1)[2:] == (
+        1, (9, len(records[0]), "T", 0, 5000), len(records[0]), scanner.SCAN_MORE
+    )  # fmt: skip
+    assert derive(scanner, [b"damaged!"])[2:] == (0, None, 0, scanner.SCAN_BAD)
+    assert derive(scanner, [])[:5] == ([], b"", 0, None, 0)
+
+
+def derived_from_rows(rows: list[Any]) -> tuple[dict[tuple[str, int], list[Any]], list[tuple[int, int, int]]]:
+    """The same in the plainest words: units by queue, and keys."""
+    units: dict[tuple[str, int], list[Any]] = {}
+    keys = []
+    for (
+        _,
+        size,
+        topic,
+        queue_id,
+        queue_offset,
+        offset,
+        sys_flag,
+        stored,
+        tags_code,
+        uniq,
+        others,
+        _,
+        _,
+    ) in rows:
+        if sys_flag & 0xC in (0, 8):
+            units.setdefault((topic, queue_id), []).append((queue_offset, offset, size, tags_code))
+        if sys_flag & 0xC != 0xC:
+            names = ([] if uniq is None else [uniq]) + (others or "").split()
+            keys += [(installed.index_key_hash(topic, name), offset, stored) for name in names]
+    return units, keys
+
+
+@given(
+    st.lists(record_values, min_size=1, max_size=4),
+    st.lists(st.tuples(st.integers(0, 2000), st.integers(0, 255)), max_size=3),
+    st.booleans(),
+    st.integers(0, 5),
+)
+def test_what_is_derived_is_what_the_rows_say(
+    many: list[dict[str, Any]], damage: list[tuple[int, int]], check_crc: bool, most: int
+) -> None:
+    log = bytearray(b"".join(encode_record(**values) for values in many))
+    for at, value in damage:
+        log[at % len(log)] = value
+    rows, pos, stop = scan(PURE, bytes(log), check_crc, most)
+    expected_units, expected_keys = derived_from_rows(rows)
+    for scanner in SCANNERS.values():
+        derived = derive(scanner, [bytes(log)], crc=check_crc, most=most, index_from=-(1 << 63))
+        units: dict[tuple[str, int], list[Any]] = {}
+        for topic, queue_id, first, run in derived.runs:
+            for number, found in enumerate(struct.iter_unpack(">qiq", run)):
+                units.setdefault((topic, queue_id), []).append((first + number, *found))
+        assert units == expected_units and keys_of(derived.keys) == expected_keys
+        assert (derived.count, derived.next, derived.stop) == (len(rows), pos, stop)

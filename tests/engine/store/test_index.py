@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from engine.protocol.hashes import index_key_hash
+from engine.protocol.layouts.index_files import INDEX_KEY
 from engine.protocol.layouts.segment_names import index_file_name
 from engine.store.index import Index
 from engine.store.index_file import IndexFile
@@ -26,13 +27,18 @@ from tests.engine.store.samples import (
 ALWAYS = (0, (1 << 63) - 1)
 
 
+def packed(keys: list[tuple[int, int, int]]) -> bytes:
+    """Key hash, commit log offset, store time."""
+    return b"".join(INDEX_KEY.pack(*key) for key in keys)
+
+
 def _file(tmp_path: Path, slots: int = 10, entries: int = 20) -> IndexFile:
     return IndexFile(tmp_path / "20240101000000000", slots, entries)
 
 
 def test_the_bytes_of_two_entries_in_one_slot(tmp_path: Path) -> None:
     file = _file(tmp_path)
-    assert file.put([(13, 1000, NOW_MS), (23, 2000, NOW_MS + 2500)]) == 2
+    assert file.put(packed([(13, 1000, NOW_MS), (23, 2000, NOW_MS + 2500)])) == 2
     file.close()
     data = (tmp_path / "20240101000000000").read_bytes()
     assert len(data) == 40 + 10 * 4 + 20 * 20
@@ -45,8 +51,8 @@ def test_the_bytes_of_two_entries_in_one_slot(tmp_path: Path) -> None:
 
 def test_a_chain_is_walked_newest_first_and_compares_hashes(tmp_path: Path) -> None:
     file = _file(tmp_path)
-    file.put([(3, 100, NOW_MS), (13, 200, NOW_MS)])
-    file.put([(3, 300, NOW_MS + 9000)])
+    file.put(packed([(3, 100, NOW_MS), (13, 200, NOW_MS)]))
+    file.put(packed([(3, 300, NOW_MS + 9000)]))
     assert file.find(3, 10, *ALWAYS) == [300, 100]
     assert file.find(3, 1, *ALWAYS) == [300]
     assert file.find(3, 10, NOW_MS + 5000, NOW_MS + 9000) == [300]
@@ -56,14 +62,14 @@ def test_a_chain_is_walked_newest_first_and_compares_hashes(tmp_path: Path) -> N
 
 def test_a_full_file_takes_no_more(tmp_path: Path) -> None:
     file = _file(tmp_path, entries=4)
-    assert file.put([(n, n, NOW_MS) for n in range(9)]) == 3
-    assert file.is_full and file.put([(1, 99, NOW_MS)]) == 0
+    assert file.put(packed([(n, n, NOW_MS) for n in range(9)])) == 3
+    assert file.is_full and file.put(packed([(1, 99, NOW_MS)])) == 0
     file.close()
 
 
 def test_a_chain_that_does_not_go_back_ends(tmp_path: Path) -> None:
     file = _file(tmp_path)
-    file.put([(3, 100, NOW_MS)])
+    file.put(packed([(3, 100, NOW_MS)]))
     overwrite(tmp_path / "20240101000000000", 100 + 16, struct.pack(">i", 1))
     assert file.find(3, 10, *ALWAYS) == [100]
     file.close()
@@ -71,13 +77,15 @@ def test_a_chain_that_does_not_go_back_ends(tmp_path: Path) -> None:
 
 def test_a_cut_rebuilds_the_slots(tmp_path: Path) -> None:
     file = _file(tmp_path)
-    file.put([(3, 100, NOW_MS), (13, 200, NOW_MS + 1000), (4, 250, NOW_MS + 2000), (3, 300, NOW_MS + 3000)])
+    file.put(
+        packed([(3, 100, NOW_MS), (13, 200, NOW_MS + 1000), (4, 250, NOW_MS + 2000), (3, 300, NOW_MS + 3000)])
+    )
     overwrite(tmp_path / "20240101000000000", 40 + 3 * 4, struct.pack(">i", 19))
     file.cut(250)
     assert file.find(3, 10, *ALWAYS) == [100] and file.find(13, 10, *ALWAYS) == [200]
     assert file.find(4, 10, *ALWAYS) == []
     assert (file.header.index_count, file.header.slot_count, file.header.end_commit_log_offset) == (3, 1, 200)
-    file.put([(4, 260, NOW_MS + 4000)])
+    file.put(packed([(4, 260, NOW_MS + 4000)]))
     assert file.find(4, 10, *ALWAYS) == [260]
     file.close()
 
@@ -85,7 +93,7 @@ def test_a_cut_rebuilds_the_slots(tmp_path: Path) -> None:
 def test_a_new_file_follows_a_full_one(tmp_path: Path) -> None:
     index = Index(tmp_path, 10, 5)
     index.load()
-    index.put([(n, n * 10, NOW_MS + n) for n in range(10)])
+    index.put(packed([(n, n * 10, NOW_MS + n) for n in range(10)]))
     assert [file.path.name for file in index.files] == [index_file_name(NOW_MS + n) for n in (0, 4, 8)]
     assert index.find(3, 10, *ALWAYS) == [30] and index.find(9, 10, *ALWAYS) == [90]
     assert index.last_update == (NOW_MS + 9, 90)
@@ -96,7 +104,7 @@ def test_a_new_file_follows_a_full_one(tmp_path: Path) -> None:
 def test_file_names_stay_in_order_when_times_do_not_move(tmp_path: Path) -> None:
     index = Index(tmp_path, 10, 3)
     index.load()
-    index.put([(n, n, NOW_MS) for n in range(8)])
+    index.put(packed([(n, n, NOW_MS) for n in range(8)]))
     names = [file.path.name for file in index.files]
     assert len(names) == 4 and names == sorted(set(names))
     index.close()

@@ -1,0 +1,426 @@
+# cython: language_level=3, boundscheck=True, wraparound=False
+# mypy: disable-error-code="untyped-decorator,valid-type,no-any-return,unused-ignore"
+# (C types are not Python types; the public functions are plainly typed.)
+"""Finds whole records in bytes, and says where their parts lie: the judge below `_records_cy`, compiled where
+a compiler exists. Also home of the hashes of tags and keys, which every record needs.
+
+It sees bytes and positions only; `records` draws the layout. Whatever the bytes, it reads inside
+[start, end) of the buffer, raises nothing, and returns what it understood before the first thing it did not.
+The same source runs uncompiled with the same results; `if cython.compiled` marks the few leaves that differ.
+Safe from any thread: the one table, of topic names, only ever caches.
+
+A place is what is known of one record, as PLACE_NUMBERS native int64 (the PLACE_ constants). The positions of
+keys are in the buffer; a key that the record has not got begins and ends at 0.
+"""
+
+from __future__ import annotations
+
+from struct import Struct
+from typing import TYPE_CHECKING
+from zlib import crc32
+
+from engine.errors import BadInput
+
+try:
+    import cython
+except ImportError:
+    from engine.protocol import cython_shim as cython  # type: ignore[no-redef]
+
+if TYPE_CHECKING:
+    from _typeshed import ReadableBuffer
+
+if cython.compiled:
+    from cython.cimports.cpython.bytearray import (
+        PyByteArray_AS_STRING,
+        PyByteArray_GET_SIZE,
+        PyByteArray_Resize,
+    )
+    from cython.cimports.cpython.bytes import PyBytes_AS_STRING
+    from cython.cimports.libc.string import memchr, memcmp, memcpy
+
+Located = tuple[bytearray, list[str], int, int]
+"""Places, the topics that they number, the position behind the last record, why the walk stopped."""
+
+SCAN_MORE = 0  # max_records reached
+SCAN_END = 1  # `end` reached, or a zero size or magic: nothing was written here
+SCAN_BLANK = 2  # blank filler: the rest of the file is unused
+SCAN_BAD = 3  # size, magic, lengths, topic, CRC or position cannot be right
+
+PLACE_POS = 0
+PLACE_SIZE = 1
+PLACE_TOPIC = 2  # its number in the list of topics
+PLACE_QUEUE_ID = 3
+PLACE_QUEUE_OFFSET = 4
+PLACE_COMMIT_LOG_OFFSET = 5
+PLACE_SYS_FLAG = 6
+PLACE_STORE_TIMESTAMP = 7
+PLACE_BORN_TIMESTAMP = 8
+PLACE_TAGS_CODE = 9
+PLACE_DELAY_LEVEL = 10
+PLACE_UNIQ_KEY = 11  # where it begins, then where it ends, then its hash in the index
+PLACE_KEYS = 14  # where they begin, then where they end
+PLACE_NUMBERS = 16
+
+# C constants. The magics (0xDAA320A7, 0xDAA320AB, 0xCBD43194) are written as the signed ints that they are on
+# disk, because a C literal above 0x7fffffff becomes a Python object.
+_MAGIC_V1 = cython.declare(cython.int, -0x255CDF59)
+_MAGIC_V2 = cython.declare(cython.int, -0x255CDF55)
+_MAGIC_BLANK = cython.declare(cython.int, -0x342BCE6C)
+_WHOLE = cython.declare(cython.int, -1)
+_END = cython.declare(cython.int, 1)
+_BLANK = cython.declare(cython.int, 2)
+_BAD = cython.declare(cython.int, 3)
+_SMALLEST_RECORD = cython.declare(cython.Py_ssize_t, 92)
+_CRC_SLICE = cython.declare(cython.Py_ssize_t, 32768)
+_TOPICS_KEPT = cython.declare(cython.Py_ssize_t, 16384)
+_topics: dict[bytes, str] = cython.declare(dict, {})
+PLACE = Struct(f"={PLACE_NUMBERS}q")
+
+
+def is_compiled() -> bool:
+    return bool(cython.compiled)
+
+
+@cython.cfunc
+def _hash(text: str, value: cython.uint) -> cython.uint:
+    """Goes on from the hash of what stands before the text."""
+    for char in text:
+        code: cython.uint = ord(char)
+        if code > 0xFFFF:
+            # Java hashes UTF-16 units: a character beyond the basic plane counts as its two surrogates.
+            code -= 0x10000
+            value = value * 31 + 0xD800 + (code >> 10)
+            code = 0xDC00 + (code & 0x3FF)
+        value = value * 31 + code
+        if not cython.compiled:
+            value &= 0xFFFFFFFF
+    return value
+
+
+@cython.cfunc
+@cython.inline
+def _signed(value: cython.uint) -> cython.int:
+    if cython.compiled:
+        return cython.cast(cython.int, value)
+    return value - ((value & 0x80000000) << 1)
+
+
+def java_hash(text: str) -> int:
+    """Java's String.hashCode: a 31-polynomial over UTF-16 units that wraps at 32 bits."""
+    return _signed(_hash(text, 0))
+
+
+def index_key_hash(topic: str, key: str) -> int:
+    """The non-negative hash under which the index files hold a key of a topic: that of `topic#key`."""
+    return _index_hash(_hash(key, _hash("#", _hash(topic, 0))))
+
+
+@cython.cfunc
+@cython.inline
+def _index_hash(hashed: cython.uint) -> cython.longlong:
+    value: cython.longlong = _signed(hashed)
+    # Java's abs() leaves the smallest int negative; the index counts it as 0.
+    return 0 if value == -0x80000000 else abs(value)
+
+
+@cython.cfunc
+def _hash_part(
+    raw: bytes, start: cython.Py_ssize_t, end: cython.Py_ssize_t, value: cython.uint
+) -> cython.uint:
+    """`_hash` of a part of UTF-8 bytes; ASCII needs no str for it."""
+    if cython.compiled:
+        at: cython.Py_ssize_t = start
+        ahead: cython.uint = value
+        while at < end and cython.cast(cython.uchar, raw[at]) < 0x80:
+            ahead = ahead * 31 + cython.cast(cython.uchar, raw[at])
+            at += 1
+        if at >= end:
+            return ahead
+    return _hash(raw[start:end].decode("utf-8", "replace"), value)
+
+
+@cython.cfunc
+@cython.inline
+def _int16(view: cython.const[cython.uchar][::1], at: cython.Py_ssize_t) -> cython.int:
+    value: cython.int = (view[at] << 8) | view[at + 1]
+    return value - 0x10000 if value > 0x7FFF else value
+
+
+@cython.cfunc
+@cython.inline
+def _int32(view: cython.const[cython.uchar][::1], at: cython.Py_ssize_t) -> cython.int:
+    if cython.compiled:
+        value: cython.uint = view[at]
+        value = (value << 8) | view[at + 1]
+        value = (value << 8) | view[at + 2]
+        return cython.cast(cython.int, (value << 8) | view[at + 3])
+    return int.from_bytes(view[at : at + 4], "big", signed=True)
+
+
+@cython.cfunc
+@cython.inline
+def _int64(view: cython.const[cython.uchar][::1], at: cython.Py_ssize_t) -> cython.longlong:
+    if cython.compiled:
+        high: cython.longlong = _int32(view, at)
+        low: cython.uint = cython.cast(cython.uint, _int32(view, at + 4))
+        return high * 0x10000 * 0x10000 + low
+    return int.from_bytes(view[at : at + 8], "big", signed=True)
+
+
+@cython.cfunc
+@cython.inline
+def _copy(view: cython.const[cython.uchar][::1], start: cython.Py_ssize_t, end: cython.Py_ssize_t) -> bytes:
+    if cython.compiled:
+        if start >= end:
+            return b""
+        # The index of the last byte is checked here, once; the copy then goes by pointer.
+        view[end - 1]
+        return cython.cast(cython.p_char, cython.address(view[start]))[: end - start]
+    return bytes(view[start:end])
+
+
+@cython.cfunc
+@cython.inline
+def _find(
+    raw: bytes, wanted: cython.uchar, start: cython.Py_ssize_t, end: cython.Py_ssize_t
+) -> cython.Py_ssize_t:
+    """Position of the byte in [start, end), or `end`."""
+    if cython.compiled:
+        if not 0 <= start < end <= len(raw):
+            return end
+        first: cython.p_char = PyBytes_AS_STRING(raw)
+        at = cython.cast(cython.p_char, memchr(first + start, wanted, end - start))
+        return end if at == cython.NULL else at - first
+    found = raw.find(wanted, start, end)
+    return end if found < 0 else found
+
+
+@cython.cclass
+class _Parts:
+    """Where the parts of the record under the cursor lie, and what its properties say."""
+
+    size: cython.Py_ssize_t
+    sys_flag: cython.int
+    store_at: cython.Py_ssize_t
+    body_at: cython.Py_ssize_t
+    body_end: cython.Py_ssize_t
+    topic_at: cython.Py_ssize_t
+    topic_end: cython.Py_ssize_t
+    topic_raw: bytes
+    topic_number: cython.Py_ssize_t
+    topic_hash: cython.uint
+    tags_code: cython.int
+    delay_level: cython.int
+    uniq_key_at: cython.Py_ssize_t
+    uniq_key_end: cython.Py_ssize_t
+    uniq_key_hash: cython.longlong
+    keys_at: cython.Py_ssize_t
+    keys_end: cython.Py_ssize_t
+
+
+@cython.cfunc
+def _is_zero(
+    view: cython.const[cython.uchar][::1], start: cython.Py_ssize_t, end: cython.Py_ssize_t
+) -> cython.bint:
+    at: cython.Py_ssize_t
+    for at in range(start, end):  # noqa: SIM110 - a generator would not compile to a C loop
+        if view[at] != 0:
+            return False
+    return True
+
+
+@cython.cfunc
+def _measure(
+    view: cython.const[cython.uchar][::1], pos: cython.Py_ssize_t, end: cython.Py_ssize_t, parts: _Parts
+) -> cython.int:
+    """_WHOLE once every length of the record at pos agrees with its size, else why the scan stops here."""
+    if end - pos < 8:
+        return _END if _is_zero(view, pos, end) else _BAD
+    size: cython.int = _int32(view, pos)
+    magic: cython.int = _int32(view, pos + 4)
+    if size == 0 or magic == 0:
+        return _END
+    if magic == _MAGIC_BLANK:
+        return _BLANK if size >= 8 else _BAD
+    if (magic != _MAGIC_V1 and magic != _MAGIC_V2) or size < _SMALLEST_RECORD or size > end - pos:
+        return _BAD
+    parts.size = size
+    parts.sys_flag = _int32(view, pos + 36)
+    parts.store_at = pos + (68 if parts.sys_flag & 0x10 else 56)
+    # Store time, store host, reconsume times, prepared offset, body length.
+    parts.body_at = parts.store_at + (44 if parts.sys_flag & 0x20 else 32)
+    return _measure_tail(view, pos + size, magic == _MAGIC_V2, parts)
+
+
+@cython.cfunc
+def _measure_tail(
+    view: cython.const[cython.uchar][::1], end: cython.Py_ssize_t, is_v2: cython.bint, parts: _Parts
+) -> cython.int:
+    """The parts of varying length: each length is checked before anything behind it is read."""
+    prefix: cython.int = 2 if is_v2 else 1
+    if parts.body_at > end:
+        return _BAD
+    length: cython.int = _int32(view, parts.body_at - 4)
+    parts.body_end = parts.body_at + length
+    parts.topic_at = parts.body_end + prefix
+    if length < 0 or parts.topic_at > end:
+        return _BAD
+    length = _int16(view, parts.body_end) if is_v2 else view[parts.body_end]
+    parts.topic_end = parts.topic_at + length
+    if length <= 0 or (prefix == 1 and length > 127) or parts.topic_end + 2 > end:
+        return _BAD
+    length = _int16(view, parts.topic_end)
+    return _WHOLE if length >= 0 and parts.topic_end + 2 + length == end else _BAD
+
+
+@cython.cfunc
+def _is_body_intact(
+    view: cython.const[cython.uchar][::1], stored_crc: cython.int, parts: _Parts
+) -> cython.bint:
+    crc: cython.uint = 0
+    at: cython.Py_ssize_t = parts.body_at
+    while at < parts.body_end:
+        # A bounded copy costs less than a slice object, and a 4 MiB body asks for no 4 MiB more.
+        stop: cython.Py_ssize_t = min(at + _CRC_SLICE, parts.body_end)
+        crc = crc32(_copy(view, at, stop), crc)
+        at = stop
+    return stored_crc >= 0 and cython.cast(cython.uint, stored_crc) == crc & 0x7FFFFFFF
+
+
+@cython.cfunc
+def _read_topic(
+    view: cython.const[cython.uchar][::1], parts: _Parts, topics: list[str], numbers: dict[bytes, int]
+) -> cython.bint:
+    """Note the number of the topic; False if the bytes are not UTF-8."""
+    if cython.compiled:
+        size: cython.Py_ssize_t = parts.topic_end - parts.topic_at
+        view[parts.topic_end - 1]
+        # Neighbours are mostly of one topic. (A topic is never empty: `_measure_tail`.)
+        if size == len(parts.topic_raw) and not memcmp(
+            cython.address(view[parts.topic_at]), PyBytes_AS_STRING(parts.topic_raw), size
+        ):
+            return True
+    raw: bytes = _copy(view, parts.topic_at, parts.topic_end)
+    number = numbers.get(raw)
+    if number is None:
+        topic = _topic(raw)
+        if topic is None:
+            return False
+        number = numbers[raw] = len(topics)
+        topics.append(topic)
+    parts.topic_raw = raw
+    parts.topic_number = number
+    parts.topic_hash = _hash("#", _hash_part(raw, 0, len(raw), 0))
+    return True
+
+
+@cython.cfunc
+def _topic(raw: bytes) -> str | None:
+    """The topic's one str object; None if the bytes are not UTF-8."""
+    topic = _topics.get(raw)
+    if topic is None:
+        try:
+            topic = raw.decode("utf-8")
+        except UnicodeDecodeError:
+            return None
+        if len(_topics) >= _TOPICS_KEPT:
+            _topics.clear()
+        _topics[raw] = topic
+    return topic
+
+
+@cython.cfunc
+def _level(raw: bytes, start: cython.Py_ssize_t, end: cython.Py_ssize_t) -> cython.int:
+    """A delay level as written by clients: up to nine digits; anything else is no delay."""
+    value: cython.int = 0
+    if end - start > 9:
+        return 0
+    for at in range(start, end):
+        digit: cython.int = cython.cast(cython.uchar, raw[at]) - 48
+        if digit < 0 or digit > 9:
+            return 0
+        value = value * 10 + digit
+    return value
+
+
+@cython.cfunc
+def _read_properties(raw: bytes, properties_at: cython.Py_ssize_t, parts: _Parts) -> cython.void:
+    """Note the four properties that dispatch needs, by the rules of `properties.decode_properties`."""
+    start: cython.Py_ssize_t = 0
+    end: cython.Py_ssize_t = len(raw)
+    parts.tags_code = parts.delay_level = 0
+    parts.uniq_key_at = parts.uniq_key_end = parts.uniq_key_hash = parts.keys_at = parts.keys_end = 0
+    while start < end:
+        close: cython.Py_ssize_t = _find(raw, 2, start, end)
+        cut: cython.Py_ssize_t = _find(raw, 1, start, close)
+        if cut + 1 < close:
+            length: cython.Py_ssize_t = cut - start
+            if length == 4 and raw.startswith(b"TAGS", start):
+                parts.tags_code = _signed(_hash_part(raw, cut + 1, close, 0))
+            elif length == 4 and raw.startswith(b"KEYS", start):
+                parts.keys_at, parts.keys_end = properties_at + cut + 1, properties_at + close
+            elif length == 8 and raw.startswith(b"UNIQ_KEY", start):
+                parts.uniq_key_at, parts.uniq_key_end = properties_at + cut + 1, properties_at + close
+                parts.uniq_key_hash = _index_hash(_hash_part(raw, cut + 1, close, parts.topic_hash))
+            elif length == 5 and raw.startswith(b"DELAY", start):
+                parts.delay_level = _level(raw, cut + 1, close)
+        start = close + 1
+
+
+@cython.cfunc
+def _note(
+    view: cython.const[cython.uchar][::1], pos: cython.Py_ssize_t, parts: _Parts, places: bytearray
+) -> cython.void:
+    # fmt: off
+    numbers: cython.longlong[16] = [
+        pos, parts.size, parts.topic_number, _int32(view, pos + 12), _int64(view, pos + 20),
+        _int64(view, pos + 28), parts.sys_flag, _int64(view, parts.store_at), _int64(view, pos + 40),
+        parts.tags_code, parts.delay_level, parts.uniq_key_at, parts.uniq_key_end, parts.uniq_key_hash,
+        parts.keys_at, parts.keys_end,
+    ]
+    # fmt: on
+    if not cython.compiled:
+        places += PLACE.pack(*numbers)
+        return
+    at: cython.Py_ssize_t = PyByteArray_GET_SIZE(places)
+    PyByteArray_Resize(places, at + cython.sizeof(numbers))
+    memcpy(PyByteArray_AS_STRING(places) + at, cython.address(numbers[0]), cython.sizeof(numbers))
+
+
+def locate_records(
+    buffer: ReadableBuffer, start: int, end: int, check_crc: bool, max_records: int, base_offset: int = -1
+) -> Located:
+    """Places of the whole records from `start`.
+
+    With base_offset >= 0 (the commit log offset of buffer[0]) a record must also say the offset it lies at:
+    an old or copied block that is whole in itself is SCAN_BAD all the same.
+    """
+    view: cython.const[cython.uchar][::1] = memoryview(buffer)
+    if not 0 <= start <= end <= len(view):
+        raise BadInput(f"scan of [{start}, {end}) in a buffer of {len(view)} bytes")
+    pos: cython.Py_ssize_t = start
+    stop_at: cython.Py_ssize_t = end
+    base: cython.longlong = base_offset
+    is_checked: cython.bint = check_crc
+    parts: _Parts = _Parts()
+    parts.topic_raw = b""
+    places = bytearray()
+    topics: list[str] = []
+    numbers: dict[bytes, int] = {}
+    room: cython.Py_ssize_t = max_records
+    while room > 0 and pos < stop_at:
+        verdict: cython.int = _measure(view, pos, stop_at, parts)
+        if verdict != _WHOLE:
+            return places, topics, pos, verdict
+        if base >= 0 and _int64(view, pos + 28) != base + pos:
+            return places, topics, pos, SCAN_BAD
+        if is_checked and not _is_body_intact(view, _int32(view, pos + 8), parts):
+            return places, topics, pos, SCAN_BAD
+        if not _read_topic(view, parts, topics, numbers):
+            return places, topics, pos, SCAN_BAD
+        properties_at: cython.Py_ssize_t = parts.topic_end + 2
+        _read_properties(_copy(view, properties_at, pos + parts.size), properties_at, parts)
+        _note(view, pos, parts, places)
+        pos += parts.size
+        room -= 1
+    return places, topics, pos, SCAN_MORE if pos < stop_at else SCAN_END
