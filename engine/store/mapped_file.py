@@ -87,19 +87,26 @@ class MappedFile:
         segment of 1 GiB costs nothing, and no block is ever freed.
         """
         self.open()
-        # Without read-ahead: pages that it brings in would look like data and be read in turn, to the end.
         os.posix_fadvise(self.fd, 0, 0, os.POSIX_FADV_RANDOM)
+        for start, end in self._written_extents(pos):
+            while start < end:
+                piece = os.pread(self.fd, min(len(_TOUCH_SLICE), end - start), start)
+                if piece != _TOUCH_SLICE[: len(piece)]:
+                    os.pwrite(self.fd, _TOUCH_SLICE[: len(piece)], start)
+                start += len(piece)
+
+    def _written_extents(self, pos: int) -> list[tuple[int, int]]:
+        """Where there may be anything but zeros. All of them before any is read: pages that read-ahead brings
+        in look like data too, and would be read in turn, to the end of the file."""
+        extents = []
         while pos < self.size:
             try:
-                pos = max(pos, os.lseek(self.fd, pos, os.SEEK_DATA))
-                hole = os.lseek(self.fd, pos, os.SEEK_HOLE)
+                start = max(pos, os.lseek(self.fd, pos, os.SEEK_DATA))
+                pos = os.lseek(self.fd, start, os.SEEK_HOLE)
             except OSError:  # ENXIO: no data from here on
-                return
-            while pos < hole:
-                piece = os.pread(self.fd, min(len(_TOUCH_SLICE), hole - pos), pos)
-                if piece != _TOUCH_SLICE[: len(piece)]:
-                    os.pwrite(self.fd, _TOUCH_SLICE[: len(piece)], pos)
-                pos += len(piece)
+                break
+            extents.append((start, pos))
+        return extents
 
     def unmap(self) -> None:
         if self.map is not None:
