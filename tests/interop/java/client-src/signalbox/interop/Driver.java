@@ -35,6 +35,7 @@ public final class Driver {
         Asking asking = new Asking(arguments[0]);
         Later later = new Later(arguments[0]);
         Popping popping = new Popping(arguments[0]);
+        Verbs bare = bare(arguments[0]);
         ExecutorService workers = Executors.newCachedThreadPool();
         BufferedReader lines = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
         answer("{\"id\":0,\"ok\":true,\"value\":\"ready\"}");
@@ -61,12 +62,31 @@ public final class Driver {
                         return later.run(parts[1], options);
                     case "pop":
                         return popping.run(parts[1], options);
+                    case "bare":
+                        return bare.run(parts[1], options);
                     default:
                         return reading.run(parts[1], options);
                 }
             }));
         }
         System.exit(0);
+    }
+
+    /** What a family of verbs does. */
+    interface Verbs {
+        Object run(String verb, Options options) throws Exception;
+    }
+
+    /** {@link Bare} is not compiled against the 4.9 client, which has nothing of the kind. */
+    private static Verbs bare(String nameServer) throws Exception {
+        try {
+            return (Verbs) Class.forName("signalbox.interop.Bare").getDeclaredConstructor(String.class)
+                .newInstance(nameServer);
+        } catch (ClassNotFoundException older) {
+            return (verb, options) -> {
+                throw new UnsupportedOperationException(verb);
+            };
+        }
     }
 
     private interface Work {

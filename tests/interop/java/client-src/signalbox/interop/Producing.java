@@ -26,7 +26,7 @@ final class Producing {
         List<Message> messages = messages(options);
         switch (verb) {
             case "send-sync":
-                return sync(producer, messages);
+                return sync(producer, messages, options.wide("paceMs", 0));
             case "send-async":
                 return async(producer, messages);
             case "send-oneway":
@@ -88,10 +88,11 @@ final class Producing {
         return messages;
     }
 
-    private static Object sync(DefaultMQProducer producer, List<Message> messages) throws Exception {
+    private static Object sync(DefaultMQProducer producer, List<Message> messages, long paceMs) throws Exception {
         List<Object> results = new ArrayList<>();
         for (Message message : messages) {
             results.add(Json.of(producer.send(message)));
+            Thread.sleep(paceMs);
         }
         return results;
     }

@@ -2,6 +2,7 @@ package signalbox.interop;
 
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
+import java.lang.reflect.Proxy;
 import java.util.Map;
 import org.apache.rocketmq.client.consumer.DefaultMQPushConsumer;
 
@@ -20,6 +21,16 @@ final class Versions {
             }
         }
         throw new NoSuchMethodException("setMessageModel");
+    }
+
+    /** Only a 5.x push consumer tells when its queues change. */
+    static void watchQueues(DefaultMQPushConsumer consumer, Runnable onChange) throws Exception {
+        Class<?> kind = Class.forName("org.apache.rocketmq.client.consumer.MessageQueueListener");
+        Object listener = Proxy.newProxyInstance(kind.getClassLoader(), new Class<?>[] {kind}, (self, method, given) -> {
+            onChange.run();
+            return null;
+        });
+        DefaultMQPushConsumer.class.getMethod("setMessageQueueListener", kind).invoke(consumer, listener);
     }
 
     /** Only 5.x has a choice; 4.9 compresses by zlib. */
