@@ -85,7 +85,7 @@ def test_each_group_gets_its_own_tags(java: JavaClient, fresh: Fresh) -> None:
             assert_gets_only(groups[expression], of_tags(wanted))
 
 
-def test_mixed_tags_of_one_send_are_told_apart(java: JavaClient, fresh: Fresh) -> None:
+def test_mixed_tags_are_told_apart(java: JavaClient, fresh: Fresh) -> None:
     topic = fresh("tags")
     for n in range(COUNT):
         java.do("send-sync", topic=topic, tag="a", prefix=f"a{n}")

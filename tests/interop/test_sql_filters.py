@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import subprocess
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from engine.errors import Refused
 
 from .apache import java_command, prepare_home
 from .java_client import JavaClient, JavaError
-from .received import bodies
+from .received import Message, bodies, numbered, read_all
 from .test_java_consumes import push_consumer
 
 pytestmark = pytest.mark.needs_maven
@@ -27,6 +28,7 @@ ATOMS = (
     "''", "'it''s'", "'5'", "'true'", "5L", "--5", "(a)", "(b > 5)", "(a = 'x')",
 )  # fmt: skip
 COUNT = 6_000
+HEARTBEAT_TIMEOUT_S = 45
 
 
 def answer_of_ours(expression: str, properties: dict[str, str]) -> str:
@@ -108,6 +110,29 @@ def test_a_java_consumer_gets_what_its_expression_wants(java: JavaClient, fresh:
         received = java.do("push-wait", name=name, count=8)
     expected = [f"m-{n}" for n in (1, 5, 6, 7, 19)] + [f"later-{n}" for n in (5, 6, 7)]
     assert bodies(received) == sorted(expected)
+
+
+def test_a_java_reader_gets_what_its_expression_wants(java: JavaClient, fresh: Fresh) -> None:
+    """Each pull brings its own expression, without a group that the broker knows."""
+    topic = fresh("sql")
+    for tag in ("TagA", "TagB", "TagC"):
+        java.do("send-sync", topic=topic, count=16, prefix=tag, tag=tag)
+    read_all(java, topic, 48)
+    wanted = "(TAGS is not null and TAGS in ('TagA', 'TagB'))"
+    assert bodies(read_by_sql(java, topic, wanted)) == numbered("TagA", 16) + numbered("TagB", 16)
+
+
+def read_by_sql(java: JavaClient, topic: str, wanted: str) -> list[Message]:
+    """4.9's reader knows the broker's version, and so that it may ask, from its next heartbeat on."""
+    deadline = time.monotonic() + HEARTBEAT_TIMEOUT_S
+    while True:
+        try:
+            found: list[Message] = java.do("read-all", topic=topic, sql=wanted)
+            return found
+        except JavaError as refusal:
+            if "does not upgrade" not in str(refusal) or time.monotonic() > deadline:
+                raise
+            time.sleep(1)
 
 
 def test_a_java_consumer_is_told_that_its_expression_is_wrong(java: JavaClient, fresh: Fresh) -> None:

@@ -6,6 +6,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.TreeSet;
 import org.apache.rocketmq.client.consumer.DefaultMQPullConsumer;
+import org.apache.rocketmq.client.consumer.MessageSelector;
 import org.apache.rocketmq.client.consumer.PullResult;
 import org.apache.rocketmq.client.consumer.PullStatus;
 import org.apache.rocketmq.common.message.MessageExt;
@@ -35,7 +36,9 @@ final class Reading {
             case "read-offsets":
                 return offsets(topic, options.wide("timestamp", 0));
             case "read-all":
-                return all(topic, options.text("expression", "*"));
+                return all(topic, options.text("sql", "").isEmpty()
+                    ? MessageSelector.byTag(options.text("expression", "*"))
+                    : MessageSelector.bySql(options.text("sql")));
             case "read-committed":
                 return committed(topic, options.text("group"));
             case "read-queues":
@@ -104,13 +107,13 @@ final class Reading {
         return views;
     }
 
-    private Object all(String topic, String expression) throws Exception {
+    private Object all(String topic, MessageSelector wanted) throws Exception {
         List<MessageExt> found = new ArrayList<>();
         for (MessageQueue queue : new TreeSet<>(reader.fetchSubscribeMessageQueues(topic))) {
             long offset = reader.minOffset(queue);
             long end = reader.maxOffset(queue);
             while (offset < end) {
-                PullResult pulled = reader.pull(queue, expression, offset, 32);
+                PullResult pulled = reader.pull(queue, wanted, offset, 32);
                 if (pulled.getPullStatus() == PullStatus.FOUND) {
                     found.addAll(pulled.getMsgFoundList());
                 } else if (pulled.getPullStatus() != PullStatus.NO_MATCHED_MSG) {
