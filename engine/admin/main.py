@@ -13,6 +13,7 @@ import sys
 
 from engine.admin.commands import Command, registered
 from engine.admin.rendering import Renderer, printable
+from engine.admin.tls_options import add_tls_options, chosen_tls
 from engine.client.admin import Admin
 from engine.client.answers import code_name
 from engine.errors import BadInput, EngineError, PeerError, Refused
@@ -76,6 +77,7 @@ def _add_command(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]
     subparser.add_argument(
         "--timeout", metavar="MS", type=int, default=5000, help="patience with each server (5000)"
     )
+    add_tls_options(subparser)
     for option in found.options:
         option.add_to(subparser)
     subparser.set_defaults(chosen=found, subparser=subparser)
@@ -83,7 +85,8 @@ def _add_command(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]
 
 async def _run(chosen: Command, given: argparse.Namespace) -> None:
     renderer = Renderer(as_json=given.json)
-    async with Admin(namesrv=given.namesrvAddr, timeout_ms=given.timeout) as admin:
+    tls = chosen_tls(given, os.environ)
+    async with Admin(namesrv=given.namesrvAddr, timeout_ms=given.timeout, tls=tls) as admin:
         answer = chosen.run(admin, given)
         if inspect.isawaitable(answer):
             renderer.show(await answer)

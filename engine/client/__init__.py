@@ -25,6 +25,7 @@ from engine.client.pop_messages import PoppedMessage
 from engine.client.producer import Producer
 from engine.client.push_consumer import PushConsumer
 from engine.client.transaction_producer import TransactionProducer, TransactionResult, TransactionState
+from engine.net.tls import TlsOptions
 from engine.protocol.bodies.basics import MessageQueue
 from engine.protocol.bodies.heartbeats import ConsumeFromWhere, MessageModel
 
@@ -51,6 +52,7 @@ __all__ = [
     "ReceivedMessage",
     "SendResult",
     "SendStatus",
+    "TlsOptions",
     "TransactionProducer",
     "TransactionResult",
     "TransactionState",

@@ -32,6 +32,7 @@ from engine.client.server_requests import GroupMember, ServerRequests
 from engine.errors import BadInput, EngineError, NotFound
 from engine.net.connection import Connection
 from engine.net.requester import Requester, parse_address
+from engine.net.tls import TlsOptions
 from engine.protocol.bodies.heartbeats import HeartbeatData, ProducerData
 from engine.protocol.bodies.routes import MASTER_ID
 from engine.protocol.codes import RequestCode, ResponseCode
@@ -54,7 +55,10 @@ class ClientInstance:
         self._producer_groups: dict[str, int] = {}
         self.server_requests = ServerRequests(self.consumers)
         self.requester = Requester(
-            self.server_requests, connect_timeout_s=self.options.connect_timeout_s, on_closed=self._on_closed
+            self.server_requests,
+            connect_timeout_s=self.options.connect_timeout_s,
+            on_closed=self._on_closed,
+            tls=TlsOptions() if self.options.tls is True else self.options.tls or None,
         )
         self.name_servers = NameServers(addresses, self.requester, self.options.request_timeout_ms)
         self.routes = Routes(self.name_servers.route, self._on_route_changed)
@@ -213,6 +217,15 @@ class ClientInstance:
 
 class RouteListener(Protocol):
     def __call__(self, topic: str, /) -> None: ...
+
+
+def own_or_given(
+    instance: ClientInstance | None, namesrv: str | None, options: ClientOptions
+) -> ClientInstance:
+    """A given instance speaks as it was made: what would go unheard is refused."""
+    if instance is not None and options.tls:
+        raise BadInput("an instance was given: whether it speaks TLS is said in its own ClientOptions")
+    return instance or ClientInstance(namesrv, options)
 
 
 def local_ip(peer_address: str) -> str:

@@ -16,12 +16,12 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from engine.client.instance import ClientInstance
+from engine.client.instance import ClientInstance, own_or_given
 from engine.client.lite_queue import LiteQueue
 from engine.client.membership import Membership
 from engine.client.messages import ReceivedMessage
 from engine.client.offset_stores import LocalOffsets, OffsetStore, RemoteOffsets, local_offsets_path
-from engine.client.options import ClientOptions, LitePullOptions
+from engine.client.options import ClientOptions, LitePullOptions, Tls
 from engine.client.pulls import PullResult, Pulls
 from engine.client.queue_offsets import QueueOffsets
 from engine.client.routes import subscribe_queues
@@ -62,14 +62,15 @@ class LitePullConsumer:
         namesrv: str | None = None,
         options: LitePullOptions | None = None,
         instance: ClientInstance | None = None,
+        tls: Tls = None,
     ) -> None:
         check_group(group)
         self.group = group
         self.options = options or LitePullOptions()
         is_broadcast = self.options.model is MessageModel.BROADCASTING
         # A broadcasting client must be itself again after a restart: its offsets are filed under its id.
-        client_options = ClientOptions(instance_name="DEFAULT" if is_broadcast else None)
-        self.instance = instance or ClientInstance(namesrv, client_options)
+        client_options = ClientOptions(instance_name="DEFAULT" if is_broadcast else None, tls=tls)
+        self.instance = own_or_given(instance, namesrv, client_options)
         self._owns_instance = instance is None
         self._queue_offsets = QueueOffsets(self.instance)
         self._offsets = self._make_offset_store(is_broadcast)

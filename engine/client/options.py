@@ -12,6 +12,7 @@ from typing import Literal
 from engine.client.allocation import Allocate, average
 from engine.errors import BadInput
 from engine.net.requester import parse_address
+from engine.net.tls import TlsOptions
 from engine.protocol.bodies.heartbeats import ConsumeFromWhere, MessageModel
 from engine.protocol.names import DEFAULT_TOPIC, TRACE_TOPIC
 
@@ -20,6 +21,9 @@ DEFAULT_NAME_SERVER = "127.0.0.1:9876"
 Acks = Literal[0, 1, "all"]
 """What `send` waits for: 0 nothing (one-way), 1 stored by the master (WAIT=false), "all" also flushed and
 replicated where the broker is set to do so (WAIT=true)."""
+
+Tls = TlsOptions | bool | None
+"""True: with the system's authorities. None and False: without TLS."""
 
 Compression = Literal["zlib", "lz4", "zstd", "none"]
 
@@ -39,7 +43,8 @@ def name_server_addresses(text: str | None, environment: Mapping[str, str]) -> t
 class ClientOptions:
     """What producers, consumers and admins share.
 
-    `instance_name` is the second half of the client id; the default is unique per instance.
+    `instance_name` is the second half of the client id; the default is unique per instance. `tls=True` is TLS
+    with the system's authorities, `TlsOptions` says more.
     """
 
     instance_name: str | None = None
@@ -47,6 +52,7 @@ class ClientOptions:
     connect_timeout_s: float = 3.0
     poll_name_server_s: float = 30.0
     heartbeat_s: float = 30.0
+    tls: Tls = None
 
     def __post_init__(self) -> None:
         _check_positive(self, "request_timeout_ms", "connect_timeout_s", "poll_name_server_s", "heartbeat_s")

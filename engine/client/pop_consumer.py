@@ -13,8 +13,8 @@ import time
 from types import TracebackType
 from typing import Self
 
-from engine.client.instance import ClientInstance
-from engine.client.options import PopOptions
+from engine.client.instance import ClientInstance, own_or_given
+from engine.client.options import ClientOptions, PopOptions, Tls
 from engine.client.pop_member import PopMember
 from engine.client.pop_messages import PoppedMessage
 from engine.client.pops import ALL_QUEUES, MOST, Pops
@@ -53,11 +53,12 @@ class PopConsumer:
         namesrv: str | None = None,
         options: PopOptions | None = None,
         instance: ClientInstance | None = None,
+        tls: Tls = None,
     ) -> None:
         check_group(group)
         self.group = group
         self.options = options or PopOptions()
-        self.instance = instance or ClientInstance(namesrv)
+        self.instance = own_or_given(instance, namesrv, ClientOptions(tls=tls))
         self._owns_instance = instance is None
         self._member = PopMember(group, self.options.from_where)
         self._pops = Pops(self.instance, group, self.options.from_where)

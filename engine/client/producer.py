@@ -29,11 +29,11 @@ import orjson
 from engine.client.batching import batch_drafts
 from engine.client.deliveries import Deliveries
 from engine.client.drafts import check_body, draft, marked_draft, pack_body
-from engine.client.instance import ClientInstance
+from engine.client.instance import ClientInstance, own_or_given
 from engine.client.latency_faults import LatencyFaults
 from engine.client.message_keys import MessageKeys
 from engine.client.messages import Message, ReceivedMessage, SendResult
-from engine.client.options import Acks, ProducerOptions
+from engine.client.options import Acks, ClientOptions, ProducerOptions, Tls
 from engine.client.replies import reply_message, wait_for_reply
 from engine.client.send_plans import Select, SendPlan, SendTarget, by_sharding_key
 from engine.client.topic_plans import TopicPlans
@@ -72,12 +72,13 @@ class Producer:
         acks: Acks | None = None,
         options: ProducerOptions | None = None,
         instance: ClientInstance | None = None,
+        tls: Tls = None,
     ) -> None:
         check_group(group)
         self.group = group
         base = options or ProducerOptions()
         self.options = base if acks is None else replace(base, acks=acks)
-        self.instance = instance or ClientInstance(namesrv)
+        self.instance = own_or_given(instance, namesrv, ClientOptions(tls=tls))
         self._owns_instance = instance is None
         self._waits = self.options.acks == "all"
         self._keys = MessageKeys(self.instance.ip, os.getpid(), random.getrandbits(32))

@@ -18,12 +18,12 @@ from typing import Self
 
 from engine.client.concurrent_consuming import ConcurrentConsuming
 from engine.client.consume_rates import ConsumeRates
-from engine.client.instance import ClientInstance
+from engine.client.instance import ClientInstance, own_or_given
 from engine.client.listeners import Listener, ListenerCalls
 from engine.client.membership import Membership
 from engine.client.messages import ReceivedMessage
 from engine.client.offset_stores import LocalOffsets, OffsetStore, RemoteOffsets, local_offsets_path
-from engine.client.options import ClientOptions, ConsumerOptions
+from engine.client.options import ClientOptions, ConsumerOptions, Tls
 from engine.client.orderly_consuming import OrderlyConsuming
 from engine.client.periodic import Periodic
 from engine.client.pop_work import PopWork
@@ -76,14 +76,15 @@ class PushConsumer:
         namesrv: str | None = None,
         options: ConsumerOptions | None = None,
         instance: ClientInstance | None = None,
+        tls: Tls = None,
     ) -> None:
         check_group(group)
         self.group = group
         self.options = options or ConsumerOptions()
         self._is_broadcast = self.options.model is MessageModel.BROADCASTING
         # A broadcasting client must be itself again after a restart: its offsets are filed under its id.
-        client_options = ClientOptions(instance_name="DEFAULT" if self._is_broadcast else None)
-        self.instance = instance or ClientInstance(namesrv, client_options)
+        client_options = ClientOptions(instance_name="DEFAULT" if self._is_broadcast else None, tls=tls)
+        self.instance = own_or_given(instance, namesrv, client_options)
         self._owns_instance = instance is None
         self._queue_offsets = QueueOffsets(self.instance)
         self._offsets = self._make_offset_store()

@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 
 from engine.client.instance import ClientInstance
 from engine.client.messages import Message, ReceivedMessage, SendResult, SendStatus
-from engine.client.options import ProducerOptions
+from engine.client.options import ProducerOptions, Tls
 from engine.client.producer import Producer
 from engine.errors import BadInput, EngineError
 from engine.net.connection import Connection
@@ -88,8 +88,9 @@ class TransactionProducer(Producer):
         namesrv: str | None = None,
         options: ProducerOptions | None = None,
         instance: ClientInstance | None = None,
+        tls: Tls = None,
     ) -> None:
-        super().__init__(group, namesrv=namesrv, options=options, instance=instance)
+        super().__init__(group, namesrv=namesrv, options=options, instance=instance, tls=tls)
         self._check = check
 
     async def start(self) -> None:

@@ -18,6 +18,11 @@ from engine.errors import ProtocolError
 
 HANDSHAKE_LIMIT_BYTES = 48 * 1024
 """A chain of certificates takes 2 to 10 KB."""
+HELLO_LIMIT_BYTES = 16 * 1024
+"""Of the client's first message, 1 KB in practice: OpenSSL makes room for what it announces, up to 128 KB."""
+
+_HELLO_PREFIX_BYTES = 9
+"""Record: type, version, length (5 bytes); message: type (1), length (3)."""
 
 Opened = Callable[[Exception | None], None]
 
@@ -49,6 +54,7 @@ class TlsStream(asyncio.Transport, asyncio.BufferedProtocol):
         self._raw: asyncio.Transport | None = None
         self._above: asyncio.BufferedProtocol | None = None
         self._handshake_bytes = 0
+        self._prefix = b""
         self._is_closing = False
         self._error: Exception | None = None
 
@@ -65,10 +71,15 @@ class TlsStream(asyncio.Transport, asyncio.BufferedProtocol):
     def buffer_updated(self, nbytes: int) -> None:
         if self._is_closing:
             return
-        self._incoming.write(self._buffer[:nbytes])
         if self._above is None:
+            if self._is_server and self._has_large_hello(self._buffer[:nbytes]):
+                self._fail(ProtocolError(f"a TLS hello of more than {HELLO_LIMIT_BYTES} bytes"))
+                return
+            self._incoming.write(self._buffer[:nbytes])
             self._handshake_bytes += nbytes
             self._shake_hands()
+        else:
+            self._incoming.write(self._buffer[:nbytes])
         if self._above is not None:
             self._deliver(self._above)
 
@@ -141,6 +152,12 @@ class TlsStream(asyncio.Transport, asyncio.BufferedProtocol):
             self._raw.abort()
 
     # -- inside ---------------------------------------------------------------------------------------------
+
+    def _has_large_hello(self, piece: memoryview) -> bool:
+        missing = _HELLO_PREFIX_BYTES - len(self._prefix)
+        if missing > 0:
+            self._prefix += piece[:missing]
+        return int.from_bytes(self._prefix[6:_HELLO_PREFIX_BYTES]) > HELLO_LIMIT_BYTES
 
     def _shake_hands(self) -> None:
         try:

@@ -18,8 +18,8 @@ from engine.client.admin.messages import MessageAdmin
 from engine.client.admin.name_servers import NameServerAdmin
 from engine.client.admin.offsets import OffsetAdmin
 from engine.client.admin.topics import TopicAdmin
-from engine.client.instance import ClientInstance
-from engine.client.options import ClientOptions
+from engine.client.instance import ClientInstance, own_or_given
+from engine.client.options import ClientOptions, Tls
 from engine.client.trace_reader import TraceReader
 
 ADMIN_TIMEOUT_MS = 5_000
@@ -46,9 +46,10 @@ class Admin:
         namesrv: str | None = None,
         timeout_ms: int = ADMIN_TIMEOUT_MS,
         instance: ClientInstance | None = None,
+        tls: Tls = None,
     ) -> None:
         self._owns_instance = instance is None
-        self.instance = instance or ClientInstance(namesrv, ClientOptions(request_timeout_ms=timeout_ms))
+        self.instance = own_or_given(instance, namesrv, ClientOptions(request_timeout_ms=timeout_ms, tls=tls))
         self.cluster = ClusterAdmin(self.instance)
         self.topics = TopicAdmin(self.instance, self.cluster)
         self.groups = GroupAdmin(self.instance, self.cluster)

@@ -18,6 +18,7 @@ from engine.client.admin import (
     topics,
 )
 from engine.client.blocking.loop_thread import Face, LoopThread, waiting
+from engine.client.options import Tls
 
 
 class _Part(Face):
@@ -165,8 +166,9 @@ class Admin(Face):
         namesrv: str | None = None,
         timeout_ms: int = ADMIN_TIMEOUT_MS,
         loop: LoopThread | None = None,
+        tls: Tls = None,
     ) -> None:
-        super().__init__(loop, lambda: admin.Admin(namesrv=namesrv, timeout_ms=timeout_ms))
+        super().__init__(loop, lambda: admin.Admin(namesrv=namesrv, timeout_ms=timeout_ms, tls=tls))
         self.cluster = ClusterAdmin(self._loop, self._inner.cluster)
         self.topics = TopicAdmin(self._loop, self._inner.topics)
         self.groups = GroupAdmin(self._loop, self._inner.groups)

@@ -11,7 +11,7 @@ from engine.client import lite_pull_consumer, pop_consumer, producer, push_consu
 from engine.client.blocking.loop_thread import Face, LoopThread, on_loop, waiting
 from engine.client.listeners import Listener
 from engine.client.messages import Message, SendResult
-from engine.client.options import Acks, ConsumerOptions, LitePullOptions, PopOptions, ProducerOptions
+from engine.client.options import Acks, ConsumerOptions, LitePullOptions, PopOptions, ProducerOptions, Tls
 from engine.client.send_plans import Select
 from engine.client.transaction_producer import Check
 from engine.protocol.bodies.basics import MessageQueue
@@ -34,8 +34,11 @@ class Producer(Face):
         acks: Acks | None = None,
         options: ProducerOptions | None = None,
         loop: LoopThread | None = None,
+        tls: Tls = None,
     ) -> None:
-        super().__init__(loop, lambda: producer.Producer(group, namesrv=namesrv, acks=acks, options=options))
+        super().__init__(
+            loop, lambda: producer.Producer(group, namesrv=namesrv, acks=acks, options=options, tls=tls)
+        )
         self._room = threading.BoundedSemaphore(self._inner.options.max_in_flight)
 
     def __enter__(self) -> Self:
@@ -96,11 +99,14 @@ class TransactionProducer(Producer):
         namesrv: str | None = None,
         options: ProducerOptions | None = None,
         loop: LoopThread | None = None,
+        tls: Tls = None,
     ) -> None:
         Face.__init__(
             self,
             loop,
-            lambda: transaction_producer.TransactionProducer(group, check, namesrv=namesrv, options=options),
+            lambda: transaction_producer.TransactionProducer(
+                group, check, namesrv=namesrv, options=options, tls=tls
+            ),
         )
         self._room = threading.BoundedSemaphore(self._inner.options.max_in_flight)
 
@@ -128,9 +134,11 @@ class PushConsumer(Face):
         namesrv: str | None = None,
         options: ConsumerOptions | None = None,
         loop: LoopThread | None = None,
+        tls: Tls = None,
     ) -> None:
         super().__init__(
-            loop, lambda: push_consumer.PushConsumer(group, listener, namesrv=namesrv, options=options)
+            loop,
+            lambda: push_consumer.PushConsumer(group, listener, namesrv=namesrv, options=options, tls=tls),
         )
 
     def __enter__(self) -> Self:
@@ -162,9 +170,11 @@ class LitePullConsumer(Face):
         namesrv: str | None = None,
         options: LitePullOptions | None = None,
         loop: LoopThread | None = None,
+        tls: Tls = None,
     ) -> None:
         super().__init__(
-            loop, lambda: lite_pull_consumer.LitePullConsumer(group, namesrv=namesrv, options=options)
+            loop,
+            lambda: lite_pull_consumer.LitePullConsumer(group, namesrv=namesrv, options=options, tls=tls),
         )
 
     def __enter__(self) -> Self:
@@ -218,8 +228,11 @@ class PopConsumer(Face):
         namesrv: str | None = None,
         options: PopOptions | None = None,
         loop: LoopThread | None = None,
+        tls: Tls = None,
     ) -> None:
-        super().__init__(loop, lambda: pop_consumer.PopConsumer(group, namesrv=namesrv, options=options))
+        super().__init__(
+            loop, lambda: pop_consumer.PopConsumer(group, namesrv=namesrv, options=options, tls=tls)
+        )
 
     def __enter__(self) -> Self:
         self.start()

@@ -74,9 +74,10 @@ class Cluster:
     broker: str
 
 
-def start_name_server(home: Path) -> Daemon:
+def start_name_server(home: Path, **settings: str) -> Daemon:
+    options = {"kvConfigPath": str(home / "kvConfig.json")} | settings
     config = home / "namesrv.conf"
-    config.write_text(f"kvConfigPath={home / 'kvConfig.json'}\n")
+    config.write_text("".join(f"{key}={value}\n" for key, value in options.items()))
     return Daemon("engine.namesrv", "--listen", "127.0.0.1:0", "-c", str(config))
 
 

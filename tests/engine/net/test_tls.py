@@ -23,7 +23,7 @@ from engine.net.requester import Requester
 from engine.net.server import Server, listen
 from engine.net.serving import Serving
 from engine.net.tls import ClientAuth, ServerFiles, ServerTls, TlsMode, TlsOptions
-from engine.net.tls_stream import HANDSHAKE_LIMIT_BYTES
+from engine.net.tls_stream import HANDSHAKE_LIMIT_BYTES, HELLO_LIMIT_BYTES
 from engine.protocol.commands import Command
 from tests.certificates import Authority, serial_in, serial_of
 
@@ -316,12 +316,16 @@ async def test_garbage_behind_the_first_byte_is_closed_at_once(start, server_fil
     writer.close()
 
 
-async def test_a_handshake_may_not_grow_without_end(start, server_files):
+@pytest.mark.parametrize("announced", [16_000, 131_072])
+async def test_a_handshake_may_not_grow_without_end(start, server_files, announced):
+    """A hello that never ends in records of one byte; a hello that announces more than there is room for."""
     peer = start(TlsMode.PERMISSIVE, server_files)
     reader, writer = await asyncio.open_connection("127.0.0.1", peer.port)
-    # One handshake message announced with 128 KiB, in records that never complete it.
-    record = b"\x16\x03\x01\x40\x00" + b"\x01\x02\x00\x00" + bytes(16_380)
-    writer.write(record + (b"\x16\x03\x01\x40\x00" + bytes(16_384)) * (HANDSHAKE_LIMIT_BYTES // 16_384 + 1))
+    message = b"\x01" + announced.to_bytes(3) + bytes(15_000)
+    record = b"\x16\x03\x01\x00\x04" + message[:4]
+    record += b"".join(b"\x16\x03\x01\x00\x01" + message[i : i + 1] for i in range(4, len(message)))
+    assert len(record) > HANDSHAKE_LIMIT_BYTES
+    writer.write(record if announced < HELLO_LIMIT_BYTES else b"\x16\x03\x01\x40\x00" + message[:4])
     await asyncio.wait_for(reader.read(), 2)
     assert not peer.server._handshakes
     writer.close()
