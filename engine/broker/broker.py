@@ -9,48 +9,43 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import socket
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from engine.broker.addresses import VIP_DISTANCE, Addresses, bind, choose_addresses, joined
+from engine.broker.addresses import choose_addresses, joined
 from engine.broker.admin_files import admin_files, load_changes, load_request_modes
 from engine.broker.admin_parts import AdminParts, admin_handlers
 from engine.broker.config_changes import CHANGES_FILE, ConfigChanges
 from engine.broker.consume_stats import ConsumeProgress
 from engine.broker.consumers import ConsumerTable
-from engine.broker.delays import DELAY_OFFSETS_FILE
-from engine.broker.deliverer import Deliverer
 from engine.broker.disk_room import DiskRoom
 from engine.broker.dispatching import Dispatching
+from engine.broker.duties import Duties, DutyParts
 from engine.broker.flusher import Flusher
 from engine.broker.groups import add_system_groups
 from engine.broker.housekeeping import Housekeeping, HousekeepingTimes
+from engine.broker.listeners import Listeners
 from engine.broker.live_effects import LiveEffects
 from engine.broker.membership import Membership
 from engine.broker.message_parts import MessageParts, message_handlers
 from engine.broker.options import BrokerOptions
 from engine.broker.parking import Parking
 from engine.broker.persistence import OFFSETS_FILE, TOPICS_FILE, Done, Persistence
-from engine.broker.pops import Pops
 from engine.broker.producers import ProducerTable
 from engine.broker.put_times import PutTimes, TimedAppends
 from engine.broker.queue_locks import QueueLocks
 from engine.broker.registration import BrokerIdentity, Registration
 from engine.broker.runtime_info import BrokerMoment, disk_space, runtime_info
+from engine.broker.sampling import Sampling
 from engine.broker.state_files import Tables, load_tables, state_files
-from engine.broker.stats import TICK_MS, BrokerStats, local_day
+from engine.broker.stats import BrokerStats, local_day
 from engine.broker.store_options import store_options
 from engine.broker.tasks import start_task
 from engine.broker.topics import add_system_topics, system_topics, withdraw_default_topic
 from engine.broker.traffic import Traffic
-from engine.broker.transaction_checks import TransactionChecks
-from engine.broker.transaction_log import TransactionLog
-from engine.broker.transactions import TransactionTable
-from engine.broker.waiting_messages import WaitingMessages
 from engine.broker.waits import BrokerWaits
 from engine.errors import EngineError
 from engine.net.connection import Connection
@@ -58,9 +53,7 @@ from engine.net.flow import ConnectionLimits, LoopLag
 from engine.net.networks import parse_networks
 from engine.net.outcomes import Handler
 from engine.net.requester import Requester
-from engine.net.server import Server
-from engine.net.serving import LogServing, Serving
-from engine.protocol.codes import RequestCode
+from engine.net.serving import Serving
 from engine.protocol.hosts import pack_host
 from engine.store.message_store import MessageStore
 
@@ -68,17 +61,6 @@ if TYPE_CHECKING:
     from engine.daemon.metrics_port import MetricsPort
 
 log = logging.getLogger(__name__)
-
-_NOT_ON_VIP = (
-    RequestCode.PULL_MESSAGE,
-    RequestCode.LITE_PULL_MESSAGE,
-    RequestCode.PEEK_MESSAGE,
-    RequestCode.POP_MESSAGE,
-    RequestCode.NOTIFICATION,
-    RequestCode.POLLING_INFO,
-)
-_DRAIN_S = 2.0
-_END = object()
 
 
 def now_ms() -> int:
@@ -92,11 +74,10 @@ class Broker:
         self.options = options
         self.live = options.live
         self._loop = asyncio.get_running_loop()
-        self._sockets: list[socket.socket] = []
+        self.listeners = Listeners(self._loop)
         self._threads = ThreadPoolExecutor(2, "broker-files")
         self._sync_thread = ThreadPoolExecutor(1, "broker-sync")
         self._booted_ms = now_ms()
-        self._sampler: asyncio.TimerHandle | None = None
         self.address: tuple[str, int] = ("", 0)
         self._metrics: MetricsPort | None = None
         self.metrics_port: int | None = None
@@ -105,7 +86,8 @@ class Broker:
         options = self.options
         try:
             self._tls = options.tls.open_server()
-            self._bind(choose_addresses(options.bind_address, options.broker_ip1))
+            chosen = choose_addresses(options.bind_address, options.broker_ip1)
+            self.address = self.listeners.bind(chosen, options.listen_port)
             self._restore_changes()
             self._open_store()
             self._build_tables()
@@ -113,18 +95,15 @@ class Broker:
             self._abandon()
             raise
         self._build_tasks()
-        self.transactions.load()
-        self.pops.load()
+        self.duties.load()
         self._build_net()
-        self._listen()
+        self.listeners.listen()
         self.flusher.start()
         self.housekeeping.start()
-        self.waiting.start()
-        self.pops.start()
-        self.transaction_checks.start()
+        self.duties.start()
         self.lag.start()
         self.dispatching.schedule()
-        self._sample()
+        self.sampling.start()
         try:
             await self._start_metrics()
         except EngineError:
@@ -133,14 +112,6 @@ class Broker:
         await self.persistence.save_all()
         await self.registration.start()
         return f"broker {options.broker_name} ready on {joined(*self.address)}"
-
-    def _bind(self, addresses: Addresses) -> None:
-        port = self.options.listen_port
-        main = bind(addresses.bind_host, port)
-        self._sockets.append(main)
-        self.address = addresses.advertised_host, main.getsockname()[1]
-        if port > VIP_DISTANCE:
-            self._sockets.append(bind(addresses.bind_host, port - VIP_DISTANCE))
 
     def _restore_changes(self) -> None:
         """What administrators changed at run time wins over broker.conf, and is named in the log."""
@@ -157,8 +128,7 @@ class Broker:
 
     def _abandon(self) -> None:
         """The start failed: leave nothing open."""
-        for sock in self._sockets:
-            sock.close()
+        self.listeners.abandon()
         if hasattr(self, "store"):
             self.store.close(now_ms())
 
@@ -234,57 +204,33 @@ class Broker:
             save_offsets=lambda: self.persistence.save(OFFSETS_FILE),
         )
         self.lag = LoopLag(loop)
-        self._build_deliveries()
-        self._build_transactions()
-
-    def _build_deliveries(self) -> None:
-        deliverer = Deliverer(
-            self.store, self.traffic, self._threads, self._booted_ms, appended=self._when_appended()
-        )
-        self.waiting = WaitingMessages(
-            self.store,
-            self.options,
-            self.tables.delays,
-            self.tables.timer_counts,
-            deliverer,
-            self._threads,
-            now_ms=now_ms,
-            save_delays=lambda: self.persistence.save(DELAY_OFFSETS_FILE),
-        )
+        self.sampling = Sampling(loop, self.stats, self.put_times, self.appends, now_ms=now_ms)
         self.parking = Parking(
-            self.options.broker_name,
+            options.broker_name,
             len(self.store.options.delay_level_ms),
             self.live,
-            has_timers=self.options.timer_wheel_enable,
+            has_timers=options.timer_wheel_enable,
         )
-        self.pops = Pops(
-            self.options,
-            self.tables,
-            self.store,
-            deliverer,
-            self.waits,
-            self.traffic,
+        self.duties = self._build_duties()
+        self.waiting, self.pops = self.duties.waiting, self.duties.pops
+        self.transactions = self.duties.transactions
+
+    def _build_duties(self) -> Duties:
+        parts = DutyParts(
+            options=self.options,
+            tables=self.tables,
+            store=self.store,
+            producers=self.producers,
+            traffic=self.traffic,
+            disk=self.disk,
+            waits=self.waits,
+            threads=self._threads,
+            booted_ms=self._booted_ms,
             now_ms=now_ms,
             appended=self._when_appended(),
             when_saved=self._when_saved,
         )
-
-    def _build_transactions(self) -> None:
-        appended = self._when_appended()
-        self.transactions = TransactionLog(
-            self._loop, self.store, TransactionTable(), self.offsets, now_ms=now_ms, appended=appended
-        )
-        self.transaction_checks = TransactionChecks(
-            self.store,
-            self.transactions,
-            self.producers,
-            self.topics,
-            self.live,
-            self.disk,
-            now_ms=now_ms,
-            appended=appended,
-            save=self._save,
-        )
+        return Duties(self._loop, parts)
 
     def _when_appended(self) -> Callable[[], None]:
         return self.flusher.want if self.options.is_sync_flush else self.dispatching.schedule
@@ -292,13 +238,10 @@ class Broker:
     def _build_net(self) -> None:
         options = self.options
         self.identity = self._identify()
-        routes = self._routes()
         limits = ConnectionLimits(max_connections_per_ip=options.signalbox_max_connections_per_ip)
-        self.serving = LogServing(routes, self.waits, self._loop)
-        vip_routes = {code: handler for code, handler in routes.items() if code not in _NOT_ON_VIP}
-        self.vip_serving = LogServing(vip_routes, self.waits, self._loop)
         proxies = parse_networks(options.signalbox_trusted_proxies)
-        self.server = Server(self._loop, self.serving, limits, self._tls, proxies)
+        self.listeners.serve(self.waits, limits, self._tls, proxies)
+        self.listeners.use(self._routes())
         # Name servers have nothing to ask of us: whatever they send is answered "not supported".
         nothing = Serving({}, self.waits, self._loop)
         self.requester = Requester(nothing, on_closed=self._name_server_lost, tls=options.tls.client)
@@ -385,7 +328,7 @@ class Broker:
             self.store,
             self.live,
             loop_lag_ms=lambda: self.lag.lag_ms,
-            connections=lambda: len(self.server.connections),
+            connections=lambda: len(self.listeners.server.connections),
             disk_usage_ratio=lambda: self.disk.usage_ratio,
         )
         who = self.identity
@@ -393,11 +336,6 @@ class Broker:
         self.metrics_port = await self._metrics.start(
             options.metrics_prom_exporter_host, options.metrics_prom_exporter_port
         )
-
-    def _listen(self) -> None:
-        for number, sock in enumerate(self._sockets):
-            sock.listen(1024)
-            self.server.add_listener(sock, self.vip_serving if number else self.serving)
 
     # -- what parts tell each other -------------------------------------------------------------------------
 
@@ -428,18 +366,6 @@ class Broker:
         connections = map(self.requester.connected, self.name_servers)
         return next((connection for connection in connections if connection is not None), None)
 
-    def _sample(self) -> None:
-        """Every ten seconds: where the counters stand."""
-        self._note_counters(self.stats.tick(now_ms()))
-        self.put_times.tick()
-        self.appends.arm()
-        self._sampler = self._loop.call_later(TICK_MS / 1000, self._sample)
-
-    def _note_counters(self, slices: Iterator[None]) -> None:
-        """One slice per turn of the loop."""
-        if next(slices, _END) is not _END:
-            self._loop.call_soon(self._note_counters, slices)
-
     def _runtime_info(self) -> dict[str, str]:
         moment = BrokerMoment(
             now_ms=now_ms(),
@@ -447,7 +373,7 @@ class Broker:
             loop_lag_ms=self.lag.lag_ms,
             disk=disk_space(str(self.store.options.commit_log_path)),
             start_accepting_ms=self.live.start_accept_send_request_time_stamp,
-            is_active=not self.serving.is_draining,
+            is_active=not self.listeners.serving.is_draining,
         )
         return runtime_info(moment, self.store, self.stats, self.put_times, self.waiting.progress())
 
@@ -457,26 +383,20 @@ class Broker:
     # -- stopping -------------------------------------------------------------------------------------------
 
     async def stop(self) -> None:
-        self.server.stop_accepting()
-        self.serving.is_draining = self.vip_serving.is_draining = True
+        self.listeners.stop_accepting()
         self.waits.release_holds()
         await self.registration.stop()
-        await self._drain()
-        if self._sampler is not None:
-            self._sampler.cancel()
+        await self.listeners.drain()
+        self.sampling.stop()
         if self._metrics is not None:
             await self._metrics.stop()
         self.lag.stop()
         await self.housekeeping.stop()
-        await self.waiting.stop()
-        await self.pops.stop()
-        await self.transaction_checks.stop()
+        await self.duties.stop()
         await self.flusher.flush_log(force=True)
-        await self.waiting.settle()
-        self.transactions.commit_offsets()
-        self.pops.settle()
+        await self.duties.settle()
         await self.flusher.stop()
-        await self.server.close()
+        await self.listeners.close()
         await self.requester.close()
         self.waits.close()
         self.dispatching.finish()
@@ -484,11 +404,6 @@ class Broker:
         self.store.close(now_ms())
         self._threads.shutdown()
         self._sync_thread.shutdown()
-
-    async def _drain(self) -> None:
-        deadline = self._loop.time() + _DRAIN_S
-        while self.serving.in_flight + self.vip_serving.in_flight and self._loop.time() < deadline:
-            await asyncio.sleep(0.005)
 
 
 def _log_progress(done: int, total: int) -> None:

@@ -272,7 +272,7 @@ async def test_a_half_message_that_is_not_on_disk_yet_is_not_lost(
     broker.inner.store.confirmed_offset = 0  # nothing becomes readable
     peer = Peer(broker.address)
     await send_half(peer)
-    await broker.inner.transaction_checks.check()
+    await broker.inner.duties.transaction_checks.check()
     assert len(broker.inner.transactions.table) == 1
     await peer.close()
 

@@ -136,7 +136,7 @@ async def test_a_held_pull_of_a_closed_connection_is_dropped(broker: RunningBrok
 
     await eventually(lambda: len(broker.inner.waits.holds) == 0)
     await asyncio.gather(waiting, return_exceptions=True)
-    await eventually(lambda: broker.inner.serving.in_flight == 0)
+    await eventually(lambda: broker.inner.listeners.serving.in_flight == 0)
 
 
 async def test_offsets_outside_the_queue_are_moved(broker: RunningBroker, peer: Peer) -> None:

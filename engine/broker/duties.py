@@ -1,0 +1,115 @@
+"""What only a master does by itself: deliver later, bring back, ask about transactions. No logic of its own.
+
+`load` reads from the log where all of it stands, before anybody is served; `start` lets it run; `stop` ends
+it while the log can still be flushed, and `settle` notes how far it came once the log is on disk. All of it
+may happen again and again: a slave that becomes master loads anew. Loop thread only.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from concurrent.futures import Executor
+from dataclasses import dataclass
+
+from engine.broker.delays import DELAY_OFFSETS_FILE
+from engine.broker.deliverer import Deliverer
+from engine.broker.disk_room import DiskRoom
+from engine.broker.options import BrokerOptions
+from engine.broker.persistence import Done
+from engine.broker.pops import Pops
+from engine.broker.producers import ProducerTable
+from engine.broker.state_files import Tables
+from engine.broker.traffic import Traffic
+from engine.broker.transaction_checks import TransactionChecks
+from engine.broker.transaction_log import TransactionLog
+from engine.broker.transactions import TransactionTable
+from engine.broker.waiting_messages import WaitingMessages
+from engine.broker.waits import BrokerWaits
+from engine.net.connection import Connection
+from engine.store.message_store import MessageStore
+
+
+@dataclass(frozen=True, slots=True)
+class DutyParts:
+    options: BrokerOptions
+    tables: Tables
+    store: MessageStore
+    producers: ProducerTable[Connection]
+    traffic: Traffic
+    disk: DiskRoom
+    waits: BrokerWaits
+    threads: Executor
+    booted_ms: int
+    now_ms: Callable[[], int]
+    appended: Callable[[], None]
+    when_saved: Callable[[str, Done], None]
+
+
+class Duties:
+    def __init__(self, loop: asyncio.AbstractEventLoop, parts: DutyParts) -> None:
+        self._parts = parts
+        tables, store, now_ms, appended = parts.tables, parts.store, parts.now_ms, parts.appended
+        deliverer = Deliverer(store, parts.traffic, parts.threads, parts.booted_ms, appended=appended)
+        self.waiting = WaitingMessages(
+            store,
+            parts.options,
+            tables.delays,
+            tables.timer_counts,
+            deliverer,
+            parts.threads,
+            now_ms=now_ms,
+            save_delays=lambda: self._save(DELAY_OFFSETS_FILE),
+        )
+        self.pops = Pops(
+            parts.options,
+            tables,
+            store,
+            deliverer,
+            parts.waits,
+            parts.traffic,
+            now_ms=now_ms,
+            appended=appended,
+            when_saved=parts.when_saved,
+        )
+        self.transactions = TransactionLog(
+            loop, store, TransactionTable(), tables.offsets, now_ms=now_ms, appended=appended
+        )
+        self.transaction_checks = TransactionChecks(
+            store,
+            self.transactions,
+            parts.producers,
+            tables.topics,
+            parts.options.live,
+            parts.disk,
+            now_ms=now_ms,
+            appended=appended,
+            save=self._save,
+        )
+
+    def _save(self, file: str) -> None:
+        self._parts.when_saved(file, _ignore)
+
+    def load(self) -> None:
+        self.transactions.load()
+        self.pops.load()
+
+    def start(self) -> None:
+        self.waiting.start()
+        self.pops.start()
+        self.transaction_checks.start()
+
+    async def stop(self) -> None:
+        await self.waiting.stop()
+        await self.pops.stop()
+        await self.transaction_checks.stop()
+
+    async def settle(self) -> None:
+        """All that was done is on disk by now: note it."""
+        await self.waiting.settle()
+        self.transactions.commit_offsets()
+        self.pops.settle()
+
+
+def _ignore(error: OSError | None) -> None:
+    """The failure is in the log already."""
