@@ -25,6 +25,7 @@ from engine.broker.options import BrokerOptions
 from engine.broker.producers import ProducerTable
 from engine.broker.registration import BrokerIdentity
 from engine.broker.request_modes import RequestModes
+from engine.broker.role import Role, role_name
 from engine.broker.snapshots import Snapshots
 from engine.broker.state_files import Tables
 from engine.broker.stats import BrokerStats
@@ -59,6 +60,7 @@ class AdminParts:
     name_server: Callable[[], Connection | None]
     disk: DiskRoom
     booted_ms: int
+    role: Role
 
 
 def admin_handlers(parts: AdminParts) -> list[RouteSource]:
@@ -81,19 +83,19 @@ def admin_handlers(parts: AdminParts) -> list[RouteSource]:
         BrokerAdminHandlers(
             parts.options, parts.changes, parts.stats, runtime_info=parts.runtime_info, now_ms=now_ms
         ),
-        HAAdminHandlers(parts.identity, store),
+        HAAdminHandlers(parts.identity, parts.role, store),
         SnapshotHandlers(_snapshots(parts), run_id=parts.booted_ms, now_ms=now_ms),
         RefusalHandlers(),
     ]
 
 
 def _snapshots(parts: AdminParts) -> Snapshots:
-    who, role = parts.identity, parts.options.broker_role
+    who, role = parts.identity, parts.role
     return Snapshots(
         {
             "cluster": who.cluster,
             "name": who.name,
-            "id": who.broker_id,
+            "id": role.member_id,
             "address": who.address,
             "haAddress": who.ha_address,
             "bootedMs": parts.booted_ms,
@@ -105,5 +107,5 @@ def _snapshots(parts: AdminParts) -> Snapshots:
         parts.store,
         parts.stats,
         parts.disk,
-        lambda: {"role": role, "slaves": []},
+        lambda: {"role": role_name(parts.options.broker_role, role), "slaves": []},
     )

@@ -38,6 +38,9 @@ from engine.broker.producers import ProducerTable
 from engine.broker.put_times import PutTimes, TimedAppends
 from engine.broker.queue_locks import QueueLocks
 from engine.broker.registration import BrokerIdentity, Registration
+from engine.broker.role import GROUP_FILE, first_role
+from engine.broker.role_changes import RoleChanges
+from engine.broker.role_routes import routes_of
 from engine.broker.runtime_info import BrokerMoment, disk_space, runtime_info
 from engine.broker.sampling import Sampling
 from engine.broker.state_files import Tables, load_tables, state_files
@@ -95,12 +98,11 @@ class Broker:
             self._abandon()
             raise
         self._build_tasks()
-        self.duties.load()
         self._build_net()
+        self.role_changes.begin()
         self.listeners.listen()
         self.flusher.start()
         self.housekeeping.start()
-        self.duties.start()
         self.lag.start()
         self.dispatching.schedule()
         self.sampling.start()
@@ -115,7 +117,10 @@ class Broker:
 
     def _restore_changes(self) -> None:
         """What administrators changed at run time wins over broker.conf, and is named in the log."""
-        self.config_directory = Path(self.options.store_path_root_dir).expanduser() / "config"
+        options = self.options
+        self.config_directory = Path(options.store_path_root_dir).expanduser() / "config"
+        has_group = (self.config_directory / GROUP_FILE).exists()
+        self.role = first_role(options.is_slave, options.broker_id, has_group)
         self.changes = ConfigChanges(self.live)
         for refusal in self.changes.restore(load_changes(self.config_directory)):
             log.warning("%s: %s", CHANGES_FILE, refusal)
@@ -131,6 +136,25 @@ class Broker:
         self.listeners.abandon()
         if hasattr(self, "store"):
             self.store.close(now_ms())
+
+    # -- the role -------------------------------------------------------------------------------------------
+
+    async def become_master(self, epoch: int) -> None:
+        """Returns once writes are taken, or another role was asked for meanwhile. Before they are, all of
+        the log must be confirmed and dispatched: the streams must already serve."""
+        await self.role_changes.become_master(epoch)
+
+    async def become_slave(self, master_address: str | None, broker_id: int, epoch: int) -> None:
+        """From the first instant on (before anything is awaited) nothing is written or acknowledged."""
+        await self.role_changes.become_slave(master_address, broker_id, epoch)
+
+    async def cut_log(self, commit_log_offset: int) -> None:
+        """Drop the log from this record boundary on, while no flush runs."""
+        async with self.flusher.pause():
+            self.store.truncate(commit_log_offset)
+
+    def _use_routes(self) -> None:
+        self.listeners.use(routes_of(self.role, self._handlers))
 
     # -- building -------------------------------------------------------------------------------------------
 
@@ -241,13 +265,23 @@ class Broker:
         limits = ConnectionLimits(max_connections_per_ip=options.signalbox_max_connections_per_ip)
         proxies = parse_networks(options.signalbox_trusted_proxies)
         self.listeners.serve(self.waits, limits, self._tls, proxies)
-        self.listeners.use(self._routes())
+        self._handlers = self._routes()
         # Name servers have nothing to ask of us: whatever they send is answered "not supported".
         nothing = Serving({}, self.waits, self._loop)
         self.requester = Requester(nothing, on_closed=self._name_server_lost, tls=options.tls.client)
         self.name_servers = [address for address in options.namesrv_addr.split(";") if address]
         self.registration = Registration(
-            self.identity, self.name_servers, self.topics, self.live, self.requester
+            self.identity, self.name_servers, self.topics, self.live, self.requester, self.role
+        )
+        self.role_changes = RoleChanges(
+            self.role,
+            self.store,
+            self.duties,
+            self.waits,
+            use_routes=self._use_routes,
+            dispatch=self._when_appended(),
+            announce=self._register_again,
+            cut_log=self.cut_log,
         )
 
     def _identify(self) -> BrokerIdentity:
@@ -255,7 +289,6 @@ class Broker:
         return BrokerIdentity(
             options.broker_cluster_name,
             options.broker_name,
-            options.broker_id,
             joined(host, port),
             joined(options.broker_ip2 or host, options.ha_listen_port or port + 1),
         )
@@ -310,6 +343,7 @@ class Broker:
             name_server=self._connected_name_server,
             disk=self.disk,
             booted_ms=self._booted_ms,
+            role=self.role,
         )
 
     async def _start_metrics(self) -> None:
@@ -395,6 +429,7 @@ class Broker:
         await self.duties.stop()
         await self.flusher.flush_log(force=True)
         await self.duties.settle()
+        self.duties.close()
         await self.flusher.stop()
         await self.listeners.close()
         await self.requester.close()

@@ -52,6 +52,7 @@ class DelayDelivery:
         self._tasks: list[asyncio.Task[None]] = []
 
     def start(self) -> None:
+        self._heads.clear()
         self._tasks = [
             start_task(self._deliver_forever(), "deliver delayed messages"),
             start_task(self._save_forever(), "save delay offsets"),

@@ -39,15 +39,19 @@ class Deliverer:
         store: MessageStore,
         traffic: Traffic,
         threads: Executor,
-        booted_ms: int,
+        since_ms: int,
         *,
         appended: Callable[[], None],
     ) -> None:
         self._store = store
         self._traffic = traffic
         self._threads = threads
-        self._booted_ms = booted_ms
+        self._since_ms = since_ms
         self._appended = appended
+
+    def begin(self, now_ms: int) -> None:
+        """What was due until now, another process or another master may have delivered."""
+        self._since_ms = now_ms
 
     async def read(self, places: Sequence[Place]) -> list[bytes | None]:
         """The records at these places; None for one that is gone or damaged."""
@@ -57,7 +61,7 @@ class Deliverer:
         return await asyncio.get_running_loop().run_in_executor(self._threads, reads.run)
 
     def deliver(self, draft: MessageDraft, due_ms: int, now_ms: int) -> Delivered:
-        if due_ms <= self._booted_ms and self._is_in_log(draft, due_ms, now_ms):
+        if due_ms <= self._since_ms and self._is_in_log(draft, due_ms, now_ms):
             return Delivered.DONE
         result = self._store.put(draft, now_ms)
         if result.status is PutStatus.PUT_OK:

@@ -35,6 +35,7 @@ class Dispatching:
         self._on_fenced = on_fenced
         self._is_scheduled = False
         self._is_stopped = False
+        self._retry: asyncio.TimerHandle | None = None
 
     def schedule(self) -> None:
         """Cheap and idempotent: call it after every append and every flush."""
@@ -44,6 +45,9 @@ class Dispatching:
 
     def _slice(self) -> None:
         self._is_scheduled = False
+        if self._retry is not None:
+            self._retry.cancel()
+            self._retry = None
         if self._is_stopped:
             return
         store = self._store
@@ -60,9 +64,9 @@ class Dispatching:
             log.critical("the disk failed while queues were written: the store is fenced")
             self._on_fenced()
         else:
-            # The disk is full: the log has the messages, and the queues follow once there is room.
-            self._is_scheduled = True
-            self._loop.call_later(RETRY_S, self._slice)
+            # The disk is full: the log has the messages, and the queues follow once there is room. (Or a
+            # slave's log ends within a record: the next append comes before this.)
+            self._retry = self._loop.call_later(RETRY_S, self._slice)
 
     def finish(self) -> None:
         """Everything that may be read is in the queues; nothing runs afterwards."""

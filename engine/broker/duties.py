@@ -49,8 +49,12 @@ class DutyParts:
 class Duties:
     def __init__(self, loop: asyncio.AbstractEventLoop, parts: DutyParts) -> None:
         self._parts = parts
+        self._is_running = False
+        self._is_unsettled = False
         tables, store, now_ms, appended = parts.tables, parts.store, parts.now_ms, parts.appended
-        deliverer = Deliverer(store, parts.traffic, parts.threads, parts.booted_ms, appended=appended)
+        self._deliverer = deliverer = Deliverer(
+            store, parts.traffic, parts.threads, parts.booted_ms, appended=appended
+        )
         self.waiting = WaitingMessages(
             store,
             parts.options,
@@ -91,24 +95,42 @@ class Duties:
         self._parts.when_saved(file, _ignore)
 
     def load(self) -> None:
+        self._deliverer.begin(self._parts.now_ms())
         self.transactions.load()
         self.pops.load()
 
     def start(self) -> None:
+        self._is_running = self._is_unsettled = True
         self.waiting.start()
         self.pops.start()
         self.transaction_checks.start()
 
     async def stop(self) -> None:
+        if not self._is_running:
+            return
+        self._is_running = False
         await self.waiting.stop()
         await self.pops.stop()
         await self.transaction_checks.stop()
 
     async def settle(self) -> None:
         """All that was done is on disk by now: note it."""
+        if not self._is_unsettled:
+            return
+        self._is_unsettled = False
         await self.waiting.settle()
         self.transactions.commit_offsets()
         self.pops.settle()
+
+    async def drop(self) -> None:
+        """Another is master: end everything and note nothing, for it was perhaps taken back."""
+        if self._is_unsettled:
+            await self.stop()
+            self._is_unsettled = False
+            self.waiting.start_over(self._parts.now_ms())
+
+    def close(self) -> None:
+        self.waiting.close()
 
 
 def _ignore(error: OSError | None) -> None:

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from concurrent.futures import Executor
+from contextlib import asynccontextmanager
 from typing import Protocol
 
 from engine.broker.options import LiveOptions
@@ -66,6 +67,12 @@ class Flusher:
         """A sync that runs is waited for, so that its outcome is known."""
         async with self._log_turn, self._queue_turn:
             await stop_tasks(*self._tasks)
+
+    @asynccontextmanager
+    async def pause(self) -> AsyncIterator[None]:
+        """Nothing is synced meanwhile."""
+        async with self._log_turn, self._queue_turn:
+            yield
 
     def want(self) -> None:
         self._wanted.set()

@@ -104,7 +104,7 @@ class BrokerOptions:
     broker_cluster_name: str = _option("DefaultCluster", NAME)
     broker_name: str = _option("DEFAULT_BROKER", NAME)
     broker_id: int = _whole(0, 0, _INT64)
-    broker_role: str = _option("ASYNC_MASTER", Choice(("ASYNC_MASTER", "SYNC_MASTER")))
+    broker_role: str = _option("ASYNC_MASTER", Choice(("ASYNC_MASTER", "SYNC_MASTER", "SLAVE")))
     bind_address: str = _option("", HOST)
     broker_ip1: str = _option("", HOST, "brokerIP1")
     broker_ip2: str = _option("", HOST, "brokerIP2")
@@ -155,6 +155,11 @@ class BrokerOptions:
     @property
     def is_sync_flush(self) -> bool:
         return self.flush_disk_type == "SYNC_FLUSH"
+
+    @property
+    def is_slave(self) -> bool:
+        """At the first start; later the group remembers who is what."""
+        return self.broker_role == "SLAVE"
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,7 +219,7 @@ def load_options(
                 warnings.append(f"{name} is not a setting of this broker and has no effect")
         else:
             (live if key.is_live else fixed)[key.attribute] = _read(key, value.strip())
-    warnings += (*_doubts(fixed), *_pulled_ratios(live), *tls.warnings)
+    warnings += (*_doubts(fixed), *_pulled_ratios(live), *_settle_broker_id(fixed), *tls.warnings)
     return BrokerOptions(**fixed, tls=tls, live=LiveOptions(**live), warnings=tuple(warnings))
 
 
@@ -233,8 +238,17 @@ def _refuse_missing_features(given: Mapping[str, str]) -> None:
         value = given.get(name, allowed[0]).strip()
         if value.lower() not in allowed:
             raise BadInput(f"{name}={value:.200} is not allowed: {_HONEST}")
-    if given.get("brokerRole", "").strip().upper() == "SLAVE":
-        raise BadInput(f"brokerRole=SLAVE is not allowed: {_HONEST}")
+
+
+def _settle_broker_id(fixed: dict[str, Any]) -> list[str]:
+    """As in RocketMQ: a slave must say which it is, and a master is 0 whatever it says."""
+    broker_id, is_slave = fixed.get("broker_id", 0), fixed.get("broker_role") == "SLAVE"
+    if is_slave and broker_id == 0:
+        raise BadInput("brokerRole=SLAVE needs a brokerId above 0, another one for every slave of the group")
+    if is_slave or broker_id == 0:
+        return []
+    fixed["broker_id"] = 0
+    return [f"brokerId={broker_id} is taken as 0: brokerRole={fixed.get('broker_role', 'ASYNC_MASTER')}"]
 
 
 def _doubts(fixed: Mapping[str, Any]) -> list[str]:

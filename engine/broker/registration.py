@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
 from engine.broker.options import LiveOptions
+from engine.broker.role import Role
 from engine.broker.tasks import start_task, stop_tasks
 from engine.broker.topics import TopicTable
 from engine.errors import EngineError
@@ -36,6 +37,7 @@ from engine.protocol.headers.namesrv import (
     QueryDataVersionRequest,
     QueryDataVersionResponse,
     RegisterBrokerRequest,
+    RegisterBrokerResponse,
     RegisterTopicRequest,
     UnregisterBrokerRequest,
 )
@@ -53,7 +55,6 @@ ANNOUNCE_TIMEOUT_S = 1.0
 class BrokerIdentity:
     cluster: str
     name: str
-    broker_id: int
     address: str
     ha_address: str
 
@@ -66,8 +67,10 @@ class Registration:
         topics: TopicTable,
         live: LiveOptions,
         requester: Requester,
+        role: Role,
     ) -> None:
         self._identity = identity
+        self._role = role
         self._topics = topics
         self._live = live
         self._requester = requester
@@ -75,6 +78,8 @@ class Registration:
         """Name server to whether it has heard everything once."""
         self._turns = {address: asyncio.Lock() for address in self._known}
         """What one name server is told stays in order; a silent one keeps only its own lock."""
+        self._masters: dict[str, str | None] = {}
+        """Name server to the master that it knows of."""
         self._task: asyncio.Task[None] | None = None
         self._announcing: asyncio.Task[None] | None = None
 
@@ -92,6 +97,7 @@ class Registration:
         """The connection is gone, and with it, at the name server, this broker."""
         if address in self._known:
             self._known[address] = False
+            self._masters.pop(address, None)
 
     async def _register_forever(self) -> None:
         while True:
@@ -115,7 +121,7 @@ class Registration:
 
     async def _register_fully(self, address: str) -> None:
         async with self._turns[address]:
-            commands = await self._commands(self._topics.configs(), self._topics.version)
+            commands = await self._commands(self._topics.configs(), self._version())
             await self._register(address, commands)
 
     def when_announced(self, done: Callable[[], None]) -> None:
@@ -144,10 +150,11 @@ class Registration:
         while self._topics.has_changed():
             known = [address for address, is_known in self._known.items() if is_known]
             changed = self._topics.take_changed()
-            if self._live.enable_single_topic_register:
+            # A name server believes such a word of anybody: only a master may say it.
+            if self._live.enable_single_topic_register and self._role.is_master:
                 commands = [self._topic_command(topic) for topic in changed.values()]
             else:
-                commands = await self._commands(changed, self._topics.version)
+                commands = await self._commands(changed, self._version())
             await asyncio.gather(*(self._register_change(address, commands) for address in known))
 
     async def _register_change(self, address: str, commands: list[Command]) -> None:
@@ -164,7 +171,9 @@ class Registration:
                 return
             for command in commands:
                 # A copy: the requester numbers it, and others are sent the same.
-                await self._request(address, replace(command))
+                answer = await self._request(address, replace(command))
+                if command.code == RequestCode.REGISTER_BROKER:
+                    self._hear(address, RegisterBrokerResponse.decode(answer.fields))
         except EngineError as error:
             if self._known[address]:
                 log.warning("registering at %s failed: %s", address, error.text)
@@ -174,10 +183,22 @@ class Registration:
                 log.info("registered at %s", address)
             self._known[address] = True
 
+    def _hear(self, address: str, answer: RegisterBrokerResponse) -> None:
+        """A slave is told who its master is; gone is the master that no name server knows any more."""
+        self._masters[address] = answer.master_addr or None
+        if answer.master_addr:
+            self._role.hear_master(answer.master_addr, answer.ha_server_addr)
+        elif not any(self._masters.values()):
+            self._role.hear_master(None, None)
+
+    def _version(self) -> DataVersion:
+        """With the epoch, so that name servers know an old master when they hear one."""
+        return replace(self._topics.version, state_version=self._role.epoch)
+
     async def _is_stale(self, address: str) -> bool:
         who = self._identity
-        header = QueryDataVersionRequest(who.name, who.address, who.cluster, who.broker_id)
-        body = self._topics.version.encode()
+        header = QueryDataVersionRequest(who.name, who.address, who.cluster, self._role.broker_id)
+        body = self._version().encode()
         answer = await self._request(
             address, Command(RequestCode.QUERY_DATA_VERSION, fields=header.encode(), body=body)
         )
@@ -185,7 +206,7 @@ class Registration:
 
     async def _unregister(self, address: str) -> None:
         who = self._identity
-        header = UnregisterBrokerRequest(who.name, who.address, who.cluster, who.broker_id)
+        header = UnregisterBrokerRequest(who.name, who.address, who.cluster, self._role.broker_id)
         if self._requester.connected(address) is None:
             return
         try:
@@ -210,7 +231,7 @@ class Registration:
             broker_addr=who.address,
             cluster_name=who.cluster,
             ha_server_addr=who.ha_address,
-            broker_id=who.broker_id,
+            broker_id=self._role.broker_id,
             compressed=self._live.compressed_register,
             body_crc32=body_crc32(body),
         )

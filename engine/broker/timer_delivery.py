@@ -75,6 +75,7 @@ class TimerDelivery:
         self._tasks: list[asyncio.Task[None]] = []
 
     def start(self) -> None:
+        self._seconds.clear()
         end = self._store.max_offset(TIMER_TOPIC, 0)
         if self._timers.queue_offset > end:
             log.warning("the timer queue ends at %d, not at %d", end, self._timers.queue_offset)

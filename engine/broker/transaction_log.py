@@ -34,7 +34,7 @@ _TURN_MS = 2_000
 
 
 class TransactionLog:
-    """`load` once at the start, `decided` after every change of the table."""
+    """`load` whenever the broker begins to be master, `decided` after every change of the table."""
 
     def __init__(
         self,
@@ -108,7 +108,7 @@ class TransactionLog:
 
     def load(self) -> None:
         """Before anybody is served: it may wait for the disk."""
-        table = self.table
+        table, self._staged = self.table, None
         half_offset, op_offset = self._begin(TRANS_HALF_TOPIC), self._begin(TRANS_OP_HALF_TOPIC)
         table.start_at(half_offset, op_offset)
         done: set[int] = set()

@@ -4,7 +4,8 @@ Pure. One entry per message, however many copies of it the half queue holds; the
 newest copies, so the first entry says from where the half queue must be read after a start. A decision
 counts once: whoever comes later, with whichever copy, finds nothing. `unwritten` are the offsets of the half
 queue that are decided but not yet in an op message; all of them are written together, so a decision that no
-op message holds lies behind those of the turn before. Loop thread only; rebuilt from the log at every start.
+op message holds lies behind those of the turn before. Loop thread only; rebuilt from the log whenever the
+broker begins to be master.
 """
 
 from __future__ import annotations
@@ -114,6 +115,10 @@ class TransactionTable:
     # -- after a start --------------------------------------------------------------------------------------
 
     def start_at(self, half_offset: int, op_offset: int) -> None:
+        """Forget everything: the log from these two offsets on is read next."""
+        self._open.clear()
+        self._ops.clear()
+        self.unwritten = []
         self._half_end, self._op_start = half_offset, op_offset
 
     def skip(self, queue_offset: int, properties: Mapping[str, str]) -> None:

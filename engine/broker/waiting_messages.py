@@ -60,6 +60,10 @@ class WaitingMessages:
         await self.delays.stop()
         await self.timers.stop()
 
+    def start_over(self, now_ms: int) -> None:
+        """The log is another master's from now on."""
+        self.timer_store.start_over(now_ms)
+
     async def settle(self) -> None:
         """All that was delivered is on disk by now: note it."""
         self.delays.settle()
@@ -69,6 +73,8 @@ class WaitingMessages:
             await self.timers.sync()
         except OSError as error:
             log.error("timers could not be synced: %s", error)
+
+    def close(self) -> None:
         self.timer_store.close()
 
     def progress(self) -> dict[str, str]:

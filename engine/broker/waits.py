@@ -115,6 +115,12 @@ class BrokerWaits:
         self._is_closing = True
         _finish(self.holds.release_all())
 
+    def demoted(self) -> None:
+        """Another is master: what waits to be acknowledged is stored here, and its fate is unknown. Long
+        polls look again, under the rules of a slave."""
+        self.flushes.fail_all()
+        _finish(self.holds.release_all())
+
     def _client_left(self, client: Connection) -> None:
         _finish(self.holds.drop_client(client))
 

@@ -179,6 +179,15 @@ class CommitLog:
         limit = min(end_offset - file.base_offset, file.size)
         return file, mapped, commit_log_offset - file.base_offset, limit
 
+    def cut(self, commit_log_offset: int) -> None:
+        """Drop everything from here on, and go on here."""
+        files = self.files
+        files.drop_from(max(commit_log_offset, files.min_offset + 1))
+        file = files.at(commit_log_offset)
+        if file is not None:
+            file.zero_from(commit_log_offset - file.base_offset)
+        self.start_at(commit_log_offset)
+
     def close(self) -> None:
         self.next_segment.close()
         self.files.close()

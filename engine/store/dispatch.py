@@ -71,7 +71,7 @@ class Dispatcher:
             derived = self.derive(self.offset, end, max_records)
             next_offset = derived.next
             if next_offset == self.offset:
-                if self._is_partial(next_offset, end):
+                if self.is_partial(next_offset, end):
                     break
                 raise CorruptRecord(
                     f"the record at commit log offset {next_offset} cannot be read",
@@ -94,7 +94,7 @@ class Dispatcher:
             while len(marks) > 1 and offset - marks[1] >= self._verify_bytes:
                 marks.popleft()
 
-    def _is_partial(self, commit_log_offset: int, end: int) -> bool:
+    def is_partial(self, commit_log_offset: int, end: int) -> bool:
         """On a slave the log may end in the middle of a record, whose rest is still to come."""
         head = self._log.read(commit_log_offset, _SIZE_AND_MAGIC)[: end - commit_log_offset]
         return len(head) < _SIZE_AND_MAGIC or commit_log_offset + int.from_bytes(head[:4], "big") > end

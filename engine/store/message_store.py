@@ -38,7 +38,6 @@ from engine.store.results import (
     GetResult,
     MessageDraft,
     PutResult,
-    PutStatus,
     QueryResult,
     QueueUnit,
     RecordFilter,
@@ -47,11 +46,10 @@ from engine.store.results import (
 from engine.store.retention import SegmentAge, is_disk_writable, plan_expiry
 from engine.store.store_folder import StoreFolder
 from engine.store.transient_pool import TransientPool
+from engine.store.write_refusals import WriteRefusals
 from engine.store.writer import Writer
 
 _PREPARE_AT = 0.5
-_FENCED = PutResult(PutStatus.FENCED, remark="a sync failed: the store takes no more writes")
-_DISK_FULL = PutResult(PutStatus.DISK_FULL, remark="no room or no descriptor for queue and index files")
 
 
 class MessageStore:
@@ -106,6 +104,7 @@ class MessageStore:
             folder.checkpoint_path, self._log_flush, self._gate, self._dispatcher, self._queues, self._index
         )
         self.is_fenced = False
+        self._refusals = WriteRefusals()
         self.recovery: RecoveryReport | None = None
 
     @classmethod
@@ -170,12 +169,15 @@ class MessageStore:
         except OSError as error:
             if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EMFILE, errno.ENFILE):
                 self.fence()
-            if not self.is_fenced:
-                self._writer.refusal = _DISK_FULL
+            self._note_full(True)
             return []
-        if self._writer.refusal is _DISK_FULL:
-            self._writer.refusal = None
+        self._note_full(False)
         return arrivals
+
+    def _note_full(self, is_full: bool) -> None:
+        if self._refusals.is_full != is_full:
+            self._refusals.is_full = is_full
+            self._writer.refusal = self._refusals.first()
 
     def take_touched_queues(self) -> set[QueueKey]:
         """The queues that messages came to since it was last asked."""
@@ -354,8 +356,8 @@ class MessageStore:
             self.fence()
 
     def fence(self) -> None:
-        self.is_fenced = True
-        self._writer.refusal = _FENCED
+        self.is_fenced = self._refusals.is_fenced = True
+        self._writer.refusal = self._refusals.first()
 
     def _flush_log(self, now_ms: int) -> None:
         plan = self._log_flush.plan(now_ms, force=True)
@@ -413,6 +415,20 @@ class MessageStore:
 
     # Replication
 
+    def close_writes(self, reason: str) -> None:
+        """Until `open_writes`: puts are refused, only `append_raw` adds to the log."""
+        self._refusals.closed_for = reason
+        self._writer.refusal = self._refusals.first()
+
+    def open_writes(self) -> None:
+        self._refusals.closed_for = None
+        self._writer.refusal = self._refusals.first()
+
+    def ends_in_partial_record(self) -> bool:
+        """Slave: all is dispatched but the first bytes of a record whose rest has not come."""
+        end, dispatched = self._log.end_offset, self._dispatcher.offset
+        return dispatched < end == self.readable_end() and self._dispatcher.is_partial(dispatched, end)
+
     def append_raw(self, data: bytes, commit_log_offset: int) -> bool:
         """Slave: take a master's bytes. False when they do not continue this log."""
         if self.is_fenced:
@@ -448,12 +464,7 @@ class MessageStore:
         self._dispatcher.start_at(min(self._dispatcher.offset, commit_log_offset), commit_log_offset)
         # The checkpoint goes first: it must never claim more than the log has.
         self._write_checkpoint()
-        files = self._log.files
-        files.drop_from(max(commit_log_offset, files.min_offset + 1))
-        file = files.at(commit_log_offset)
-        if file is not None:
-            file.zero_from(commit_log_offset - file.base_offset)
-        self._log.start_at(commit_log_offset)
+        self._log.cut(commit_log_offset)
         self._offsets.adopt(self._queues.ends())
 
     # The end

@@ -74,6 +74,20 @@ class TimerStore:
         if not (was_closed and is_exact):
             self._fill_wheel()
 
+    def start_over(self, now_ms: int) -> None:
+        """Forget what is on the wheel: the log that it was read from is another's now, and may be cut. The
+        queue is read again from its start, and whoever delivers next knows from where on. No sync may run."""
+        fresh = TimerCheck(last_read_time_ms=now_ms)
+        self._synced = replace(fresh, version_counter=_checksum(fresh))
+        # timercheck goes first: it must never claim what the files no longer have.
+        write_durable(self._check_path, encode_timer_check(self._synced))
+        self._candidate = None
+        self.read_time_ms = now_ms - now_ms % PRECISION_MS
+        self.queue_offset = self.delivered_before_ms = 0
+        self._log.close()
+        self._log.open(0)
+        self._wheel.empty()
+
     def _fill_wheel(self) -> None:
         self._wheel.empty()
         chains: dict[int, tuple[int, int, int]] = {}

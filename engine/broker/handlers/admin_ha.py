@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from engine.broker.registration import BrokerIdentity
+from engine.broker.role import Role
 from engine.errors import Refused
 from engine.net.connection import Connection
 from engine.net.outcomes import Handler, Outcome, Reply
@@ -18,8 +19,9 @@ from engine.store.message_store import MessageStore
 
 
 class HAAdminHandlers:
-    def __init__(self, identity: BrokerIdentity, store: MessageStore) -> None:
+    def __init__(self, identity: BrokerIdentity, role: Role, store: MessageStore) -> None:
         self._identity = identity
+        self._role = role
         self._store = store
 
     def routes(self) -> dict[int, Handler]:
@@ -39,7 +41,9 @@ class HAAdminHandlers:
         return Reply(fields=answer.encode())
 
     def status(self, request: Command, client: Connection) -> Outcome:
-        info = HARuntimeInfo(master=True, master_commit_log_max_offset=self._store.commit_log_max_offset)
+        info = HARuntimeInfo(
+            master=self._role.is_master, master_commit_log_max_offset=self._store.commit_log_max_offset
+        )
         return Reply(body=info.encode())
 
     def reset_flush_offset(self, request: Command, client: Connection) -> Outcome:

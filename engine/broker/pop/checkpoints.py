@@ -50,6 +50,11 @@ class Checkpoints:
     def __len__(self) -> int:
         return len(self._by_key)
 
+    def clear(self) -> None:
+        self._by_key.clear()
+        self._by_place.clear()
+        self._due.clear()
+
     def find(self, key: CheckpointKey) -> OpenCheckpoint | None:
         return self._by_key.get(key)
 

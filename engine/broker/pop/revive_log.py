@@ -152,6 +152,9 @@ class ReviveLog:
 
     def load(self) -> None:
         """Before anybody is served: it may wait for the disk."""
+        self._checkpoints.clear()
+        self._own = {queue: set() for queue in range(REVIVE_QUEUES)}
+        self._staged = None
         # The saved offsets know all pops before this moment.
         known_until_ms = self._offsets.version.timestamp
         for queue_id in range(REVIVE_QUEUES):

@@ -68,7 +68,7 @@ def test_no_address_at_all_is_a_warning() -> None:
         ("storePathCommitLog=/a,/b", "one path"),
         ("diskMaxUsedSpaceRatio=101", "0 to 100"),
         ("namesrvAddr=nonsense", "HOST:PORT"),
-        ("brokerRole=SLAVE", "does not have it"),
+        ("brokerRole=SLAVE", "needs a brokerId above 0"),
         ("aclEnable=true", "does not have it"),
         ("authenticationEnabled=true", "does not have it"),
         ("enableControllerMode=true", "does not have it"),

@@ -10,6 +10,7 @@ import pytest
 from engine.broker import registration
 from engine.broker.options import LiveOptions
 from engine.broker.registration import BrokerIdentity, Registration, encode_parts
+from engine.broker.role import Role, RoleKind
 from engine.broker.topics import TopicTable
 from engine.namesrv.namesrv import Namesrv
 from engine.namesrv.options import NamesrvOptions
@@ -84,9 +85,11 @@ class NameServers:
         return None
 
 
-def registering(servers: NameServers, table: TopicTable) -> Registration:
-    identity = BrokerIdentity("c", "b", 0, "127.0.0.1:1", "127.0.0.1:2")
-    return Registration(identity, servers.gates, table, LiveOptions(), servers)  # type: ignore[arg-type]
+def registering(servers: NameServers, table: TopicTable, role: Role | None = None) -> Registration:
+    identity = BrokerIdentity("c", "b", "127.0.0.1:1", "127.0.0.1:2")
+    return Registration(
+        identity, servers.gates, table, LiveOptions(), servers, role or Role(RoleKind.MASTER, 0)
+    )  # type: ignore[arg-type]
 
 
 async def test_a_topic_made_while_the_first_registration_is_answered_is_announced_at_once() -> None:
@@ -145,3 +148,44 @@ async def test_single_topics_leave_the_routes_of_the_others_alone(
     await names.close()
     await broker.stop()
     await server.stop()
+
+
+class Telling(NameServers):
+    """Name servers that know a master, each its own."""
+
+    masters: dict[str, str | None]
+    versions: list[DataVersion]
+
+    async def request(self, address: str, command: Command, timeout_ms: float) -> Command:
+        body = RegisterBrokerBody.decode(bytes(command.body))
+        self.versions.append(body.topic_config_serialize_wrapper.data_version)
+        self.ids.append(command.fields["brokerId"])
+        master = self.masters[address]
+        fields = {} if master is None else {"masterAddr": master, "haServerAddr": f"ha-of-{master}"}
+        return Command(0, fields=fields)
+
+    def __init__(self, **masters: str | None) -> None:
+        super().__init__(*masters)
+        self.masters = masters
+        self.versions = []
+        self.ids: list[str] = []
+
+
+async def test_a_slave_learns_its_master_from_any_name_server() -> None:
+    servers, role = Telling(n1="10.0.0.1:10911", n2=None), Role(RoleKind.SLAVE, 2)
+    made = registering(servers, TopicTable(topics(2)), role)
+    await made.register_all()
+    assert (role.master_address, role.is_master_alive) == ("10.0.0.1:10911", True)
+    assert role.master_ha_address == "ha-of-10.0.0.1:10911"
+    assert servers.ids == ["2", "2"]
+    servers.masters["n1"] = None
+    await made.register_all()
+    assert (role.master_address, role.is_master_alive) == ("10.0.0.1:10911", False)
+
+
+async def test_the_epoch_is_the_state_version_that_name_servers_compare() -> None:
+    servers, role = Telling(n1=None), Role(RoleKind.SLAVE, 1)
+    role.become(RoleKind.MASTER, 0, 7, None)
+    await registering(servers, TopicTable(topics(1), VERSION), role).register_all()
+    assert servers.versions == [DataVersion(7, VERSION.timestamp, VERSION.counter)]
+    assert servers.ids == ["0"]
