@@ -194,7 +194,7 @@ class Broker:
         options, loop = self.options, self._loop
         files = state_files(self.config_directory, self.tables, now_ms)
         files |= admin_files(self.config_directory, self.request_modes, self.changes)
-        self.persistence = Persistence(files, loop, self._threads)
+        self.persistence = Persistence(files, loop, self._threads, lambda: self.flusher.bring_to_disk())
         self.changes.on_change = LiveEffects(
             self.live, self.topics, self.store, register=self._register_again, save=self._save, now_ms=now_ms
         )

@@ -100,6 +100,14 @@ class Flusher:
         if error is None:
             self._on_flushed(self._store.flushed_offset)
 
+    async def bring_to_disk(self) -> bool:
+        """Whether everything that was appended before this call is on disk now."""
+        end = self._store.commit_log_max_offset
+        if self._store.flushed_offset < end:
+            self._store.commit_transient(self._now_ms())
+            await self.flush_log(force=True)
+        return self._store.flushed_offset >= end
+
     async def _flush_queues_forever(self) -> None:
         while True:
             await asyncio.sleep(self._live.flush_interval_consume_queue / 1000)

@@ -2,7 +2,9 @@
 
 Pure. A committed offset is kept as given, even a smaller or a negative one: the Node client commits −1 for
 what it does not know, and a negative offset reads as none. A reset mark means: the next pull of that group
-and queue is sent to the marked offset, and commits until then do not count. Loop thread only.
+and queue is sent to the marked offset, and commits until then do not count. An offset that a pop has moved
+(`give`) may be saved only behind the log, where the pop's checkpoint is: should that be lost, the messages
+must be given again. Loop thread only.
 """
 
 from __future__ import annotations
@@ -25,6 +27,9 @@ class ConsumerOffsets:
         self._pulled: dict[_Key, dict[int, int]] = {}
         self._resets: dict[_Key, dict[int, int]] = {}
         self._changed: set[_Key] = set()
+        self._given: dict[_Key, dict[int, int]] = {}
+        """Where pops found the queues that they moved since the last snapshot, and since the one before."""
+        self._given_before: dict[_Key, dict[int, int]] = {}
         self.version = DataVersion()
         self.is_dirty = False
 
@@ -38,6 +43,12 @@ class ConsumerOffsets:
         queues[queue_id] = queue_offset
         self._changed.add(key)
         self.is_dirty = True
+
+    def give(self, topic: str, group: str, queue_id: int, queue_offset: int) -> None:
+        """A pop's move."""
+        found = self.committed(topic, group, queue_id)
+        self._given.setdefault((topic, group), {}).setdefault(queue_id, -1 if found is None else found)
+        self.commit(topic, group, queue_id, queue_offset)
 
     def _new_pair(self, topic: str, group: str) -> dict[int, int]:
         self._topics_of.setdefault(group, {})[topic] = None
@@ -134,8 +145,19 @@ class ConsumerOffsets:
         if self.is_dirty:
             self.version = self.version.next_version(now_ms)
         self.is_dirty = False
+        self._given_before, self._given = self._given, {}
         table = {f"{topic}@{group}": dict(queues) for (topic, group), queues in self._committed.items()}
         return {"dataVersion": self.version.to_json(), "offsetTable": table}
+
+    def without_given(self, snapshot: Mapping[str, object]) -> Mapping[str, object]:
+        """The snapshot without the moves of pops: the log that proves them is not on disk."""
+        table = snapshot["offsetTable"]
+        assert isinstance(table, dict)
+        for (topic, group), queues in self._given_before.items():
+            table.get(f"{topic}@{group}", {}).update(queues)
+            self._given.setdefault((topic, group), {}).update(queues)
+        self.is_dirty = True
+        return snapshot
 
     def mark_dirty(self) -> None:
         """The last snapshot did not reach the disk."""

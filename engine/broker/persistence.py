@@ -1,8 +1,10 @@
 """The broker's tables on disk: copied on the loop, encoded and written in a thread, one write at a time.
 
 Requests that come while a file is being written share the next write, so a storm of changes costs two writes.
-What a crash leaves behind is `durable_file`'s promise: the whole old or the whole new content. Loop thread
-only, except for the encoding and writing itself.
+What a crash leaves behind is `durable_file`'s promise: the whole old or the whole new content. A file with
+`without_log` says what the log must prove (a group's offset moves when a pop's checkpoint is appended): it is
+written once the log is on disk as far as it was when the table was copied; if that fails, without what the
+log does not prove. Loop thread only, except for the encoding and writing itself.
 """
 
 from __future__ import annotations
@@ -10,7 +12,7 @@ from __future__ import annotations
 import asyncio
 import errno
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from pathlib import Path
@@ -36,13 +38,21 @@ class StateFile:
     encode: Callable[[Any], bytes]
     saved: Callable[[Any], None]
     failed: Callable[[], None]
+    without_log: Callable[[Any], Any] | None = None
 
 
 class _Writer:
-    def __init__(self, file: StateFile, loop: asyncio.AbstractEventLoop, threads: Executor) -> None:
+    def __init__(
+        self,
+        file: StateFile,
+        loop: asyncio.AbstractEventLoop,
+        threads: Executor,
+        flush_log: Callable[[], Awaitable[bool]],
+    ) -> None:
         self._file = file
         self._loop = loop
         self._threads = threads
+        self._flush_log = flush_log
         self._waiting: list[Done] = []
         self.running: asyncio.Future[None] | None = None
 
@@ -54,8 +64,16 @@ class _Writer:
     def _start(self) -> None:
         waiting, self._waiting = self._waiting, []
         snapshot = self._file.take()
-        self.running = self._loop.run_in_executor(self._threads, _write, self._file, snapshot)
+        if self._file.without_log is not None:
+            self.running = self._loop.create_task(self._write_behind_log(snapshot, self._file.without_log))
+        else:
+            self.running = self._loop.run_in_executor(self._threads, _write, self._file, snapshot)
         self.running.add_done_callback(lambda future: self._finish(future, snapshot, waiting))
+
+    async def _write_behind_log(self, snapshot: Any, without_log: Callable[[Any], Any]) -> None:
+        if not await self._flush_log():
+            snapshot = without_log(snapshot)
+        await self._loop.run_in_executor(self._threads, _write, self._file, snapshot)
 
     def _finish(self, future: asyncio.Future[None], snapshot: Any, waiting: list[Done]) -> None:
         self.running = None
@@ -72,13 +90,18 @@ class _Writer:
 
 
 class Persistence:
-    """`save(file)` in the background, `when_saved(file, done)` for who waits, `save_all()` at the end."""
+    """`save(file)` in the background, `when_saved(file, done)` for who waits, `save_all()` at the end.
+    `flush_log` brings all that was appended so far to the disk and says whether it is there."""
 
     def __init__(
-        self, files: Mapping[str, StateFile], loop: asyncio.AbstractEventLoop, threads: Executor
+        self,
+        files: Mapping[str, StateFile],
+        loop: asyncio.AbstractEventLoop,
+        threads: Executor,
+        flush_log: Callable[[], Awaitable[bool]],
     ) -> None:
         self._loop = loop
-        self._writers = {name: _Writer(file, loop, threads) for name, file in files.items()}
+        self._writers = {name: _Writer(file, loop, threads, flush_log) for name, file in files.items()}
 
     def save(self, file: str) -> None:
         self._writers[file].request(_ignore)

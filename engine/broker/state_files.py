@@ -87,6 +87,7 @@ def state_files(directory: Path, tables: Tables, now_ms: Callable[[], int]) -> d
             fastjson.dumps_pretty,
             _kept,
             offsets.mark_dirty,
+            offsets.without_given,
         ),
         DELAY_OFFSETS_FILE: StateFile(
             directory / DELAY_OFFSETS_FILE,

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import random
 import time
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -13,13 +15,19 @@ from tests.crash.checker.events import Value
 from tests.crash.checker.violations import describe
 from tests.crash.cluster import ASYNC, SYNC, Broker
 from tests.crash.conftest import MakeBroker
+from tests.crash.faults import Faults
 from tests.crash.load import QUEUES, TOPIC, body_of, create_topic, send_surely
 from tests.crash.popping_load import PoppingConsumer
+from tests.crash.power import Platter
+from tests.crash.shims.build import shim
 from tests.crash.wire import Address, Link
 
 HIDDEN_MS = 1_500
 SETTLE_S = 15.0
 JOIN_S = 30.0
+FLUSHED_S = 1.2
+"""Two flushes of ASYNC_FLUSH: what was sent is on disk."""
+LOST = "gone without an acknowledgement"
 
 
 def send(address: Address, first: int, count: int) -> list[Value]:
@@ -31,8 +39,19 @@ def send(address: Address, first: int, count: int) -> list[Value]:
     return values
 
 
+def at_once(broker: Broker) -> None:
+    """Nothing to do before consumers pop."""
+
+
 def kill_while_popping(
-    broker: Broker, seed: int, *, kills: int, per_round: int
+    broker: Broker,
+    seed: int,
+    *,
+    kills: int,
+    per_round: int,
+    before: Callable[[Broker], None] = at_once,
+    crash: Callable[[Broker], None] = Broker.kill,
+    most_s: float = 2.5,
 ) -> tuple[list[Value], list[Given]]:
     """Everything that was sent, and everything that consumers were given."""
     chance = random.Random(seed)
@@ -42,14 +61,15 @@ def kill_while_popping(
     given: list[Given] = []
     for number in range(kills):
         sent += send(broker.address, len(sent), per_round)
+        before(broker)
         consumers = [
             PoppingConsumer(broker.address, seed + 2 * number + each, hidden_ms=HIDDEN_MS, forgets=0.5)
             for each in range(2)
         ]
         for consumer in consumers:
             consumer.start()
-        time.sleep(chance.uniform(0.3, 2.5))
-        broker.kill()
+        time.sleep(chance.uniform(0.3, most_s))
+        crash(broker)
         for consumer in consumers:
             consumer.join(JOIN_S)
             given += consumer.given
@@ -87,7 +107,7 @@ def test_kill_9_loses_no_popped_message(make_broker: MakeBroker, flush: str, see
 @pytest.mark.parametrize(
     ("name", "said"),
     [
-        ("pops_forgotten", "gone without an acknowledgement"),
+        ("pops_forgotten", LOST),
         ("pop_acks_unwritten", "though its acknowledgement had been answered"),
         ("pop_groups_not_moved", "though its acknowledgement had been answered"),
     ],
@@ -99,3 +119,67 @@ def test_a_broker_that_forgets_about_pops_is_caught(
     broker = make_broker(launcher=f"tests.crash.mutants.{name}", settings=settings)
     violations = check_delivery(*kill_while_popping(broker, seed, kills=1, per_round=500))
     assert any(said in violation.text for violation in violations), describe(violations)
+
+
+def cut_while_popping(
+    make_broker: MakeBroker,
+    folder: Path,
+    flush: str,
+    seed: int,
+    *,
+    cuts: int,
+    launcher: str = "engine.broker",
+) -> list[str]:
+    """Power cuts while the disk is slow and offsets are saved without a pause: the gap between a pop's
+    checkpoint in the log and its group's offset in the file is as wide as it gets."""
+    platter, faults = Platter(folder), Faults(folder, "/commitlog/")
+    both = {**faults.environment, "LD_PRELOAD": f"{shim('platter')} {shim('faults')}"}
+    broker = make_broker(
+        flush=flush,
+        store=platter.store,
+        environment={**platter.environment, **both},
+        settings={"flushConsumerOffsetInterval": "20"},
+        launcher=launcher,
+    )
+
+    def slow_down(broker: Broker) -> None:
+        time.sleep(FLUSHED_S)
+        faults.begin("sleep 700")
+
+    def cut(broker: Broker) -> None:
+        platter.cut(broker)
+        broker.use_environment(**both)
+        faults.end()
+
+    sent, given = kill_while_popping(
+        broker, seed, kills=cuts, per_round=200, before=slow_down, crash=cut, most_s=1.2
+    )
+    return [violation.text for violation in check_delivery(sent, given)]
+
+
+@pytest.mark.parametrize("flush", [SYNC, ASYNC])
+def test_a_power_cut_loses_no_popped_message(
+    make_broker: MakeBroker, tmp_path: Path, flush: str, seed: int
+) -> None:
+    """With ASYNC_FLUSH it may take acknowledgements back, but never a message that was on disk."""
+    broken = cut_while_popping(make_broker, tmp_path, flush, seed, cuts=2)
+    assert not [text for text in broken if flush == SYNC or LOST in text], broken[:5]
+
+
+@pytest.mark.crash_long
+@pytest.mark.parametrize("chain", range(5))
+@pytest.mark.parametrize("flush", [SYNC, ASYNC])
+def test_fifty_power_cuts_lose_no_popped_message(
+    make_broker: MakeBroker, tmp_path: Path, flush: str, chain: int, seed: int
+) -> None:
+    broken = cut_while_popping(make_broker, tmp_path, flush, seed + chain, cuts=5)
+    assert not [text for text in broken if flush == SYNC or LOST in text], broken[:5]
+
+
+@pytest.mark.crash_long
+def test_offsets_that_run_ahead_of_the_log_are_caught(
+    make_broker: MakeBroker, tmp_path: Path, seed: int
+) -> None:
+    launcher = "tests.crash.mutants.offsets_before_checkpoints"
+    broken = cut_while_popping(make_broker, tmp_path, ASYNC, seed, cuts=2, launcher=launcher)
+    assert any(LOST in text for text in broken)

@@ -65,7 +65,7 @@ class QueueReads:
         return max(self._store.max_offset(topic, queue_id) - 1, low)
 
     def advance(self, topic: str, group: str, queue_id: int, queue_offset: int) -> None:
-        self._offsets.commit(topic, group, queue_id, queue_offset)
+        self._offsets.give(topic, group, queue_id, queue_offset)
 
     def rest(self, topic: str, group: str, queue_id: int) -> int:
         """How many messages the group has not been given yet."""

@@ -111,3 +111,21 @@ def test_topics_of_a_group_and_groups_of_a_topic_follow_every_change(
         assert {(name, group) for group in offsets.groups_of(name)} == {p for p in pairs if p[0] == name}
     for name in "xyz":
         assert {(topic, name) for topic in offsets.topics_of(name)} == {p for p in pairs if p[1] == name}
+
+
+def test_what_pops_moved_can_be_left_out() -> None:
+    """From one snapshot to the next, until one was saved behind the log."""
+    offsets = ConsumerOffsets()
+    offsets.commit("orders", "g", 0, 3)
+    offsets.give("orders", "g", 0, 5)
+    offsets.give("orders", "g", 0, 9)
+    offsets.give("orders", "g", 1, 2)
+    offsets.commit("orders", "h", 0, 4)
+    for _ in range(2):
+        held_back = offsets.without_given(offsets.snapshot(1))["offsetTable"]
+        assert held_back == {"orders@g": {0: 3, 1: -1}, "orders@h": {0: 4}}
+        assert offsets.is_dirty
+    assert offsets.snapshot(2)["offsetTable"] == {"orders@g": {0: 9, 1: 2}, "orders@h": {0: 4}}
+    offsets.give("orders", "g", 1, 6)
+    held_back = offsets.without_given(offsets.snapshot(3))["offsetTable"]
+    assert held_back == {"orders@g": {0: 9, 1: 2}, "orders@h": {0: 4}}

@@ -7,6 +7,7 @@ import errno
 import threading
 from collections.abc import AsyncIterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -25,6 +26,8 @@ class Table:
         self.gate = threading.Event()
         self.gate.set()
         self.error: Exception | None = None
+        self.is_flushed = asyncio.Event()
+        self.is_sound = True
         self.file = StateFile(path, lambda: self.value, self._encode, self.saved.append, self._failed)
 
     def _encode(self, value: int) -> bytes:
@@ -37,6 +40,11 @@ class Table:
     def _failed(self) -> None:
         self.failures += 1
 
+    async def flush_log(self) -> bool:
+        """The log of a file that follows it: on disk when the test says so."""
+        await self.is_flushed.wait()
+        return self.is_sound
+
 
 @pytest.fixture
 async def table(tmp_path: Path) -> Table:
@@ -46,7 +54,7 @@ async def table(tmp_path: Path) -> Table:
 @pytest.fixture
 async def persistence(table: Table) -> AsyncIterator[Persistence]:
     with ThreadPoolExecutor(2) as threads:
-        yield Persistence({"table": table.file}, asyncio.get_running_loop(), threads)
+        yield Persistence({"table": table.file}, asyncio.get_running_loop(), threads, table.flush_log)
 
 
 async def saved(persistence: Persistence) -> OSError | None:
@@ -92,3 +100,23 @@ async def test_everything_is_saved_at_the_end(persistence: Persistence, table: T
     table.gate.set()
     await persistence.save_all()
     assert table.file.path.read_bytes() == b"9"
+
+
+async def test_what_follows_the_log_is_written_behind_it(table: Table) -> None:
+    """What was copied is written, not what has changed while the log went to the disk."""
+    table.file = replace(table.file, without_log=lambda value: value - 1)
+    with ThreadPoolExecutor(2) as threads:
+        loop = asyncio.get_running_loop()
+        persistence = Persistence({"table": table.file}, loop, threads, table.flush_log)
+        table.value = 7
+        done: asyncio.Future[OSError | None] = loop.create_future()
+        persistence.when_saved("table", done.set_result)
+        table.value = 8
+        await asyncio.sleep(0)
+        assert not table.file.path.exists()
+        table.is_flushed.set()
+        assert await asyncio.wait_for(done, 5) is None
+        assert table.file.path.read_bytes() == b"7"
+        table.is_sound = False
+        assert await saved(persistence) is None
+        assert table.file.path.read_bytes() == b"7", "8 is not proven"
