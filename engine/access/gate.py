@@ -15,7 +15,7 @@ from typing import Protocol
 
 from engine.access.accounts import Account
 from engine.access.decision import refusal
-from engine.access.needs import on_topic
+from engine.access.needs import on_subscription, on_topic
 from engine.access.resources import Action, Kind, Need
 from engine.access.rules import Rule
 from engine.access.wording import Acl2Wording, Wording
@@ -41,11 +41,13 @@ class Accounts(Protocol):
     def find(self, name: str) -> Account | None: ...
 
 
-RecordCheck = Callable[[Command, Peer, str, Action], None]
-"""(request, peer, topic, action): for handlers that learn only from a stored message whose it is."""
+class RecordCheck(Protocol):
+    """For handlers that learn only from a stored message whose it is."""
+
+    def __call__(self, request: Command, peer: Peer, topic: str, action: Action, group: str = "") -> None: ...
 
 
-def unchecked(request: Command, peer: Peer, topic: str, action: Action) -> None:
+def unchecked(request: Command, peer: Peer, topic: str, action: Action, group: str = "") -> None:
     """Access control is off."""
 
 
@@ -104,15 +106,17 @@ class Gate:
             self._log(request, peer.remote[0], error.text)
             raise
 
-    def check_record(self, request: Command, peer: Peer, topic: str, action: Action) -> None:
+    def check_record(self, request: Command, peer: Peer, topic: str, action: Action, group: str = "") -> None:
         """A `RecordCheck`: the request passed the gate, and now its message turns out to be of this topic."""
         ip, account = peer.remote[0], self.account_of(request)
         if account is None or account.is_super or not self._settings.authorizes:
             return
         if request.code in self._settings.unauthorized_codes or self._is_free(request.code, account, ip):
             return
+        needs = on_subscription(topic, group, (action,)) if group else [on_topic(topic, (action,))]
         try:
-            self._check(account, on_topic(topic, (action,)), ip)
+            for need in needs:
+                self._check(account, need, ip)
         except EngineError as error:
             self._log(request, ip, error.text)
             raise

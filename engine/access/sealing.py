@@ -11,8 +11,6 @@ import os
 import stat
 from pathlib import Path
 
-from cryptography.fernet import Fernet, InvalidToken, MultiFernet
-
 from engine.errors import BadInput
 
 
@@ -20,6 +18,10 @@ class Seal:
     """`close` a secret for the disk, `open` it again."""
 
     def __init__(self, keys: list[bytes]) -> None:
+        # Imported when wanted: a broker without access control does not pay for it.
+        from cryptography.fernet import Fernet, InvalidToken, MultiFernet
+
+        self._wrong_key = InvalidToken
         try:
             self._fernet = MultiFernet([Fernet(key) for key in keys])
         except ValueError:
@@ -31,7 +33,7 @@ class Seal:
     def open(self, sealed: str) -> bytes:
         try:
             return self._fernet.decrypt(sealed.encode())
-        except (InvalidToken, UnicodeEncodeError):
+        except (self._wrong_key, UnicodeEncodeError):
             raise BadInput("a secret was sealed with a key that is not in the key file") from None
 
 
@@ -63,6 +65,8 @@ def _read(path: Path) -> bytes:
 
 
 def _create(path: Path) -> bytes:
+    from cryptography.fernet import Fernet
+
     key = Fernet.generate_key()
     write_private(path, key + b"\n")
     return key

@@ -6,10 +6,12 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from engine.access.resources import Kind, Need
+from engine.access.decision import DENIED
+from engine.access.resources import Action, Kind, Need
 from engine.errors import NotPermitted, Refused
 
 _SYSTEM_ERROR = 1
+_CLIENTS = frozenset({Action.PUB, Action.SUB, Action.GET})
 
 
 class Wording(Protocol):
@@ -61,10 +63,10 @@ class Acl1Wording:
         return _acl_exception(f"Check signature failed for accessKey={shown(name)}")
 
     def no_right(self, name: str, need: Need, ip: str, reason: str) -> Refused:
-        if need.kind is Kind.CLUSTER:
-            return _acl_exception(f"Need admin permission, but accessKey={shown(name)} is not")
-        what = shown(need.name)
-        return _acl_exception(f"No default permission for {need.kind.value.lower()}:{what}")
+        if need.kind is Kind.CLUSTER or _CLIENTS.isdisjoint(need.actions):
+            return _acl_exception(f"Need admin permission for {need}, but accessKey={shown(name)} is not")
+        said = "No permission" if reason == DENIED else "No default permission"
+        return _acl_exception(f"{said} for {need.kind.value.lower()}:{shown(need.name)}")
 
     def not_super(self, name: str, code: int) -> Refused:
         who = shown(name)

@@ -22,12 +22,12 @@ _T = TypeVar("_T")
 
 
 def load_request_modes(directory: Path) -> RequestModes:
-    return RequestModes(_load(directory / REQUEST_MODES_FILE, MessageRequestModeSerializeWrapper.decode))
+    return RequestModes(load_file(directory / REQUEST_MODES_FILE, MessageRequestModeSerializeWrapper.decode))
 
 
 def load_changes(directory: Path) -> str:
     """The text of the settings changed at run time; empty when there are none."""
-    return _load(directory / CHANGES_FILE, lambda data: data.decode("utf-8")) or ""
+    return load_file(directory / CHANGES_FILE, lambda data: data.decode("utf-8")) or ""
 
 
 def admin_files(directory: Path, modes: RequestModes, changes: ConfigChanges) -> dict[str, StateFile]:
@@ -41,7 +41,7 @@ def admin_files(directory: Path, modes: RequestModes, changes: ConfigChanges) ->
     }
 
 
-def _load(path: Path, decode: Callable[[bytes], _T]) -> _T | None:
+def load_file(path: Path, decode: Callable[[bytes], _T]) -> _T | None:
     def parse(data: bytes) -> _T:
         try:
             return decode(data)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
+from engine.access.gate import RecordCheck, unchecked
 from engine.broker.config_changes import ConfigChanges
 from engine.broker.consume_stats import ConsumeProgress
 from engine.broker.consumers import ConsumerTable
@@ -61,6 +62,7 @@ class AdminParts:
     disk: DiskRoom
     booted_ms: int
     role: Role
+    check_record: RecordCheck = unchecked
 
 
 def admin_handlers(parts: AdminParts) -> list[RouteSource]:
@@ -77,7 +79,9 @@ def admin_handlers(parts: AdminParts) -> list[RouteSource]:
             parts.identity.address, parts.progress, topics, groups, offsets, consumers, now_ms=now_ms
         ),
         OffsetAdminHandlers(name, topics, groups, offsets, consumers, store, live, parts.tables.delays),
-        ClientAdminHandlers(name, consumers, parts.producers, topics, groups, store),
+        ClientAdminHandlers(
+            name, consumers, parts.producers, topics, groups, store, check_record=parts.check_record
+        ),
         StoreAdminHandlers(topics, consumers, store, delete_expired_soon=parts.delete_expired_soon),
         AssignmentHandlers(name, topics, groups, consumers, parts.modes, name_server=parts.name_server),
         BrokerAdminHandlers(

@@ -15,6 +15,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from engine.broker.access_control import AccessControl
 from engine.broker.addresses import choose_addresses, joined
 from engine.broker.admin_files import admin_files, load_changes, load_request_modes
 from engine.broker.admin_parts import AdminParts, admin_handlers
@@ -94,6 +95,7 @@ class Broker:
             self._restore_changes()
             self._open_store()
             self._build_tables()
+            self.access = AccessControl(options, self.config_directory, now_ms)
         except (EngineError, OSError):
             self._abandon()
             raise
@@ -101,6 +103,7 @@ class Broker:
         self._build_net()
         self.role_changes.begin()
         self.listeners.listen()
+        self.access.start(self._loop)
         self.flusher.start()
         self.housekeeping.start()
         self.lag.start()
@@ -193,7 +196,7 @@ class Broker:
     def _build_tasks(self) -> None:
         options, loop = self.options, self._loop
         files = state_files(self.config_directory, self.tables, now_ms)
-        files |= admin_files(self.config_directory, self.request_modes, self.changes)
+        files |= admin_files(self.config_directory, self.request_modes, self.changes) | self.access.files()
         self.persistence = Persistence(files, loop, self._threads, lambda: self.flusher.bring_to_disk())
         self.changes.on_change = LiveEffects(
             self.live, self.topics, self.store, register=self._register_again, save=self._save, now_ms=now_ms
@@ -264,11 +267,17 @@ class Broker:
         self.identity = self._identify()
         limits = ConnectionLimits(max_connections_per_ip=options.signalbox_max_connections_per_ip)
         proxies = parse_networks(options.signalbox_trusted_proxies)
-        self.listeners.serve(self.waits, limits, self._tls, proxies)
         self._handlers = self._routes()
+        gate = self.access.gate(self._handlers)
+        self.listeners.serve(self.waits, limits, self._tls, proxies, gate)
         # Name servers have nothing to ask of us: whatever they send is answered "not supported".
         nothing = Serving({}, self.waits, self._loop)
-        self.requester = Requester(nothing, on_closed=self._name_server_lost, tls=options.tls.client)
+        self.requester = Requester(
+            nothing,
+            on_closed=self._name_server_lost,
+            tls=options.tls.client,
+            credentials=self.access.credentials,
+        )
         self.name_servers = [address for address in options.namesrv_addr.split(";") if address]
         self.registration = Registration(
             self.identity, self.name_servers, self.topics, self.live, self.requester, self.role
@@ -298,7 +307,7 @@ class Broker:
         admin = admin_handlers(self._admin_parts())
         for handler in (*message_handlers(self._message_parts()), *self.pops.handlers(), *admin):
             routes.update(handler.routes())
-        return routes
+        return routes | self.access.routes(self.identity)
 
     def _message_parts(self) -> MessageParts:
         return MessageParts(
@@ -321,6 +330,7 @@ class Broker:
             timer_check=lambda: self.waiting.timer_store.check,
             appended=self._when_appended(),
             save=self._save,
+            check_record=self.access.check_record,
         )
 
     def _admin_parts(self) -> AdminParts:
@@ -344,6 +354,7 @@ class Broker:
             disk=self.disk,
             booted_ms=self._booted_ms,
             role=self.role,
+            check_record=self.access.check_record,
         )
 
     async def _start_metrics(self) -> None:
@@ -425,6 +436,7 @@ class Broker:
         if self._metrics is not None:
             await self._metrics.stop()
         self.lag.stop()
+        self.access.stop()
         await self.housekeeping.stop()
         await self.duties.stop()
         await self.flusher.flush_log(force=True)

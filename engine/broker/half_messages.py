@@ -13,7 +13,13 @@ from collections.abc import Iterable, Mapping
 
 from engine.protocol.batches import BatchItem
 from engine.protocol.hosts import pack_host
-from engine.protocol.names import TRANS_CHECK_MAX_TIME_TOPIC, TRANS_HALF_TOPIC, TRANS_OP_HALF_TOPIC
+from engine.protocol.names import (
+    SEND_FORBIDDEN_TOPICS,
+    SYSTEM_TOPIC_PREFIX,
+    TRANS_CHECK_MAX_TIME_TOPIC,
+    TRANS_HALF_TOPIC,
+    TRANS_OP_HALF_TOPIC,
+)
 from engine.protocol.properties import Property, decode_properties, encode_properties
 from engine.protocol.records import Record, encode_record
 from engine.protocol.sys_flags import TRANSACTION_COMMIT, TRANSACTION_NONE, with_transaction_type
@@ -112,6 +118,13 @@ def question_body(half: Record) -> bytes:
 
 def real_place(half: Record) -> tuple[str, int]:
     return half.properties[Property.REAL_TOPIC], number(half.properties, Property.REAL_QID, 0)
+
+
+def topic_of(record: Record) -> str:
+    """Whose message it is: one that waits in a topic of the broker's own is still its own topic's."""
+    if record.topic in SEND_FORBIDDEN_TOPICS or record.topic.startswith(SYSTEM_TOPIC_PREFIX):
+        return record.properties.get(Property.REAL_TOPIC, record.topic)
+    return record.topic
 
 
 def origin_of(properties: Mapping[str, str], queue_offset: int) -> int:

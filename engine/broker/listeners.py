@@ -15,7 +15,7 @@ from engine.net.flow import ConnectionLimits
 from engine.net.networks import Networks
 from engine.net.outcomes import Handler, LogWaits
 from engine.net.server import Server
-from engine.net.serving import LogServing
+from engine.net.serving import Authorize, LogServing
 from engine.net.tls import ServerTls
 from engine.protocol.codes import RequestCode
 from engine.protocol.hosts import Host
@@ -54,10 +54,15 @@ class Listeners:
             sock.close()
 
     def serve(
-        self, waits: LogWaits, limits: ConnectionLimits, tls: ServerTls | None, trusted_proxies: Networks
+        self,
+        waits: LogWaits,
+        limits: ConnectionLimits,
+        tls: ServerTls | None,
+        trusted_proxies: Networks,
+        authorize: Authorize | None,
     ) -> None:
-        self.serving = LogServing(self._routes, waits, self._loop)
-        self.vip_serving = LogServing(self._vip_routes, waits, self._loop)
+        self.serving = LogServing(self._routes, waits, self._loop, authorize)
+        self.vip_serving = LogServing(self._vip_routes, waits, self._loop, authorize)
         self.server = Server(self._loop, self.serving, limits, tls, trusted_proxies)
 
     def use(self, routes: Mapping[int, Handler]) -> None:

@@ -7,6 +7,7 @@ import random
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from engine.access.gate import RecordCheck, unchecked
 from engine.broker.admin_parts import RouteSource
 from engine.broker.consumers import ConsumerTable
 from engine.broker.disk_room import DiskRoom
@@ -61,6 +62,7 @@ class MessageParts:
     timer_check: Callable[[], TimerCheck]
     appended: Callable[[], None]
     save: Callable[[str], None]
+    check_record: RecordCheck = unchecked
 
 
 def message_handlers(parts: MessageParts) -> list[RouteSource]:
@@ -104,8 +106,9 @@ def message_handlers(parts: MessageParts) -> list[RouteSource]:
             parts.traffic,
             now_ms=now_ms,
             appended=parts.appended,
+            check_record=parts.check_record,
         ),
-        QueryHandlers(store, live),
+        QueryHandlers(store, live, parts.check_record),
         _reply_handlers(parts),
     ]
 
@@ -146,6 +149,7 @@ def _later_handlers(parts: MessageParts, retries: RetryRule) -> list[RouteSource
             now_ms=now_ms,
             draw=random.randrange,
             appended=parts.appended,
+            check_record=parts.check_record,
         ),
         TimerHandlers(
             parts.options.broker_name,

@@ -4,7 +4,7 @@ Two values: `BrokerOptions` is fixed while the broker runs; its `live` part (`Li
 of what may change at run time, one shared object that its readers look at when they need it. No path and no
 address is in it. Each field says what it may hold (`option_kinds`), so the same table reads broker.conf,
 checks UPDATE_BROKER_CONFIG and prints GET_BROKER_CONFIG. A key that we do not know is a warning; a value that
-is not allowed, or a feature that we cannot honour (ACL, controller, DLedger), is BadInput: starting without
+is not allowed, or a feature that we cannot honour (controller, DLedger), is BadInput: starting without
 it would break what the operator counts on. Pure: no file is read here.
 """
 
@@ -28,6 +28,7 @@ from engine.broker.option_kinds import (
     Text,
     Whole,
 )
+from engine.daemon.access_settings import ACCESS_KEYS, AccessSettings, read_access
 from engine.daemon.tls_settings import TLS_KEYS, ReadFile, TlsSettings, read_tls
 from engine.errors import BadInput, NotPermitted
 from engine.protocol.bodies.config_text import format_config, parse_config
@@ -149,6 +150,7 @@ class BrokerOptions:
     signalbox_max_connections_per_ip: int = _whole(65_536, 1, _INT32)
     signalbox_trusted_proxies: str = _option("", NETWORKS)
     tls: TlsSettings = field(default_factory=TlsSettings)
+    access: AccessSettings = field(default_factory=AccessSettings)
     live: LiveOptions = field(default_factory=LiveOptions)
     warnings: tuple[str, ...] = ()
 
@@ -186,9 +188,6 @@ OPTION_KEYS = _keys(BrokerOptions, False) | _keys(LiveOptions, True)
 
 _HONEST = "this version does not have it, and starting without it would not be what you asked for"
 _MUST_BE_FALSE = (
-    "aclEnable",
-    "authenticationEnabled",
-    "authorizationEnabled",
     "enableControllerMode",
     "enableDLegerCommitLog",
     "enableSlaveActingMaster",
@@ -196,6 +195,7 @@ _MUST_BE_FALSE = (
     "enableLmq",
     "enableMultiDispatch",
 )
+_READ_ELSEWHERE = TLS_KEYS | ACCESS_KEYS
 _MUST_BE = {"storeType": ("default",), "messageStorePlugIn": ("",)}
 
 
@@ -215,12 +215,13 @@ def load_options(
     for name, value in given.items():
         key = OPTION_KEYS.get(name)
         if key is None:
-            if name not in TLS_KEYS and name not in _MUST_BE_FALSE and name not in _MUST_BE:
+            if name not in _READ_ELSEWHERE and name not in _MUST_BE_FALSE and name not in _MUST_BE:
                 warnings.append(f"{name} is not a setting of this broker and has no effect")
         else:
             (live if key.is_live else fixed)[key.attribute] = _read(key, value.strip())
     warnings += (*_doubts(fixed), *_pulled_ratios(live), *_settle_broker_id(fixed), *tls.warnings)
-    return BrokerOptions(**fixed, tls=tls, live=LiveOptions(**live), warnings=tuple(warnings))
+    access = read_access(given)
+    return BrokerOptions(**fixed, tls=tls, access=access, live=LiveOptions(**live), warnings=tuple(warnings))
 
 
 def _read(key: OptionKey, text: str) -> Any:
@@ -270,10 +271,14 @@ def _pulled_ratios(live: Mapping[str, Any]) -> list[str]:
 
 def option_values(options: BrokerOptions) -> dict[str, str]:
     """Every setting as text, under its name in broker.conf; no password is among them."""
-    return dict(options.tls.shown) | {
-        key.name: key.kind.write(getattr(options.live if key.is_live else options, key.attribute))
-        for key in OPTION_KEYS.values()
-    }
+    return (
+        dict(options.tls.shown)
+        | dict(options.access.shown)
+        | {
+            key.name: key.kind.write(getattr(options.live if key.is_live else options, key.attribute))
+            for key in OPTION_KEYS.values()
+        }
+    )
 
 
 def options_text(options: BrokerOptions) -> str:

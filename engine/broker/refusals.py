@@ -6,9 +6,9 @@ neither here nor routed is unknown and gets the plain "not supported".
 
 from __future__ import annotations
 
+from engine.errors import Refused
 from engine.protocol.codes import RequestCode as Q
 
-_ACL = "access control is not part of this version yet"
 _REPLICATION = "replication is not part of this version yet"
 _CONTROLLER = "there is no controller: automatic failover is not part of this version yet"
 _ROCKSDB = "the store keeps plain files, never RocksDB"
@@ -19,26 +19,6 @@ _RESERVED = "a reserved number: Apache RocketMQ has no handler for it either"
 
 REFUSALS: dict[Q, str] = {
     Q.POP_ROLLBACK: _ROCKSDB,
-    **dict.fromkeys(
-        (
-            Q.UPDATE_AND_CREATE_ACL_CONFIG,
-            Q.DELETE_ACL_CONFIG,
-            Q.GET_BROKER_CLUSTER_ACL_INFO,
-            Q.UPDATE_GLOBAL_WHITE_ADDRS_CONFIG,
-            Q.GET_BROKER_CLUSTER_ACL_CONFIG,
-            Q.AUTH_CREATE_USER,
-            Q.AUTH_UPDATE_USER,
-            Q.AUTH_DELETE_USER,
-            Q.AUTH_GET_USER,
-            Q.AUTH_LIST_USER,
-            Q.AUTH_CREATE_ACL,
-            Q.AUTH_UPDATE_ACL,
-            Q.AUTH_DELETE_ACL,
-            Q.AUTH_GET_ACL,
-            Q.AUTH_LIST_ACL,
-        ),
-        _ACL,
-    ),
     Q.NOTIFY_MIN_BROKER_ID_CHANGE: _REPLICATION,
     **dict.fromkeys(
         (
@@ -85,3 +65,8 @@ REFUSALS: dict[Q, str] = {
         _RESERVED,
     ),
 }
+
+
+def access_is_off(setting: str) -> Refused:
+    """For requests about users where there are none: whoever asks first must not become the first user."""
+    return Refused(f"this kind of access control is off: {setting} turns it on")

@@ -17,6 +17,7 @@ from engine.net.flow import ConnectionLimits
 from engine.net.tls import TlsOptions
 from engine.net.tls_stream import TlsStream, explained
 from engine.protocol.commands import Command
+from engine.protocol.signing import Credentials, sign
 
 
 def parse_address(address: str) -> tuple[str, int]:
@@ -74,6 +75,7 @@ class Requester:
         connect_timeout_s: float = 3.0,
         on_closed: Callable[[str, Connection], None] | None = None,
         tls: TlsOptions | None = None,
+        credentials: Credentials | None = None,
     ) -> None:
         self._serve = serve
         self._limits = limits or ConnectionLimits(first_frame_s=float("inf"), pauses_reading=False)
@@ -81,6 +83,7 @@ class Requester:
         self._on_closed = on_closed
         self._buffer = memoryview(bytearray(RECEIVE_BUFFER_BYTES))
         self._tls = None if tls is None else ClientTls(tls)
+        self._credentials = credentials
         self._open: dict[str, Connection] = {}
         self._dialling: dict[str, asyncio.Task[Connection]] = {}
 
@@ -131,10 +134,14 @@ class Requester:
 
     async def request(self, address: str, command: Command, timeout_ms: float) -> Command:
         connection = self.connected(address) or await self.connect(address)
+        if self._credentials is not None:
+            sign(command, self._credentials)
         return await connection.request(command, timeout_ms)
 
     async def send_oneway(self, address: str, command: Command) -> None:
         connection = self.connected(address) or await self.connect(address)
+        if self._credentials is not None:
+            sign(command, self._credentials)
         connection.send_oneway(command)
 
     async def close(self) -> None:

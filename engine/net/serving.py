@@ -38,6 +38,8 @@ from engine.protocol.commands import BINARY_HEADER, JSON_HEADER, ONEWAY_FLAG, Co
 log = logging.getLogger(__name__)
 
 Proceed = Callable[[Callable[[], Outcome]], None]
+Authorize = Callable[[Command, Connection], None]
+"""Raises if the request may not go on; asked before any handler is."""
 
 _GO_AWAY_ABOVE_VERSION = 475
 _PREFIX = struct.Struct(">iI")
@@ -53,11 +55,16 @@ class Serving:
     """Call it with (request, connection)."""
 
     def __init__(
-        self, handlers: Mapping[int, PlainHandler], waits: Waits, loop: asyncio.AbstractEventLoop
+        self,
+        handlers: Mapping[int, PlainHandler],
+        waits: Waits,
+        loop: asyncio.AbstractEventLoop,
+        authorize: Authorize | None = None,
     ) -> None:
         self._handlers: Mapping[int, Handler] = handlers
         self._waits = waits
         self._loop = loop
+        self._authorize = authorize
         self.in_flight = 0
         self.is_draining = False
 
@@ -67,6 +74,8 @@ class Serving:
             return
         # Written out instead of `_run(lambda: …)`: a closure per request would cost as much as the look-up.
         try:
+            if self._authorize is not None:
+                self._authorize(request, client)
             outcome = self._handlers.get(request.code, _unsupported)(request, client)
         except Exception as error:
             outcome = _failed(request, client, error)
@@ -137,9 +146,13 @@ class LogServing(Serving):
     """For a daemon with a log: long polls, and answers that wait for the disk or for replicas."""
 
     def __init__(
-        self, handlers: Mapping[int, Handler], waits: LogWaits, loop: asyncio.AbstractEventLoop
+        self,
+        handlers: Mapping[int, Handler],
+        waits: LogWaits,
+        loop: asyncio.AbstractEventLoop,
+        authorize: Authorize | None = None,
     ) -> None:
-        super().__init__({}, waits, loop)
+        super().__init__({}, waits, loop, authorize)
         self._handlers = handlers
         self._log_waits = waits
 

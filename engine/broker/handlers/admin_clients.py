@@ -9,8 +9,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from engine.access.gate import RecordCheck, unchecked
+from engine.access.resources import Action
 from engine.broker.consumers import ClientInfo, ConsumerGroup, ConsumerTable
 from engine.broker.groups import SubscriptionGroupTable
+from engine.broker.half_messages import topic_of
 from engine.broker.producers import ProducerTable
 from engine.broker.topics import TopicTable
 from engine.errors import BadInput, BadRequest, NotFound, Refused
@@ -46,6 +49,8 @@ class ClientAdminHandlers:
         topics: TopicTable,
         groups: SubscriptionGroupTable,
         store: MessageStore,
+        *,
+        check_record: RecordCheck = unchecked,
     ) -> None:
         self._broker_name = broker_name
         self._consumers = consumers
@@ -53,6 +58,7 @@ class ClientAdminHandlers:
         self._topics = topics
         self._groups = groups
         self._store = store
+        self._check_record = check_record
 
     def routes(self) -> dict[int, Handler]:
         return {
@@ -143,12 +149,20 @@ class ClientAdminHandlers:
             raise BadRequest("clientId and msgId are needed")
         member = self._member(header.consumer_group, header.client_id)
         read = self._store.plan_record(_place_of(header.msg_id))
-        return ColdRead(lambda: read() or b"", lambda record: self._consume(header, member, record))
 
-    def _consume(self, header: ConsumeMessageDirectlyRequest, member: Connection, record: bytes) -> Outcome:
-        if not record:
-            raise NotFound(f"this broker holds no message {header.msg_id}")
-        topic = self._topics.get(decode_record(record).topic)
+        def finish(data: bytes) -> Outcome:
+            if not data:
+                raise NotFound(f"this broker holds no message {header.msg_id}")
+            found = decode_record(data)
+            self._check_record(request, client, topic_of(found), Action.SUB, header.consumer_group)
+            return self._consume(header, member, found.topic, data)
+
+        return ColdRead(lambda: read() or b"", finish)
+
+    def _consume(
+        self, header: ConsumeMessageDirectlyRequest, member: Connection, topic_name: str, record: bytes
+    ) -> Outcome:
+        topic = self._topics.get(topic_name)
         group = self._groups.get(header.consumer_group)
         asked = replace(
             header,

@@ -5,6 +5,9 @@ Nobody has read these places lately: they are planned on the loop and read in a 
 
 from __future__ import annotations
 
+from engine.access.gate import RecordCheck, unchecked
+from engine.access.resources import Action
+from engine.broker.half_messages import topic_of
 from engine.broker.options import LiveOptions
 from engine.errors import NotFound
 from engine.net.connection import Connection
@@ -18,6 +21,7 @@ from engine.protocol.headers.query import (
     ViewMessageRequest,
 )
 from engine.protocol.names import check_topic
+from engine.protocol.records import decode_record
 from engine.store.message_store import MessageStore
 from engine.store.results import QueryResult
 
@@ -26,9 +30,10 @@ _MAX_FOUND = 64
 
 
 class QueryHandlers:
-    def __init__(self, store: MessageStore, live: LiveOptions) -> None:
+    def __init__(self, store: MessageStore, live: LiveOptions, check_record: RecordCheck = unchecked) -> None:
         self._store = store
         self._live = live
+        self._check_record = check_record
 
     def routes(self) -> dict[int, Handler]:
         return {RequestCode.QUERY_MESSAGE: self.query, RequestCode.VIEW_MESSAGE_BY_ID: self.view}
@@ -57,7 +62,13 @@ class QueryHandlers:
     def view(self, request: Command, client: Connection) -> Outcome:
         header = ViewMessageRequest.decode(request.fields)
         read = self._store.plan_record(header.offset)
-        return ColdRead(lambda: read() or b"", lambda record: _viewed(header.offset, record))
+
+        def finish(record: bytes) -> Reply:
+            reply = _viewed(header.offset, record)
+            self._check_record(request, client, topic_of(decode_record(record)), Action.GET)
+            return reply
+
+        return ColdRead(lambda: read() or b"", finish)
 
 
 def _found(header: QueryMessageRequest, found: QueryResult, body: bytes) -> Reply:

@@ -8,7 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from engine.access.gate import RecordCheck, unchecked
+from engine.access.resources import Action
 from engine.broker.disk_room import DiskRoom
+from engine.broker.half_messages import topic_of
 from engine.broker.options import LiveOptions
 from engine.broker.parking import Parking
 from engine.broker.persistence import TOPICS_FILE
@@ -44,6 +47,7 @@ class SendBackHandlers:
         now_ms: Callable[[], int],
         draw: Callable[[int], int],
         appended: Callable[[], None],
+        check_record: RecordCheck = unchecked,
     ) -> None:
         self._topics = topics
         self._retries = retries
@@ -56,6 +60,7 @@ class SendBackHandlers:
         self._now_ms = now_ms
         self._draw = draw
         self._appended = appended
+        self._check_record = check_record
 
     def routes(self) -> dict[int, Handler]:
         return {RequestCode.CONSUMER_SEND_MSG_BACK: self.send_back}
@@ -69,22 +74,27 @@ class SendBackHandlers:
             raise disk_full(self._disk.usage_ratio)
         if group.retry_queue_nums <= 0:
             return Reply()
-        version = request.version
         reads = self._store.plan_record_reads([(header.offset, 0)])
         if reads.is_hot:
-            return self._take(self._store.raw_record_at(header.offset), header, group, version)
-        return ColdRead(lambda: reads.run()[0] or b"", lambda data: self._take(data, header, group, version))
+            return self._take(self._store.raw_record_at(header.offset), header, group, request, client)
+        return ColdRead(
+            lambda: reads.run()[0] or b"",
+            lambda data: self._take(data, header, group, request, client),
+        )
 
     def _take(
         self,
         data: bytes | None,
         header: ConsumerSendMsgBackRequest,
         group: SubscriptionGroupConfig,
-        version: int,
+        request: Command,
+        client: Connection,
     ) -> Outcome:
         if not data:
             raise NotFound(f"look message by offset failed, {header.offset}", code=ResponseCode.SYSTEM_ERROR)
-        plan = plan_send_back(decode_record(data, 0, False), group, header, version, self._draw)
+        record = decode_record(data, 0, False)
+        self._check_record(request, client, topic_of(record), Action.SUB, header.group)
+        plan = plan_send_back(record, group, header, request.version, self._draw)
         topic = plan.draft.topic
         if topic in self._topics and topic not in self._topics.unsaved:
             return self._append(plan)

@@ -12,6 +12,8 @@ import logging
 from collections.abc import Callable
 from functools import partial
 
+from engine.access.gate import RecordCheck, unchecked
+from engine.access.resources import Action
 from engine.broker.half_messages import (
     HALF_QUEUE,
     committed_draft,
@@ -58,6 +60,7 @@ class TransactionHandlers:
         *,
         now_ms: Callable[[], int],
         appended: Callable[[], None],
+        check_record: RecordCheck = unchecked,
     ) -> None:
         self._store = store
         self._table = written.table
@@ -66,6 +69,7 @@ class TransactionHandlers:
         self._traffic = traffic
         self._now_ms = now_ms
         self._appended = appended
+        self._check_record = check_record
 
     def routes(self) -> dict[int, Handler]:
         return {
@@ -84,22 +88,26 @@ class TransactionHandlers:
             return Reply()
         distance = self._store.commit_log_max_offset - header.commit_log_offset
         if distance <= self._store.options.reads.hot_window_bytes:
-            return self._decide(header, self._store.record_at(header.commit_log_offset))
-        return self._end_cold(header)
+            half = self._store.record_at(header.commit_log_offset)
+            return self._decide(header, half, request, client)
+        return self._end_cold(header, request, client)
 
-    def _end_cold(self, header: EndTransactionRequest) -> Outcome:
+    def _end_cold(self, header: EndTransactionRequest, request: Command, client: Connection) -> Outcome:
         result = self._store.get(TRANS_HALF_TOPIC, HALF_QUEUE, header.tran_state_table_offset, 1)
-        if result.cold is None:
-            return self._decide(header, decode_record(result.body) if result.body else None)
 
         def finish(body: bytes) -> Outcome:
-            return self._decide(header, decode_record(body) if body else None)
+            return self._decide(header, decode_record(body) if body else None, request, client)
 
+        if result.cold is None:
+            return finish(result.body)
         return ColdRead(partial(self._store.read_cold, result.cold), finish)
 
-    def _decide(self, header: EndTransactionRequest, half: Record | None) -> Outcome:
+    def _decide(
+        self, header: EndTransactionRequest, half: Record | None, request: Command, client: Connection
+    ) -> Outcome:
         if half is None or not is_half(half):
             raise NotFound(f"no half message at commit log offset {header.commit_log_offset}")
+        self._check_record(request, client, real_place(half)[0], Action.PUB)
         self._check(header, half)
         origin = origin_of(half.properties, half.queue_offset)
         if self._table.get(origin) is None:

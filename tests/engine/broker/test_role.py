@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from engine.access.rules import USER_CODES
 from engine.broker.options import load_options
 from engine.broker.role import Role, RoleKind, first_role, role_name
 from engine.broker.role_routes import DECLINED, routes_of
@@ -40,6 +41,8 @@ SERVED_IN_EVERY_ROLE = {
     *(RequestCode.GET_CONSUMER_RUNNING_INFO, RequestCode.CONSUME_MESSAGE_DIRECTLY),
     *(RequestCode.INVOKE_BROKER_TO_GET_CONSUMER_STATUS, RequestCode.CLEAN_EXPIRED_CONSUMEQUEUE),
     RequestCode.DELETE_EXPIRED_COMMITLOG,
+    # Until slaves take users from their master, each broker has its own, as in RocketMQ.
+    *USER_CODES,
 }
 
 

@@ -1,0 +1,137 @@
+"""Users of ACL 2.0 (3001–3005). No answer holds a password. A super user is only another super user's to
+make, change or delete, whatever the policies say.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+
+from engine.access.access_file import ACCESS_FILE
+from engine.access.accounts import Account, AccountTable, UserStatus, UserType
+from engine.access.resources import named_member
+from engine.broker.refusals import access_is_off
+from engine.errors import NotPermitted, Refused
+from engine.net.connection import Connection
+from engine.net.outcomes import Handler, Outcome, Persist, Reply
+from engine.protocol.bodies.auth import UserInfo
+from engine.protocol.codes import RequestCode, ResponseCode
+from engine.protocol.commands import Command
+from engine.protocol.headers.auth import (
+    CreateUserRequest,
+    DeleteUserRequest,
+    GetUserRequest,
+    ListUsersRequest,
+    UpdateUserRequest,
+)
+from engine.protocol.wire import encode_list
+
+log = logging.getLogger(__name__)
+
+
+class UserHandlers:
+    def __init__(
+        self,
+        users: AccountTable | None,
+        seal: Callable[[bytes], str],
+        account_of: Callable[[Command], Account | None],
+    ) -> None:
+        self._given_users = users
+        self._seal = seal
+        self._account_of = account_of
+
+    def routes(self) -> dict[int, Handler]:
+        return {
+            RequestCode.AUTH_CREATE_USER: self.create,
+            RequestCode.AUTH_UPDATE_USER: self.update,
+            RequestCode.AUTH_DELETE_USER: self.delete,
+            RequestCode.AUTH_GET_USER: self.get,
+            RequestCode.AUTH_LIST_USER: self.list,
+        }
+
+    @property
+    def _users(self) -> AccountTable:
+        if self._given_users is None:
+            raise access_is_off("authenticationEnabled=true")
+        return self._given_users
+
+    def create(self, request: Command, client: Connection) -> Outcome:
+        users = self._users
+        name = _name(CreateUserRequest.decode(request.fields).username)
+        info = UserInfo.decode(request.body)
+        if not info.password or not info.password.strip():
+            raise NotPermitted("password can not be blank")
+        is_super = _is_super(info) or False
+        self._guard(request, is_super, "create")
+        secret = info.password.encode()
+        is_enabled = _is_enabled(info) is not False
+        users.create(Account(name, secret, self._seal(secret), is_super, is_enabled))
+        return self._done(request, client, "made the user", name)
+
+    def update(self, request: Command, client: Connection) -> Outcome:
+        users = self._users
+        name = _name(UpdateUserRequest.decode(request.fields).username)
+        info = UserInfo.decode(request.body)
+        known = users.find(name)
+        is_super = _is_super(info)
+        self._guard(request, bool(is_super) or (known is not None and known.is_super), "update")
+        secret = info.password.encode() if info.password and info.password.strip() else None
+        users.update(
+            name,
+            secret=None if secret is None else (secret, self._seal(secret)),
+            is_super=is_super,
+            is_enabled=_is_enabled(info),
+        )
+        return self._done(request, client, "changed the user", name)
+
+    def delete(self, request: Command, client: Connection) -> Outcome:
+        users = self._users
+        name = _name(DeleteUserRequest.decode(request.fields).username)
+        known = users.find(name)
+        if known is None:
+            return Reply()
+        self._guard(request, known.is_super, "update")
+        users.delete(name)
+        return self._done(request, client, "deleted the user", name)
+
+    def get(self, request: Command, client: Connection) -> Outcome:
+        users = self._users
+        known = users.find(_name(GetUserRequest.decode(request.fields).username))
+        return Reply(body=b"" if known is None else _info(known).encode())
+
+    def list(self, request: Command, client: Connection) -> Outcome:
+        found = self._users.listed(ListUsersRequest.decode(request.fields).filter)
+        return Reply(body=encode_list(map(_info, found)) if found else b"")
+
+    def _guard(self, request: Command, concerns_super: bool, verb: str) -> None:
+        caller = self._account_of(request)
+        if concerns_super and (caller is None or not caller.is_super):
+            raise NotPermitted(f"The super user can only be {verb} by super user")
+
+    def _done(self, request: Command, client: Connection, what: str, name: str) -> Outcome:
+        caller = self._account_of(request)
+        who = "" if caller is None else caller.name
+        log.warning("%r at %s %s %r", who, client.peer_name, what, name)
+        return Persist(ACCESS_FILE, Reply())
+
+
+def _name(text: str) -> str:
+    if not text.strip():
+        raise Refused("The username is blank", code=ResponseCode.INVALID_PARAMETER)
+    return text
+
+
+def _is_super(info: UserInfo) -> bool | None:
+    if not info.user_type:
+        return None
+    return named_member(UserType, info.user_type, "user type") is UserType.SUPER
+
+
+def _is_enabled(info: UserInfo) -> bool | None:
+    if not info.user_status:
+        return None
+    return named_member(UserStatus, info.user_status, "user status") is UserStatus.ENABLE
+
+
+def _info(account: Account) -> UserInfo:
+    return UserInfo(account.name, None, account.user_type.value, account.user_status.value)
