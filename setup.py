@@ -9,6 +9,7 @@ from __future__ import annotations
 from setuptools import Extension, setup
 
 COMPILED_MODULES = (
+    "engine.protocol._batches_cy",
     "engine.protocol._frames_cy",
     "engine.protocol._index_cy",
     "engine.protocol._places_cy",

@@ -11,7 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from engine.protocol.batches import BatchItem
+from engine.protocol._batches_cy import Batch, measure_batch
+from engine.protocol.batches import BatchItem, encode_batch
 from engine.protocol.hosts import pack_host
 from engine.protocol.names import (
     SEND_FORBIDDEN_TOPICS,
@@ -79,13 +80,12 @@ def resumed_draft(given_up: Record) -> MessageDraft:
     return _draft_of(given_up, TRANS_HALF_TOPIC, HALF_QUEUE, given_up.sys_flag, 0, properties)
 
 
-def op_batch(
-    queue_offsets: Iterable[int], now_ms: int, store_host: bytes
-) -> tuple[MessageDraft, list[BatchItem]]:
+def op_batch(queue_offsets: Iterable[int], now_ms: int, store_host: bytes) -> tuple[MessageDraft, Batch]:
     """An op message for each offset, since brokers of 4.9 read no more than one; appended as one."""
     properties = encode_properties({Property.TAGS: _OP_TAG}).encode()
     draft = MessageDraft(TRANS_OP_HALF_TOPIC, HALF_QUEUE, 0, 0, now_ms, store_host, 0, 0, b"", properties)
-    return draft, [BatchItem(0, str(offset).encode(), properties) for offset in queue_offsets]
+    items = [BatchItem(0, str(offset).encode(), properties) for offset in queue_offsets]
+    return draft, measure_batch(encode_batch(items))
 
 
 def op_offsets(op: Record) -> list[int]:

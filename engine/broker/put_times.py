@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol
 
+from engine.protocol._batches_cy import Batch
 from engine.protocol._sends_cy import PlainSend
-from engine.protocol.batches import BatchItem
 from engine.store.results import MessageDraft, PutResult
 
 TIMED = 256
@@ -25,7 +25,7 @@ class Appends(Protocol):
 
     def put(self, draft: MessageDraft, now_ms: int) -> PutResult: ...
 
-    def put_batch(self, draft: MessageDraft, items: list[BatchItem], now_ms: int) -> PutResult: ...
+    def put_batch(self, draft: MessageDraft, batch: Batch, now_ms: int) -> PutResult: ...
 
     def put_plain(
         self,
@@ -131,8 +131,8 @@ class TimedAppends:
             self.put = self._put  # type: ignore[method-assign]
             self.put_plain = self._put_plain  # type: ignore[method-assign]
 
-    def put_batch(self, draft: MessageDraft, items: list[BatchItem], now_ms: int) -> PutResult:
+    def put_batch(self, draft: MessageDraft, batch: Batch, now_ms: int) -> PutResult:
         began_ns = self._clock_ns()
-        result = self._put_batch(draft, items, now_ms)
+        result = self._put_batch(draft, batch, now_ms)
         self._times.add((self._clock_ns() - began_ns) // 1000)
         return result

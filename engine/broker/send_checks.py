@@ -12,14 +12,12 @@ from engine.errors import NotPermitted, Refused
 from engine.protocol.batches import BatchItem
 from engine.protocol.bodies.topics import TopicConfig
 from engine.protocol.codes import ResponseCode
-from engine.protocol.commands import Buffer
 from engine.protocol.names import is_retry_topic
 from engine.protocol.properties import Property, find_property
 from engine.protocol.records import MAX_PROPERTIES_BYTES
 from engine.protocol.sys_flags import INNER_BATCH, NEED_UNWRAP, TRANSACTION_MASK, TRANSACTION_PREPARED
 
 _UNUSUAL_BITS = TRANSACTION_MASK | INNER_BATCH | NEED_UNWRAP
-_KIND_MARKS = (b"TRAN_MSG", b"DELAY", b"TIMER_")
 _TIMER_PROPERTIES = (Property.TIMER_DELAY_SEC, Property.TIMER_DELAY_MS, Property.TIMER_DELIVER_MS)
 
 
@@ -41,7 +39,7 @@ def check_kind(sys_flag: int, properties: str) -> bool:
     the message may have to wait in a system topic (`parking` decides)."""
     if sys_flag & _UNUSUAL_BITS:
         _check_bits(sys_flag, properties)
-    # Three looks for parts of names (_KIND_MARKS): an ordinary message has none, and that is all it takes.
+    # Three looks for parts of names: an ordinary message has none, and that is all it takes.
     return "TRAN_MSG" in properties or "DELAY" in properties or "TIMER_" in properties
 
 
@@ -63,13 +61,11 @@ def _check_batch_item(properties: str) -> None:
         raise illegal("a message of a batch cannot be transactional")
 
 
-def check_batch_kinds(body: Buffer, items: Iterable[BatchItem]) -> None:
-    """One look at the whole body settles nearly every batch."""
-    whole = bytes(body)
-    if any(mark in whole for mark in _KIND_MARKS):
-        for item in items:
-            if check_kind(0, item.properties_text):
-                _check_batch_item(item.properties_text)
+def check_batch_kinds(items: Iterable[BatchItem]) -> None:
+    """For a batch that has marks of such kinds (`_batches_cy.Batch`)."""
+    for item in items:
+        if check_kind(0, item.properties_text):
+            _check_batch_item(item.properties_text)
 
 
 def check_batch_topic(topic: str) -> None:

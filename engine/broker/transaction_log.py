@@ -72,8 +72,8 @@ class TransactionLog:
         table = self.table
         while table.unwritten:
             done = table.unwritten[:_OPS_PER_BATCH]
-            draft, items = op_batch(done, self._now_ms(), self._store.options.store_host)
-            result = self._store.put_batch(draft, items, draft.born_timestamp)
+            draft, batch = op_batch(done, self._now_ms(), self._store.options.store_host)
+            result = self._store.put_batch(draft, batch, draft.born_timestamp)
             if result.status is not PutStatus.PUT_OK:
                 log.warning("op messages of %d transactions: %s", len(table.unwritten), result.remark)
                 self._writing = self._loop.call_later(RETRY_S, self.write_ops)

@@ -147,7 +147,16 @@ class RecordForm:
     in the log must be known first. The arguments of `encode` are in the order of the layout.
     """
 
-    __slots__ = ("_host_bits", "_magic", "_pack", "_store_host", "_topic", "born_host_bytes", "overhead")
+    __slots__ = (
+        "_host_bits",
+        "_magic",
+        "_pack",
+        "_store_host",
+        "_topic",
+        "born_host_bytes",
+        "fixed_bytes",
+        "overhead",
+    )
 
     def __init__(self, topic: bytes, born_host_bytes: int, store_host: bytes) -> None:
         host_bits = _HOST_BITS.get((born_host_bytes, len(store_host)))
@@ -164,7 +173,8 @@ class RecordForm:
         self._store_host = store_host
         self._topic = len(topic).to_bytes(1 if is_v1 else 2, "big") + topic
         self.born_host_bytes = born_host_bytes
-        self.overhead = _FIXED[host_bits].size + len(self._topic) + 2
+        self.fixed_bytes = _FIXED[host_bits].size
+        self.overhead = self.fixed_bytes + len(self._topic) + 2
 
     def encode(
         self,

@@ -12,7 +12,7 @@ import os
 from collections.abc import Callable, Container, Iterator, Sequence
 
 from engine.errors import StoreError
-from engine.protocol.batches import BatchItem
+from engine.protocol._batches_cy import Batch
 from engine.protocol.layouts.queue_units import CQ_UNIT
 from engine.protocol.records import Record
 from engine.store.checkpoint import read_checkpoint
@@ -152,8 +152,8 @@ class MessageStore:
     def put(self, draft: MessageDraft, now_ms: int) -> PutResult:
         return self._writer.put(draft, now_ms)
 
-    def put_batch(self, draft: MessageDraft, items: Sequence[BatchItem], now_ms: int) -> PutResult:
-        return self._writer.put_batch(draft, items, now_ms)
+    def put_batch(self, draft: MessageDraft, batch: Batch, now_ms: int) -> PutResult:
+        return self._writer.put_batch(draft, batch, now_ms)
 
     @property
     def refusal(self) -> PutResult | None:

@@ -6,12 +6,9 @@ append nothing here can fail. One caller at a time.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from itertools import accumulate
-
 from engine.errors import BadInput, DiskFull, StoreError
+from engine.protocol._batches_cy import Batch, encode_batch_records
 from engine.protocol._sends_cy import PlainSend
-from engine.protocol.batches import BatchItem
 from engine.protocol.names import is_valid_topic
 from engine.protocol.records import MAX_PROPERTIES_BYTES, RecordForm
 from engine.protocol.sys_flags import TRANSACTION_COMMIT, TRANSACTION_MASK, TRANSACTION_NONE
@@ -123,33 +120,34 @@ class Writer:
         stats.put_bytes += size
         return answer, size
 
-    def put_batch(self, draft: MessageDraft, items: Sequence[BatchItem], now_ms: int) -> PutResult:
-        """All items or none, in one stretch of one segment, at consecutive queue offsets."""
+    def put_batch(self, draft: MessageDraft, batch: Batch, now_ms: int) -> PutResult:
+        """All messages or none, in one stretch of one segment, at consecutive queue offsets."""
         if self.refusal is not None and not self._may_roll_again(now_ms):
             return self._refuse(self.refusal)
         key = (draft.topic, draft.queue_id)
-        fault = self._batch_fault(key, items)
+        fault = self._fault(key, batch.body_bytes, 0)
         if fault is not None:
             return self._refuse(fault)
         first_queue_offset = self._offsets.next.get(key, 0)
         store_timestamp = max(now_ms, self._log.last_store_timestamp)
         try:
             form = self._form(draft.topic, len(draft.born_host))
-            overhead = form.overhead
-            sizes = [overhead + len(item.body) + len(item.properties) for item in items]
-            offsets = list(accumulate(sizes, initial=self._log.make_room(sum(sizes))))
-            records = _encode_items(form, draft, items, sizes, offsets, first_queue_offset, store_timestamp)
+            offset = self._log.make_room(batch.count * form.overhead + batch.content_bytes)
+            template = _template(form, draft, store_timestamp)
+            records, offsets = encode_batch_records(
+                batch, template, form.fixed_bytes, first_queue_offset, offset
+            )
         except (BadInput, StoreError) as error:
             return self._refuse(self._refusal_of(error, now_ms))
         self._log.last_store_timestamp = store_timestamp
-        self._offsets.next[key] = first_queue_offset + len(items)
-        self._log.write(records, sizes[0])
-        self._stats.put_count += len(items)
+        self._offsets.next[key] = first_queue_offset + batch.count
+        self._log.write(records, offsets[1] - offset)
+        self._stats.put_count += batch.count
         self._stats.put_bytes += len(records)
         self._stats.batch_count += 1
         return PutResult(
             PutStatus.PUT_OK,
-            offsets[0],
+            offset,
             len(records),
             first_queue_offset,
             store_timestamp,
@@ -165,14 +163,6 @@ class Writer:
                 self._forms.clear()
             self._forms[topic] = form
         return form
-
-    def _batch_fault(self, key: QueueKey, items: Sequence[BatchItem]) -> PutResult | None:
-        if not items:
-            return PutResult(PutStatus.MESSAGE_ILLEGAL, remark="the batch is empty")
-        whole = sum(len(item.body) for item in items)
-        if whole > self._max_message_size:
-            return PutResult(PutStatus.MESSAGE_ILLEGAL, remark=f"the batch has {whole} bytes")
-        return self._fault(key, whole, max(len(item.properties) for item in items))
 
     def _fault(self, key: QueueKey, body_size: int, properties_size: int) -> PutResult | None:
         """What forbids the draft. The name is checked for a queue's first message only: it becomes a path."""
@@ -210,23 +200,12 @@ class Writer:
         return refusal
 
 
-def _encode_items(
-    form: RecordForm,
-    draft: MessageDraft,
-    items: Sequence[BatchItem],
-    sizes: list[int],
-    offsets: list[int],
-    first_queue_offset: int,
-    store_timestamp: int,
-) -> bytes:
+def _template(form: RecordForm, draft: MessageDraft, store_timestamp: int) -> bytes:
+    """What all records of a batch have in common."""
     _, queue_id, _, sys_flag, born_timestamp, born_host, retries, prepared, _, _, _ = draft
-    encode = form.encode
     # fmt: off
-    return b"".join([
-        encode(
-            size if number else 0, queue_id, item.flag, first_queue_offset + number, offset, sys_flag,
-            born_timestamp, born_host, store_timestamp, retries, prepared, item.body, item.properties,
-        )
-        for number, (item, size, offset) in enumerate(zip(items, sizes, offsets, strict=False))
-    ])
+    return form.encode(
+        0, queue_id, 0, 0, 0, sys_flag, born_timestamp, born_host, store_timestamp, retries, prepared, b"",
+        b"",
+    )
     # fmt: on

@@ -38,7 +38,8 @@ from engine.broker.transaction_log import TransactionLog
 from engine.errors import Refused
 from engine.net.connection import Connection
 from engine.net.outcomes import Handler, Outcome, Persist, Reply, WaitFlush
-from engine.protocol.batches import BatchItem, decode_batch
+from engine.protocol._batches_cy import Batch, measure_batch, message_ids
+from engine.protocol.batches import decode_batch
 from engine.protocol.bodies.topics import PERM_READ_WRITE, TOPIC_FLAG_UNIT, TopicConfig, TopicFilterType
 from engine.protocol.codes import RequestCode, ResponseCode
 from engine.protocol.commands import Buffer, Command
@@ -64,7 +65,7 @@ class Appends(Protocol):
 
     def put(self, draft: MessageDraft, now_ms: int) -> PutResult: ...
 
-    def put_batch(self, draft: MessageDraft, items: list[BatchItem], now_ms: int) -> PutResult: ...
+    def put_batch(self, draft: MessageDraft, batch: Batch, now_ms: int) -> PutResult: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,14 +239,15 @@ class SendHandlers:
     def _append_batch(self, draft: MessageDraft, given: str, now_ms: int) -> Outcome:
         """All or nothing; each record keeps exactly the properties that its item came with."""
         check_batch_topic(draft.topic)
-        items = decode_batch(draft.body)
-        check_batch_kinds(draft.body, items)
-        result = self._store.put_batch(draft, items, now_ms)
+        batch = measure_batch(bytes(draft.body))
+        if batch.has_marks:
+            check_batch_kinds(decode_batch(batch.body))
+        result = self._store.put_batch(draft, batch, now_ms)
         if result.status is not PutStatus.PUT_OK:
             raise self._refused(result)
-        message_ids = ",".join([f"{self._id_prefix}{offset:016X}" for offset in result.offsets])
+        ids = message_ids(self._id_prefix, result.offsets)
         unique_key = find_property(given, Property.UNIQ_KEY)
-        return self._stored(result, len(items), draft, message_ids, unique_key, given)
+        return self._stored(result, batch.count, draft, ids, unique_key, given)
 
     def _stored(
         self,

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from engine.broker.put_times import TIMED, PutTimes, TimedAppends
+from engine.protocol._batches_cy import Batch, measure_batch
 from engine.protocol._sends_cy import PlainSend
-from engine.protocol.batches import BatchItem
+from engine.protocol.batches import BatchItem, encode_batch
 from engine.store.results import MessageDraft, PutResult, PutStatus
 
 DRAFT = MessageDraft("t", 0, 0, 0, 0, b"", 0, 0, b"", b"")
@@ -19,7 +20,7 @@ class Store:
         self.puts += 1
         return PutResult(PutStatus.PUT_OK, commit_log_offset=self.puts)
 
-    def put_batch(self, draft: MessageDraft, items: list[BatchItem], now_ms: int) -> PutResult:
+    def put_batch(self, draft: MessageDraft, batch: Batch, now_ms: int) -> PutResult:
         return PutResult(PutStatus.PUT_OK)
 
     def put_plain(
@@ -81,7 +82,9 @@ def test_plain_sends_count_like_other_appends_unless_they_were_not_plain() -> No
 
 def test_batches_are_always_timed() -> None:
     times, ticks = PutTimes(), clock()
-    TimedAppends(Store(), times, lambda: next(ticks)).put_batch(DRAFT, [], 0)
+    TimedAppends(Store(), times, lambda: next(ticks)).put_batch(
+        DRAFT, measure_batch(encode_batch([BatchItem(0, b"", b"")])), 0
+    )
     assert times.max_us == 3_000
 
 

@@ -15,6 +15,7 @@ from engine.broker.half_messages import (
     resumed_draft,
 )
 from engine.broker.transactions import TransactionTable
+from engine.protocol.batches import decode_batch
 from engine.protocol.hosts import pack_host
 from engine.protocol.names import TRANS_CHECK_MAX_TIME_TOPIC, TRANS_HALF_TOPIC, TRANS_OP_HALF_TOPIC
 from engine.protocol.properties import decode_properties, encode_properties
@@ -137,7 +138,8 @@ def test_op_messages_of_every_version_are_read(body: bytes, offsets: list[int]) 
 
 
 def test_offsets_are_written_one_by_one_as_old_brokers_read_them() -> None:
-    draft, items = op_batch([12, 7], 1, HOST)
+    draft, batch = op_batch([12, 7], 1, HOST)
+    items = decode_batch(batch.body)
     assert draft.topic == TRANS_OP_HALF_TOPIC
     assert [item.body for item in items] == [b"12", b"7"]
 

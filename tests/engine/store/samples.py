@@ -5,6 +5,8 @@ from __future__ import annotations
 import dataclasses
 from pathlib import Path
 
+from engine.protocol._batches_cy import Batch, measure_batch
+from engine.protocol.batches import BatchItem, encode_batch
 from engine.protocol.properties import encode_properties
 from engine.store.message_store import MessageStore
 from engine.store.options import FlushDiskType, ReadLimits, StoreOptions
@@ -58,6 +60,10 @@ def draft(
         body=body * (body_size // 8),
         properties=encode_properties(names).encode(),
     )
+
+
+def batch_of(*items: BatchItem) -> Batch:
+    return measure_batch(encode_batch(items))
 
 
 def put(store: MessageStore, message: MessageDraft, now_ms: int = NOW_MS) -> PutResult:

@@ -10,7 +10,7 @@ import pytest
 from engine.protocol.batches import BatchItem
 from engine.protocol.records import decode_record
 from engine.store.results import PutStatus
-from tests.engine.store.samples import NOW_MS, SEGMENT_SIZE, draft, open_store, put
+from tests.engine.store.samples import NOW_MS, SEGMENT_SIZE, batch_of, draft, open_store, put
 
 
 def test_the_stored_bytes_are_the_record(tmp_path: Path) -> None:
@@ -86,7 +86,7 @@ def test_a_batch_is_one_stretch_with_consecutive_queue_offsets(tmp_path: Path) -
     store = open_store(tmp_path)
     put(store, draft(0))
     items = [BatchItem(n, b"%08d" % n, b"") for n in range(1, 4)]
-    result = store.put_batch(draft(), items, NOW_MS)
+    result = store.put_batch(draft(), batch_of(*items), NOW_MS)
     records = [store.record_at(offset) for offset in result.offsets]
     assert result.queue_offset == 1
     assert [record.queue_offset for record in records if record] == [1, 2, 3]
@@ -101,16 +101,16 @@ def test_a_batch_never_crosses_a_segment(tmp_path: Path) -> None:
     for n in range(7):
         put(store, draft(n, body_size=8000))
     items = [BatchItem(0, bytes(5000), b"") for _ in range(3)]
-    result = store.put_batch(draft(), items, NOW_MS)
+    result = store.put_batch(draft(), batch_of(*items), NOW_MS)
     assert result.commit_log_offset == SEGMENT_SIZE
     assert result.offsets[-1] < 2 * SEGMENT_SIZE
     store.close()
 
 
-def test_a_batch_with_one_bad_item_stores_nothing(tmp_path: Path) -> None:
+def test_a_batch_of_too_many_bytes_stores_nothing(tmp_path: Path) -> None:
     store = open_store(tmp_path)
-    items = [BatchItem(0, b"good", b""), BatchItem(0, b"bad", bytes(40_000))]
-    assert store.put_batch(draft(), items, NOW_MS).status is PutStatus.PROPERTIES_SIZE_EXCEEDED
+    items = [BatchItem(0, bytes(9000), b""), BatchItem(0, bytes(9000), b"")]
+    assert store.put_batch(draft(), batch_of(*items), NOW_MS).status is PutStatus.MESSAGE_ILLEGAL
     assert store.commit_log_max_offset == 0
     assert put(store, draft()).queue_offset == 0
     store.close()

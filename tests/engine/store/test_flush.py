@@ -8,11 +8,13 @@ from pathlib import Path
 
 import pytest
 
+from engine.protocol.batches import BatchItem
 from engine.store.checkpoint import read_checkpoint
 from engine.store.results import PutStatus
 from tests.engine.store.samples import (
     NOW_MS,
     SEGMENT_SIZE,
+    batch_of,
     crash,
     dispatch_all,
     draft,
@@ -97,7 +99,7 @@ def test_a_failed_sync_fences_the_store_for_good(tmp_path: Path) -> None:
     store.finish_flush(plan, OSError(errno.EIO, "Input/output error"))
     assert store.is_fenced and store.flushed_offset == flushed
     assert store.put(draft(2), NOW_MS).status is PutStatus.FENCED
-    assert store.put_batch(draft(2), [], NOW_MS).status is PutStatus.FENCED
+    assert store.put_batch(draft(2), batch_of(BatchItem(0, b"", b"")), NOW_MS).status is PutStatus.FENCED
     assert store.plan_flush(NOW_MS, force=True) is None and store.plan_flush_queues(NOW_MS) is None
     assert not store.append_raw(b"", store.commit_log_max_offset)
     assert not store.is_writable(0.1)

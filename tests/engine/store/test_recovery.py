@@ -13,6 +13,7 @@ from engine.protocol.batches import BatchItem
 from tests.engine.store.samples import (
     NOW_MS,
     SEGMENT_SIZE,
+    batch_of,
     crash,
     dispatch_all,
     draft,
@@ -214,7 +215,7 @@ def test_a_half_written_batch_disappears_whole(tmp_path: Path) -> None:
     """Killed in the middle of an append: everything is there but the size of the first record."""
     store = open_store(tmp_path)
     put(store, draft(0))
-    batch = store.put_batch(draft(), [BatchItem(0, b"%08d" % n, b"") for n in (1, 2, 3)], NOW_MS)
+    batch = store.put_batch(draft(), batch_of(*[BatchItem(0, b"%08d" % n, b"") for n in (1, 2, 3)]), NOW_MS)
     crash(store)
     overwrite(_log_file(tmp_path), batch.commit_log_offset, bytes(4))
     store = open_store(tmp_path)
