@@ -22,9 +22,11 @@ from engine.broker.handlers.admin_refusals import RefusalHandlers
 from engine.broker.handlers.admin_snapshot import SnapshotHandlers
 from engine.broker.handlers.admin_store import StoreAdminHandlers
 from engine.broker.handlers.admin_topics import TopicAdminHandlers
+from engine.broker.handlers.replica_state import ReplicaStateHandlers
 from engine.broker.options import BrokerOptions
 from engine.broker.producers import ProducerTable
 from engine.broker.registration import BrokerIdentity
+from engine.broker.replication.replica_files import ReplicaFiles
 from engine.broker.request_modes import RequestModes
 from engine.broker.role import Role, role_name
 from engine.broker.snapshots import Snapshots
@@ -62,6 +64,7 @@ class AdminParts:
     disk: DiskRoom
     booted_ms: int
     role: Role
+    replica_files: ReplicaFiles
     check_record: RecordCheck = unchecked
 
 
@@ -88,6 +91,7 @@ def admin_handlers(parts: AdminParts) -> list[RouteSource]:
             parts.options, parts.changes, parts.stats, runtime_info=parts.runtime_info, now_ms=now_ms
         ),
         HAAdminHandlers(parts.identity, parts.role, store),
+        ReplicaStateHandlers(store, parts.replica_files),
         SnapshotHandlers(_snapshots(parts), run_id=parts.booted_ms, now_ms=now_ms),
         RefusalHandlers(),
     ]

@@ -13,7 +13,6 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from engine.broker.access_control import AccessControl
 from engine.broker.addresses import choose_addresses, joined
@@ -32,13 +31,18 @@ from engine.broker.listeners import Listeners
 from engine.broker.live_effects import LiveEffects
 from engine.broker.membership import Membership
 from engine.broker.message_parts import MessageParts, message_handlers
+from engine.broker.metrics_export import MetricsExport
+from engine.broker.metrics_sources import MetricsSources
 from engine.broker.options import BrokerOptions
 from engine.broker.parking import Parking
 from engine.broker.persistence import OFFSETS_FILE, TOPICS_FILE, Done, Persistence
+from engine.broker.pop.orders import ORDER_FILE
 from engine.broker.producers import ProducerTable
 from engine.broker.put_times import PutTimes, TimedAppends
 from engine.broker.queue_locks import QueueLocks
 from engine.broker.registration import BrokerIdentity, Registration
+from engine.broker.replication.metadata_sync import MetadataSync, SyncTargets
+from engine.broker.replication.replica_files import ReplicaFiles, order_file
 from engine.broker.role import GROUP_FILE, first_role
 from engine.broker.role_changes import RoleChanges
 from engine.broker.role_routes import routes_of
@@ -58,13 +62,15 @@ from engine.net.networks import parse_networks
 from engine.net.outcomes import Handler
 from engine.net.requester import Requester
 from engine.net.serving import Serving
+from engine.protocol.commands import Command
 from engine.protocol.hosts import pack_host
+from engine.protocol.names import is_system_topic
 from engine.store.message_store import MessageStore
 
-if TYPE_CHECKING:
-    from engine.daemon.metrics_port import MetricsPort
-
 log = logging.getLogger(__name__)
+
+
+MEMBER_TIMEOUT_MS = 5_000
 
 
 def now_ms() -> int:
@@ -83,8 +89,7 @@ class Broker:
         self._sync_thread = ThreadPoolExecutor(1, "broker-sync")
         self._booted_ms = now_ms()
         self.address: tuple[str, int] = ("", 0)
-        self._metrics: MetricsPort | None = None
-        self.metrics_port: int | None = None
+        self.metrics = MetricsExport()
 
     async def start(self) -> str:
         options = self.options
@@ -104,13 +109,14 @@ class Broker:
         self.role_changes.begin()
         self.listeners.listen()
         self.access.start(self._loop)
+        self.metadata_sync.start()
         self.flusher.start()
         self.housekeeping.start()
         self.lag.start()
         self.dispatching.schedule()
         self.sampling.start()
         try:
-            await self._start_metrics()
+            await self.metrics.start(options, self.identity, self._metrics_sources())
         except EngineError:
             await self.stop()
             raise
@@ -265,6 +271,7 @@ class Broker:
     def _build_net(self) -> None:
         options = self.options
         self.identity = self._identify()
+        self.replica_files: ReplicaFiles = {ORDER_FILE: order_file(self.tables.orders, self.persistence.save)}
         limits = ConnectionLimits(max_connections_per_ip=options.signalbox_max_connections_per_ip)
         proxies = parse_networks(options.signalbox_trusted_proxies)
         self._handlers = self._routes()
@@ -274,7 +281,7 @@ class Broker:
         nothing = Serving({}, self.waits, self._loop)
         self.requester = Requester(
             nothing,
-            on_closed=self._name_server_lost,
+            on_closed=self._peer_lost,
             tls=options.tls.client,
             credentials=self.access.credentials,
         )
@@ -282,6 +289,7 @@ class Broker:
         self.registration = Registration(
             self.identity, self.name_servers, self.topics, self.live, self.requester, self.role
         )
+        self.metadata_sync = self._build_metadata_sync()
         self.role_changes = RoleChanges(
             self.role,
             self.store,
@@ -290,8 +298,28 @@ class Broker:
             use_routes=self._use_routes,
             dispatch=self._when_appended(),
             announce=self._register_again,
+            take_over=self.metadata_sync.settle,
+            follow=self.metadata_sync.wake,
             cut_log=self.cut_log,
         )
+
+    def _build_metadata_sync(self) -> MetadataSync:
+        options = self.options
+        cluster, name = options.broker_cluster_name, options.broker_name
+        targets = SyncTargets(
+            self.tables,
+            self.request_modes,
+            self.replica_files,
+            save=self.persistence.save,
+            is_own_topic=lambda topic: is_system_topic(topic, cluster, name),
+            drop_queues=self.store.delete_topic_queues,
+            timers_read=self.waiting.timer_store.follow,
+        )
+        return MetadataSync(self.role, self.store, targets, ask=self._ask_member, clock_s=time.monotonic)
+
+    async def _ask_member(self, address: str, request: Command) -> Command:
+        """A request to another broker of the group."""
+        return await self.requester.request(address, request, MEMBER_TIMEOUT_MS)
 
     def _identify(self) -> BrokerIdentity:
         options, (host, port) = self.options, self.address
@@ -355,17 +383,11 @@ class Broker:
             booted_ms=self._booted_ms,
             role=self.role,
             check_record=self.access.check_record,
+            replica_files=self.replica_files,
         )
 
-    async def _start_metrics(self) -> None:
-        options = self.options
-        if options.metrics_exporter_type != "PROM":
-            return
-        # Imported when wanted: prometheus-client would take a tenth of every start.
-        from engine.broker.metrics import MetricsSources, broker_registry
-        from engine.daemon.metrics_port import MetricsPort
-
-        sources = MetricsSources(
+    def _metrics_sources(self) -> MetricsSources:
+        return MetricsSources(
             self.traffic,
             self.progress,
             self.consumers,
@@ -375,11 +397,6 @@ class Broker:
             loop_lag_ms=lambda: self.lag.lag_ms,
             connections=lambda: len(self.listeners.server.connections),
             disk_usage_ratio=lambda: self.disk.usage_ratio,
-        )
-        who = self.identity
-        self._metrics = MetricsPort(broker_registry(who.cluster, who.name, who.address, sources))
-        self.metrics_port = await self._metrics.start(
-            options.metrics_prom_exporter_host, options.metrics_prom_exporter_port
         )
 
     # -- what parts tell each other -------------------------------------------------------------------------
@@ -422,8 +439,11 @@ class Broker:
         )
         return runtime_info(moment, self.store, self.stats, self.put_times, self.waiting.progress())
 
-    def _name_server_lost(self, address: str, connection: Connection) -> None:
+    def _peer_lost(self, address: str, connection: Connection) -> None:
+        """A name server, or the master of this slave."""
         self.registration.lost(address)
+        if address == self.role.master_address:
+            self.role.is_master_alive = False
 
     # -- stopping -------------------------------------------------------------------------------------------
 
@@ -433,11 +453,11 @@ class Broker:
         await self.registration.stop()
         await self.listeners.drain()
         self.sampling.stop()
-        if self._metrics is not None:
-            await self._metrics.stop()
+        await self.metrics.stop()
         self.lag.stop()
         self.access.stop()
         await self.housekeeping.stop()
+        await self.metadata_sync.stop()
         await self.duties.stop()
         await self.flusher.flush_log(force=True)
         await self.duties.settle()

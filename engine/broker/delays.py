@@ -99,6 +99,15 @@ class DelayOffsets:
     def set(self, level: int, queue_offset: int) -> None:
         self._delivered[level] = queue_offset
 
+    def adopt(self, stored: DelayOffsetSerializeWrapper) -> bool:
+        """A slave takes its master's; whether they were news."""
+        given = {level: offset for level, offset in stored.offset_table.items() if offset >= 0}
+        if given == self._delivered == self._settled:
+            return False
+        self._delivered, self._settled, self._candidate = given, dict(given), None
+        self.version = stored.data_version or self.version
+        return True
+
     def settle(self, log_end: int, flushed_offset: int) -> None:
         """Call it now and then: what was delivered before a log end that is on disk now may be saved."""
         if self._candidate is not None and flushed_offset >= self._candidate[1]:

@@ -54,6 +54,17 @@ class SubscriptionGroupTable:
         self.version = self.version.next_version(now_ms)
         return True
 
+    def adopt(self, wrapper: SubscriptionGroupWrapper) -> list[str]:
+        """A slave takes its master's table; the names that are gone. System groups stay."""
+        given = wrapper.subscription_group_table
+        removed = [name for name in self._configs if name not in given and not is_system_group(name)]
+        for name in removed:
+            del self._configs[name]
+        self._configs.update({name: config for name, config in given.items() if is_valid_group(name)})
+        self._forbidden = {group: dict(topics) for group, topics in wrapper.forbidden_table.items()}
+        self.version = wrapper.data_version
+        return removed
+
     def find_or_create(
         self, group: str, is_auto_create: bool, now_ms: int
     ) -> tuple[SubscriptionGroupConfig | None, bool]:

@@ -8,8 +8,7 @@ counted in `signalbox_metrics_series_dropped`.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
 from heapq import nlargest
 from itertools import islice
 from typing import TypeVar
@@ -18,31 +17,13 @@ from prometheus_client import CollectorRegistry
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-from engine.broker.consume_stats import ConsumeProgress
-from engine.broker.consumers import ConsumerTable
-from engine.broker.options import LiveOptions
-from engine.broker.producers import ProducerTable
-from engine.broker.traffic import Count, Traffic
-from engine.net.connection import Connection
-from engine.store.message_store import MessageStore
+from engine.broker.metrics_sources import MetricsSources
+from engine.broker.traffic import Count
 
 MAX_SERIES = 2_000
 """Of each kind."""
 
 _K = TypeVar("_K")
-
-
-@dataclass(frozen=True, slots=True)
-class MetricsSources:
-    traffic: Traffic
-    progress: ConsumeProgress
-    consumers: ConsumerTable[Connection]
-    producers: ProducerTable[Connection]
-    store: MessageStore
-    live: LiveOptions
-    loop_lag_ms: Callable[[], float]
-    connections: Callable[[], int]
-    disk_usage_ratio: Callable[[], float]
 
 
 class BrokerCollector(Collector):

@@ -50,6 +50,24 @@ class ConsumerOffsets:
         self._given.setdefault((topic, group), {}).setdefault(queue_id, -1 if found is None else found)
         self.commit(topic, group, queue_id, queue_offset)
 
+    def adopt(self, table: Mapping[str, Mapping[int, int]], version: DataVersion | None) -> bool:
+        """A slave takes its master's offsets; pairs that the master does not know stay, as in RocketMQ.
+        Whether anything is different now. The version says since when: it is the master's."""
+        is_changed = False
+        self._given, self._given_before = {}, {}
+        for name, queues in table.items():
+            topic, separator, group = name.partition("@")
+            if not separator or not is_valid_topic(topic) or not is_valid_group(group):
+                continue
+            key = topic, group
+            if self._committed.get(key) != queues:
+                self._new_pair(topic, group).update(queues)
+                self._changed.add(key)
+                is_changed = True
+        if version is not None:
+            self.version = version
+        return is_changed
+
     def _new_pair(self, topic: str, group: str) -> dict[int, int]:
         self._topics_of.setdefault(group, {})[topic] = None
         self._groups_of.setdefault(topic, {})[group] = None

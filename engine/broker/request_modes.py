@@ -11,6 +11,11 @@ REQUEST_MODES_FILE = "messageRequestMode.json"
 class RequestModes:
     def __init__(self, stored: MessageRequestModeSerializeWrapper | None = None) -> None:
         self._modes: dict[str, dict[str, SetMessageRequestModeRequestBody]] = {}
+        self.adopt(stored)
+
+    def adopt(self, stored: MessageRequestModeSerializeWrapper | None) -> None:
+        """Also what a slave takes from its master."""
+        self._modes = {}
         for topic, groups in (
             stored or MessageRequestModeSerializeWrapper()
         ).message_request_mode_map.items():

@@ -25,7 +25,8 @@ _COMPLAIN_POLLS = 1_000
 
 class RoleChanges:
     """`use_routes` swaps the table of handlers; `announce` tells the name servers; `dispatch` is what must
-    follow an append; `cut_log` drops the end of the log."""
+    follow an append; `cut_log` drops the end of the log; `take_over` comes before the duties are loaded, and
+    `follow` when there is another master."""
 
     def __init__(
         self,
@@ -37,6 +38,8 @@ class RoleChanges:
         use_routes: Callable[[], None],
         dispatch: Callable[[], None],
         announce: Callable[[], None],
+        take_over: Callable[[], object],
+        follow: Callable[[], None],
         cut_log: Callable[[int], Awaitable[None]],
     ) -> None:
         self._role = role
@@ -46,6 +49,8 @@ class RoleChanges:
         self._use_routes = use_routes
         self._dispatch = dispatch
         self._announce = announce
+        self._take_over = take_over
+        self._follow = follow
         self._cut_log = cut_log
         self._turn = 0
         self._one_at_a_time = asyncio.Lock()
@@ -75,6 +80,7 @@ class RoleChanges:
                 return
             self._store.adopt_queue_offsets()
             self._store.open_writes()
+            self._take_over()
             self._duties.load()
             role.become(RoleKind.MASTER, MASTER_ID, epoch, None)
             self._use_routes()
@@ -97,6 +103,7 @@ class RoleChanges:
         log.warning("this broker is a slave of %s now, epoch %d", role.master_name(), epoch)
         async with self._one_at_a_time:
             await self._duties.drop()
+            self._follow()
         if role.kind is RoleKind.SLAVE and not is_known:
             self._announce()
 

@@ -19,6 +19,22 @@ class TimerCounts:
         self._changed_ms: dict[str, int] = {}
         self.version = version or DataVersion()
 
+    def adopt(self, table: Mapping[str, Any]) -> bool:
+        """A slave takes its master's figures (61); whether they were news."""
+        version, rows = table.get("dataVersion"), table.get("timingCount")
+        if not isinstance(version, dict) or not isinstance(rows, dict):
+            return False
+        given = DataVersion.from_json(version)
+        if given == self.version:
+            return False
+        self.version = given
+        self._counts = {
+            topic: row["count"]
+            for topic, row in rows.items()
+            if isinstance(row, dict) and isinstance(row.get("count"), int) and row["count"] > 0
+        }
+        return True
+
     def add(self, topic: str, change: int, now_ms: int) -> None:
         self._counts[topic] = max(0, self._counts.get(topic, 0) + change)
         self._changed_ms[topic] = now_ms

@@ -99,6 +99,21 @@ class TopicTable:
         self.version = self.version.next_version(now_ms)
         return True
 
+    def adopt(self, configs: Mapping[str, TopicConfig], version: DataVersion) -> list[str]:
+        """A slave takes its master's table; the names that are gone. Name servers hear of topics from
+        masters only, so nothing is left to be announced."""
+        removed = [name for name in self._configs if name not in configs]
+        for name in removed:
+            del self._configs[name]
+            self._encoded.pop(name, None)
+        for name, config in configs.items():
+            if is_valid_topic(name) and self._configs.get(name) != config:
+                self._configs[name] = config
+                self._encoded.pop(name, None)
+        self._changed.clear()
+        self.version = version
+        return removed
+
     def renew_version(self, now_ms: int) -> None:
         """Nothing changed here, but what name servers are told did: they only listen to a new version."""
         self.version = self.version.next_version(now_ms)

@@ -88,6 +88,11 @@ class TimerStore:
         self._log.open(0)
         self._wheel.empty()
 
+    def follow(self, read_time_ms: int) -> None:
+        """A master has delivered every second before this one, and this broker has the log that says so."""
+        read_time_ms -= read_time_ms % PRECISION_MS
+        self.read_time_ms = self.delivered_before_ms = read_time_ms
+
     def _fill_wheel(self) -> None:
         self._wheel.empty()
         chains: dict[int, tuple[int, int, int]] = {}

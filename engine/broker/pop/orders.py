@@ -56,7 +56,18 @@ class OrderTable:
     def __init__(self, stored: OrderInfoWrapper | None = None) -> None:
         self._infos: dict[_Key, dict[int, OrderInfo]] = {}
         self.is_dirty = False
-        for key, queues in (stored or OrderInfoWrapper()).table.items():
+        self._load(stored or OrderInfoWrapper())
+
+    def adopt(self, stored: OrderInfoWrapper) -> bool:
+        """A slave takes its master's; whether they were news."""
+        if stored == self.wrapper():
+            return False
+        self._infos = {}
+        self._load(stored)
+        return True
+
+    def _load(self, stored: OrderInfoWrapper) -> None:
+        for key, queues in stored.table.items():
             topic, _, group = key.partition("@")
             if is_valid_topic(topic) and is_valid_group(group):
                 known = {queue_id: info for queue_id, info in queues.items() if info.distances}
@@ -135,6 +146,9 @@ class OrderTable:
 
     def snapshot(self) -> OrderInfoWrapper:
         self.is_dirty = False
+        return self.wrapper()
+
+    def wrapper(self) -> OrderInfoWrapper:
         return OrderInfoWrapper(
             {f"{topic}@{group}": dict(queues) for (topic, group), queues in self._infos.items() if queues}
         )

@@ -15,8 +15,8 @@ Labels = frozenset[tuple[str, str]]
 
 
 async def scrape(broker: RunningBroker) -> dict[tuple[str, Labels], float]:
-    assert broker.inner.metrics_port is not None
-    reader, writer = await asyncio.open_connection("127.0.0.1", broker.inner.metrics_port)
+    assert broker.inner.metrics.port is not None
+    reader, writer = await asyncio.open_connection("127.0.0.1", broker.inner.metrics.port)
     writer.write(b"GET /metrics HTTP/1.0\r\n\r\n")
     text = (await reader.read()).split(b"\r\n\r\n", 1)[1].decode()
     writer.close()
@@ -60,7 +60,7 @@ async def test_traffic_and_lag_are_exported(start_broker: StartBroker) -> None:
 
 
 async def test_there_is_no_port_unless_asked_for(broker: RunningBroker) -> None:
-    assert broker.inner.metrics_port is None
+    assert broker.inner.metrics.port is None
 
 
 async def test_the_number_of_series_is_bounded_and_the_busiest_stay(

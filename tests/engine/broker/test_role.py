@@ -40,7 +40,7 @@ SERVED_IN_EVERY_ROLE = {
     *(RequestCode.GET_CONSUMER_CONNECTION_LIST, RequestCode.GET_PRODUCER_CONNECTION_LIST),
     *(RequestCode.GET_CONSUMER_RUNNING_INFO, RequestCode.CONSUME_MESSAGE_DIRECTLY),
     *(RequestCode.INVOKE_BROKER_TO_GET_CONSUMER_STATUS, RequestCode.CLEAN_EXPIRED_CONSUMEQUEUE),
-    RequestCode.DELETE_EXPIRED_COMMITLOG,
+    *(RequestCode.DELETE_EXPIRED_COMMITLOG, RequestCode.SIGNALBOX_REPLICA_STATE),
     # Until slaves take users from their master, each broker has its own, as in RocketMQ.
     *USER_CODES,
 }

@@ -1,0 +1,27 @@
+"""What a broker's metrics are read from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from engine.broker.consume_stats import ConsumeProgress
+from engine.broker.consumers import ConsumerTable
+from engine.broker.options import LiveOptions
+from engine.broker.producers import ProducerTable
+from engine.broker.traffic import Traffic
+from engine.net.connection import Connection
+from engine.store.message_store import MessageStore
+
+
+@dataclass(frozen=True, slots=True)
+class MetricsSources:
+    traffic: Traffic
+    progress: ConsumeProgress
+    consumers: ConsumerTable[Connection]
+    producers: ProducerTable[Connection]
+    store: MessageStore
+    live: LiveOptions
+    loop_lag_ms: Callable[[], float]
+    connections: Callable[[], int]
+    disk_usage_ratio: Callable[[], float]
