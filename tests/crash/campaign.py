@@ -97,6 +97,10 @@ class Campaign:
         self._producers, self._readers = [], []
         return codes
 
+    def refused(self, code: int) -> int:
+        """How many sends of the running load were answered with this code so far."""
+        return sum(producer.codes.get(code, 0) for producer in self._producers)
+
     def random_pause(self, least_s: float = 0.05, most_s: float = 0.6) -> None:
         time.sleep(self.random.uniform(least_s, most_s))
 

@@ -102,8 +102,8 @@ def test_power_cuts_while_persisting_take_nothing_back(
 
 
 @pytest.mark.crash_long
-@pytest.mark.parametrize("chain", range(10))
-def test_a_hundred_power_cuts_while_persisting(
+@pytest.mark.parametrize("chain", range(20))
+def test_five_hundred_power_cuts_while_persisting(
     make_broker: MakeBroker, tmp_path: Path, chain: int, seed: int
 ) -> None:
-    run(make_broker, tmp_path, 10, seed + chain)
+    run(make_broker, tmp_path, 25, seed + chain)

@@ -1,12 +1,8 @@
-"""F11, F12, F13: how long recovery takes, a polite stop under load, and running out of descriptors."""
+"""F11, F12: how long recovery takes, and a polite stop under load."""
 
 from __future__ import annotations
 
-import resource
-import socket
 import struct
-import time
-from pathlib import Path
 
 import pytest
 
@@ -18,7 +14,6 @@ from tests.crash.load import QUEUES, TOPIC, create_topic, send_surely
 from tests.crash.wire import Link, LinkClosed
 
 STOP_S = 5.0
-ACCEPT_AGAIN_S = 2.0
 START_S = 2.0
 RECOVERY_S_PER_GB = 20.0
 SEND_BATCH = 320
@@ -96,35 +91,6 @@ def test_recovery_takes_time_in_proportion(make_broker: MakeBroker) -> None:
 @pytest.mark.crash_long
 def test_recovery_of_a_gigabyte(make_broker: MakeBroker) -> None:
     recover(make_broker(settings={"mappedFileSizeCommitLog": str(128 << 20)}), megabytes=1024)
-
-
-def test_running_out_of_descriptors_hurts_only_newcomers(make_broker: MakeBroker, seed: int) -> None:
-    """Accepting and rolling to a new segment both need descriptors; both recover by themselves."""
-    broker = make_broker(flush=ASYNC)
-    campaign = Campaign(broker, seed)
-    campaign.start()
-    campaign.begin_load()
-    time.sleep(0.5)
-    _, hard = resource.prlimit(broker.pid, resource.RLIMIT_NOFILE)
-    used = len(list(Path(f"/proc/{broker.pid}/fd").iterdir()))
-    resource.prlimit(broker.pid, resource.RLIMIT_NOFILE, (used + 2, hard))
-    newcomers = [socket.create_connection(broker.address, 2) for _ in range(30)]
-    time.sleep(1.5)
-    assert broker.is_alive, broker.tail()
-    resource.prlimit(broker.pid, resource.RLIMIT_NOFILE, (hard, hard))
-    for newcomer in newcomers:
-        newcomer.close()
-    begun = time.monotonic()
-    with Link(broker.address) as link:
-        assert link.call(rq.GET_MAX_OFFSET, rq.queue_fields(TOPIC, 0)).code == rq.SUCCESS
-    assert time.monotonic() - begun <= ACCEPT_AGAIN_S
-    time.sleep(0.5)
-    campaign.end_load()
-    campaign.look()
-    campaign.verify()
-    campaign.crash()
-    campaign.restart()
-    campaign.verify()
 
 
 def test_a_second_broker_on_the_same_store_is_refused(make_broker: MakeBroker) -> None:
