@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import threading
 import time
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from tests.crash import requests as rq
 from tests.crash.checker.delay import Delivery, Waiting
@@ -17,7 +17,23 @@ RECALL = 370
 LEVELS_MS = (1_000, 2_000, 3_000, 4_000)
 LEVELS = {"messageDelayLevel": "1s 2s 3s 4s", "recallMessageEnable": "true"}
 _BODY_BYTES = 200
-_MOST_MS = 6_000
+
+
+@dataclass(frozen=True, slots=True)
+class Delays:
+    """What is asked for: the broker's levels, and times within a range."""
+
+    levels_ms: tuple[int, ...] = LEVELS_MS
+    least_ms: int = 1_000
+    most_ms: int = 6_000
+
+    @property
+    def settings(self) -> dict[str, str]:
+        levels = " ".join(f"{level_ms // 1000}s" for level_ms in self.levels_ms)
+        return {"messageDelayLevel": levels, "recallMessageEnable": "true"}
+
+
+SHORT_DELAYS = Delays()
 
 
 class LaterProducer(threading.Thread):
@@ -32,12 +48,14 @@ class LaterProducer(threading.Thread):
         count: int,
         rate_per_s: float,
         recalled_part: float = 0.1,
+        delays: Delays = SHORT_DELAYS,
     ) -> None:
         super().__init__(daemon=True)
         self._address = address
         self._random = random.Random(seed)
         self._pause_s = 1.0 / rate_per_s
         self._recalled_part = recalled_part
+        self._delays = delays
         self._range = range(first_seq, first_seq + count)
         self._quit = threading.Event()
         self.next_seq = first_seq
@@ -63,10 +81,10 @@ class LaterProducer(threading.Thread):
         is_level = self._random.random() < 0.5
         begun_ms = int(time.time() * 1000)
         if is_level:
-            level = self._random.randrange(len(LEVELS_MS))
-            properties, due_ms = f"DELAY\x01{level + 1}\x02", begun_ms + LEVELS_MS[level]
+            level = self._random.randrange(len(self._delays.levels_ms))
+            properties, due_ms = f"DELAY\x01{level + 1}\x02", begun_ms + self._delays.levels_ms[level]
         else:
-            due_ms = begun_ms + self._random.randrange(1_000, _MOST_MS)
+            due_ms = begun_ms + self._random.randrange(self._delays.least_ms, self._delays.most_ms)
             properties = f"TIMER_DELIVER_MS\x01{due_ms}\x02"
         fields = rq.send_fields(TOPIC, seq % QUEUES, f"later:{seq}")
         fields["i"] += properties

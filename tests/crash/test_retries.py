@@ -16,6 +16,7 @@ from tests.crash.wire import Address, Link, decode_stored
 
 SEND_BACK = 36
 TRIES = 16
+SCHEDULE = "SCHEDULE_TOPIC_XXXX"
 RETRY, DEAD = f"%RETRY%{GROUP}", f"%DLQ%{GROUP}"
 NO_DELAY = {"messageDelayLevel": " ".join(["0s"] * 18)}
 _RECONSUME_AT = 72
@@ -88,6 +89,11 @@ def retry_storm(broker: Broker, seed: int, *, count: int, kills: int) -> None:
     consumer.run(broker.address, 120.0)
     with Link(broker.address) as link:
         dead = dead_letters(link)
+        waited = [link.call(rq.GET_MAX_OFFSET, rq.queue_fields(SCHEDULE, level)) for level in range(18)]
+    # Level 3 for the first redelivery, one more for each after it: 16 of the 18 queues of waiting messages.
+    per_level = [int(answer.fields["offset"]) for answer in waited]
+    assert per_level[:2] == [0, 0], per_level
+    assert all(count <= number <= count + kills for number in per_level[2:]), per_level
     assert set(dead) == set(range(count)), f"lost: {sorted(set(range(count)) - set(dead))[:10]}"
     # One message is in flight at a kill: it may have come back already, and is then sent back again.
     assert len(dead) <= count + kills

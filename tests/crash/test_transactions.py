@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import random
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,7 @@ from tests.crash.checker.transactions import TX, check_transactions
 from tests.crash.cluster import ASYNC, SYNC, Broker
 from tests.crash.conftest import MakeBroker
 from tests.crash.load import create_topic
+from tests.crash.power import Platter
 from tests.crash.steps.transactions import STEPS
 from tests.crash.transaction_load import (
     QUEUES,
@@ -52,8 +54,9 @@ class Shop:
         self.broker.start()
         create_topic(self.broker.address, topic=TOPIC, queues=QUEUES)
 
-    def trade(self, seconds: float, *, kill: bool = True) -> None:
-        """Load, with questions answered all the while; the broker is killed, or dies by itself."""
+    def trade(self, seconds: float, crash: Callable[[Broker], None] | None = Broker.kill) -> None:
+        """Load, with questions answered all the while; the broker is crashed at the end, or has died by
+        itself."""
         answerer = Answerer(self.broker.address, self._decide)
         producers = [
             TransactionProducer(f"t{n}", self.broker.address, self.history, self._next_seq[n], self._decide)
@@ -64,8 +67,8 @@ class Shop:
         deadline = time.monotonic() + seconds
         while time.monotonic() < deadline and self.broker.is_alive:
             time.sleep(0.01)
-        if kill:
-            self.broker.kill()
+        if crash is not None:
+            crash(self.broker)
         for thread in (*producers, answerer):
             thread.stop()
             thread.join(15)
@@ -104,22 +107,37 @@ def test_kill_9_repeats_and_loses_no_transaction(make_broker: MakeBroker, flush:
 
 @pytest.mark.parametrize("step", sorted(STEPS))
 def test_kill_9_at_this_step_does_no_harm(make_broker: MakeBroker, tmp_path: Path, step: str) -> None:
-    died = tmp_path / "died"
+    die_at(step, make_broker, tmp_path, ASYNC, times=7)
+
+
+@pytest.mark.crash_long
+@pytest.mark.parametrize("times", [1, 40, 100])
+@pytest.mark.parametrize("flush", [SYNC, ASYNC])
+@pytest.mark.parametrize("step", sorted(STEPS))
+def test_kill_9_at_every_step_sooner_and_later(
+    make_broker: MakeBroker, tmp_path: Path, step: str, flush: str, times: int
+) -> None:
+    die_at(step, make_broker, tmp_path, flush, times=times)
+
+
+def die_at(step: str, make_broker: MakeBroker, folder: Path, flush: str, *, times: int) -> None:
+    died = folder / "died"
     settings = QUICK | ({"transactionCheckMax": "2"} if step == "given-up" else {})
     shop = Shop(
         make_broker(
+            flush=flush,
             settings=settings,
             launcher="tests.crash.steps.transactions",
-            environment={"DIE_AT": step, "DIE_AFTER": "7", "DIE_FILE": str(died)},
+            environment={"DIE_AT": step, "DIE_AFTER": str(times), "DIE_FILE": str(died)},
         ),
         decide=never if step == "given-up" else decision_of,
     )
     shop.open()
-    shop.trade(20.0)
+    shop.trade(40.0)
     assert died.exists(), f"the broker never came to {step}"
     shop.broker.start()
     shop.settle()
-    shop.verify(at_least=5)
+    shop.verify(at_least=min(times, 5))
 
 
 def test_undecided_transactions_are_given_up_and_none_vanishes(make_broker: MakeBroker) -> None:
@@ -127,6 +145,49 @@ def test_undecided_transactions_are_given_up_and_none_vanishes(make_broker: Make
     shop.open()
     shop.trade(0.3)
     shop.broker.start()
-    shop.trade(0.3, kill=False)
+    shop.trade(0.3, crash=None)
     shop.settle()
     shop.verify(at_least=50)
+
+
+def cut_rounds(make_broker: MakeBroker, folder: Path, flush: str, seed: int, *, cuts: int) -> Shop:
+    """Power cuts. With ASYNC_FLUSH half messages of the last moment may be gone, but none decides twice."""
+    moments = random.Random(seed)
+    platter = Platter(folder)
+    environment = platter.environment
+    shop = Shop(make_broker(flush=flush, store=platter.store, environment=environment, settings=QUICK))
+    shop.open()
+    for _ in range(cuts):
+        shop.trade(moments.uniform(0.5, 1.5), platter.cut)
+        shop.broker.start()
+    shop.settle()
+    return shop
+
+
+def test_power_cuts_repeat_and_lose_no_transaction(
+    make_broker: MakeBroker, tmp_path: Path, seed: int
+) -> None:
+    cut_rounds(make_broker, tmp_path, SYNC, seed, cuts=3).verify(at_least=100)
+
+
+@pytest.mark.crash_long
+@pytest.mark.parametrize("chain", range(5))
+def test_fifty_power_cuts_repeat_and_lose_no_transaction(
+    make_broker: MakeBroker, tmp_path: Path, chain: int, seed: int
+) -> None:
+    cut_rounds(make_broker, tmp_path, SYNC, seed + chain, cuts=10).verify(at_least=500)
+
+
+@pytest.mark.crash_long
+@pytest.mark.parametrize("flush", [SYNC, ASYNC])
+def test_kill_9_twenty_times_in_thousands_of_transactions(
+    make_broker: MakeBroker, flush: str, seed: int
+) -> None:
+    moments = random.Random(seed)
+    shop = Shop(make_broker(flush=flush, settings=QUICK))
+    shop.open()
+    for _ in range(20):
+        shop.trade(moments.uniform(0.3, 1.5))
+        shop.broker.start()
+    shop.settle()
+    shop.verify(at_least=1_000)
