@@ -1,7 +1,8 @@
 """A consumer as a process of its own, to be killed: `namesrv group topic file [orderly]`.
 
 A line is appended to the file for each message once it is processed: queue, offset, and when (monotonic, as
-the tests see it, too). Nothing else of it survives.
+the tests see it, too). After a commit of all queues was answered, a line with queue -1 says when that commit
+began. Nothing else of it survives.
 """
 
 from __future__ import annotations
@@ -11,13 +12,16 @@ import random
 import subprocess
 import sys
 import time
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TextIO
 
-from engine.client import ConsumeFromWhere, ConsumerOptions, PushConsumer, ReceivedMessage
+from engine.client import ConsumeFromWhere, ConsumerOptions, MessageQueue, PushConsumer, ReceivedMessage
+from engine.client.offset_stores import RemoteOffsets
 
 BATCH, THREADS = 8, 4
-COMMIT_S = 0.2
+COMMITTED = -1
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +37,7 @@ def options(*, orderly: bool) -> ConsumerOptions:
         orderly=orderly,
         consume_batch_size=BATCH,
         threads=THREADS,
-        commit_interval_s=COMMIT_S,
+        commit_interval_s=0.2,
         rebalance_s=1.0,
         lock_interval_s=1.0,
     )
@@ -47,10 +51,23 @@ async def consume(namesrv: str, group: str, topic: str, path: Path, *, orderly: 
             now = time.monotonic()
             file.write("".join(f"{m.queue.queue_id} {m.queue_offset} {now}\n" for m in messages))
 
+        report_commits(file)
         consumer = PushConsumer(group, listener, namesrv=namesrv, options=options(orderly=orderly))
         consumer.subscribe(topic)
         async with consumer:
             await asyncio.Event().wait()
+
+
+def report_commits(file: TextIO) -> None:
+    persist = RemoteOffsets.persist
+
+    async def reported(offsets: RemoteOffsets, queues: Iterable[MessageQueue] | None = None) -> None:
+        begun = time.monotonic()
+        await persist(offsets, queues)
+        if queues is None:
+            file.write(f"{COMMITTED} 0 {begun}\n")
+
+    RemoteOffsets.persist = reported  # type: ignore[method-assign]
 
 
 class ConsumerProcess:

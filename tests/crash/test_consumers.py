@@ -13,11 +13,10 @@ import pytest
 
 from tests.crash.checker.events import History
 from tests.crash.cluster import Broker, Daemon, NameServer
-from tests.crash.consumer_process import BATCH, COMMIT_S, THREADS, ConsumerProcess, Processed, read_processed
+from tests.crash.consumer_process import BATCH, COMMITTED, THREADS, ConsumerProcess, Processed, read_processed
 from tests.crash.load import QUEUES, TOPIC, Producer, create_topic, fetch_offsets
 
 GROUP = "KilledConsumers"
-SLOW_MACHINE_S = 1.5
 LOCK_MOVES_S = 60.0
 DRAIN_S = 90.0
 
@@ -41,7 +40,8 @@ class Victims:
         self._folder = folder
         self._orderly = orderly
         self.lives: list[list[Processed]] = []
-        self.kills: list[float] = []
+        self.committed_at: list[float] = []
+        """When the last commit of each life began that was answered."""
 
     def start(self) -> tuple[ConsumerProcess, Path]:
         path = self._folder / f"life-{len(self.lives)}"
@@ -49,8 +49,9 @@ class Victims:
 
     def kill(self, process: ConsumerProcess, path: Path) -> None:
         process.kill()
-        self.kills.append(time.monotonic())
-        self.lives.append(read_processed(path))
+        lines = read_processed(path)
+        self.lives.append([line for line in lines if line.queue != COMMITTED])
+        self.committed_at.append(max((line.at for line in lines if line.queue == COMMITTED), default=0.0))
 
 
 def kill_rounds(namesrv: str, broker: Broker, folder: Path, kills: int, seed: int, *, orderly: bool) -> None:
@@ -62,22 +63,31 @@ def kill_rounds(namesrv: str, broker: Broker, folder: Path, kills: int, seed: in
     victims = Victims(namesrv, folder, orderly=orderly)
     for _ in range(kills):
         process, path = victims.start()
-        wait_for_lines(process, path, chance.randrange(100, 400))
-        victims.kill(process, path)
+        try:
+            wait_for_lines(process, path, chance.randrange(100, 400))
+        finally:
+            victims.kill(process, path)
         check_commits(broker, victims)
     for producer in producers:
         producer.stop()
         producer.join(15)
     process, path = victims.start()
-    sent = {(e.queue, e.offset) for e in history.events() if e.status == "ok"}
-    deadline = time.monotonic() + DRAIN_S
-    while not sent <= {(p.queue, p.offset) for life in [*victims.lives, read_processed(path)] for p in life}:
-        assert time.monotonic() < deadline, "messages were not delivered again"
-        time.sleep(0.2)
-    victims.kill(process, path)
+    try:
+        drain(process, path, victims, history)
+    finally:
+        victims.kill(process, path)
     check_again(victims)
     if orderly:
         check_order(victims)
+
+
+def drain(process: ConsumerProcess, path: Path, victims: Victims, history: History) -> None:
+    """Everything that was acknowledged is processed in the end."""
+    sent = {(e.queue, e.offset) for e in history.events() if e.status == "ok"}
+    deadline = time.monotonic() + LOCK_MOVES_S + DRAIN_S
+    while not sent <= {(p.queue, p.offset) for life in [*victims.lives, read_processed(path)] for p in life}:
+        assert time.monotonic() < deadline, "messages were not delivered again"
+        time.sleep(0.2)
 
 
 def wait_for_lines(process: ConsumerProcess, path: Path, count: int) -> None:
@@ -97,16 +107,15 @@ def check_commits(broker: Broker, victims: Victims) -> None:
 
 
 def check_again(victims: Victims) -> None:
-    """What comes again was in hand at a kill, or too fresh to be committed; in one life nothing does."""
-    done: dict[tuple[int, int], float] = {}
+    """What comes again was processed behind the last commit, or lay behind something that was in hand then;
+    in one life nothing does."""
+    done: set[tuple[int, int]] = set()
     for number, life in enumerate(victims.lives):
         twice = [place for place, count in Counter((p.queue, p.offset) for p in life).items() if count > 1]
         assert not twice, f"life {number} got {twice[:5]} more than once"
-        if number:
-            committed_at = victims.kills[number - 1] - COMMIT_S - SLOW_MACHINE_S
-            again = [p for p in life if done.get((p.queue, p.offset), committed_at) < committed_at]
-            assert len(again) <= BATCH * THREADS, f"{len(again)} old messages came again in life {number}"
-        done |= {(p.queue, p.offset): p.at for p in life}
+        again = [p for p in life if (p.queue, p.offset) in done]
+        assert len(again) <= BATCH * THREADS, f"{len(again)} old messages came again in life {number}"
+        done |= {(p.queue, p.offset) for p in life if p.at < victims.committed_at[number]}
 
 
 def check_order(victims: Victims) -> None:
@@ -124,8 +133,13 @@ def test_a_consumer_killed_in_a_batch_loses_nothing(
 
 
 @pytest.mark.crash_long
-@pytest.mark.parametrize("orderly", [False, True], ids=["side by side", "orderly"])
 def test_a_consumer_killed_twenty_times_loses_nothing(
-    cluster: tuple[str, Broker], tmp_path: Path, orderly: bool, seed: int
+    cluster: tuple[str, Broker], tmp_path: Path, seed: int
 ) -> None:
-    kill_rounds(*cluster, tmp_path, 20, seed, orderly=orderly)
+    kill_rounds(*cluster, tmp_path, 20, seed, orderly=False)
+
+
+@pytest.mark.crash_long
+def test_the_locks_of_a_killed_consumer_move(cluster: tuple[str, Broker], tmp_path: Path, seed: int) -> None:
+    """They are the dead one's for up to a minute, as in RocketMQ, so there are few kills here."""
+    kill_rounds(*cluster, tmp_path, 3, seed, orderly=True)
