@@ -36,7 +36,8 @@ class Peer(Protocol):
 
 
 class Accounts(Protocol):
-    version: int
+    @property
+    def version(self) -> int: ...
 
     def find(self, name: str) -> Account | None: ...
 

@@ -7,5 +7,7 @@ import engine.admin.groups
 import engine.admin.messages
 import engine.admin.name_servers
 import engine.admin.offsets
+import engine.admin.policies
 import engine.admin.topics
-import engine.admin.traces  # noqa: F401
+import engine.admin.traces
+import engine.admin.users  # noqa: F401

@@ -12,6 +12,7 @@ import os
 import sys
 
 from engine.admin.commands import Command, registered
+from engine.admin.credential_options import add_credential_options, chosen_credentials
 from engine.admin.rendering import Renderer, printable
 from engine.admin.tls_options import add_tls_options, chosen_tls
 from engine.client.admin import Admin
@@ -78,6 +79,7 @@ def _add_command(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]
         "--timeout", metavar="MS", type=int, default=5000, help="patience with each server (5000)"
     )
     add_tls_options(subparser)
+    add_credential_options(subparser)
     for option in found.options:
         option.add_to(subparser)
     subparser.set_defaults(chosen=found, subparser=subparser)
@@ -86,7 +88,8 @@ def _add_command(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]
 async def _run(chosen: Command, given: argparse.Namespace) -> None:
     renderer = Renderer(as_json=given.json)
     tls = chosen_tls(given, os.environ)
-    async with Admin(namesrv=given.namesrvAddr, timeout_ms=given.timeout, tls=tls) as admin:
+    who = chosen_credentials(given, os.environ)
+    async with Admin(namesrv=given.namesrvAddr, timeout_ms=given.timeout, tls=tls, credentials=who) as admin:
         answer = chosen.run(admin, given)
         if inspect.isawaitable(answer):
             renderer.show(await answer)

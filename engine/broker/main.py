@@ -9,8 +9,10 @@ import re
 import socket
 from pathlib import Path
 
+from engine.broker.addresses import choose_addresses
 from engine.broker.broker import Broker
 from engine.broker.options import BrokerOptions, load_options, options_text
+from engine.daemon.access_settings import exposure
 from engine.daemon.logs import start_logging
 from engine.daemon.running import run_daemon
 from engine.daemon.tls_settings import read_tls_file
@@ -37,6 +39,9 @@ def main(arguments: list[str] | None = None) -> int:
     except BadInput as error:
         parser.error(error.text)
     for warning in options.warnings:
+        log.warning("%s", warning)
+    host = choose_addresses(options.bind_address, options.broker_ip1).bind_host
+    for warning in exposure(options.access, options.tls.mode, host):
         log.warning("%s", warning)
     if not options.namesrv_addr:
         log.warning("neither namesrvAddr, -n nor NAMESRV_ADDR is set: no client will find this broker")

@@ -28,6 +28,7 @@ from engine.client.transaction_producer import TransactionProducer, TransactionR
 from engine.net.tls import TlsOptions
 from engine.protocol.bodies.basics import MessageQueue
 from engine.protocol.bodies.heartbeats import ConsumeFromWhere, MessageModel
+from engine.protocol.signing import Credentials
 
 __all__ = [
     "Admin",
@@ -36,6 +37,7 @@ __all__ = [
     "ConsumeFromWhere",
     "ConsumeStatus",
     "ConsumerOptions",
+    "Credentials",
     "Listener",
     "LitePullConsumer",
     "LitePullOptions",

@@ -59,6 +59,7 @@ class ClientInstance:
             connect_timeout_s=self.options.connect_timeout_s,
             on_closed=self._on_closed,
             tls=TlsOptions() if self.options.tls is True else self.options.tls or None,
+            credentials=self.options.credentials,
         )
         self.name_servers = NameServers(addresses, self.requester, self.options.request_timeout_ms)
         self.routes = Routes(self.name_servers.route, self._on_route_changed)
@@ -223,8 +224,8 @@ def own_or_given(
     instance: ClientInstance | None, namesrv: str | None, options: ClientOptions
 ) -> ClientInstance:
     """A given instance speaks as it was made: what would go unheard is refused."""
-    if instance is not None and options.tls:
-        raise BadInput("an instance was given: whether it speaks TLS is said in its own ClientOptions")
+    if instance is not None and (options.tls or options.credentials is not None):
+        raise BadInput("an instance was given: TLS and credentials are said in its own ClientOptions")
     return instance or ClientInstance(namesrv, options)
 
 

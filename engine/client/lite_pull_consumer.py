@@ -36,6 +36,7 @@ from engine.protocol.bodies.running_info import (
 )
 from engine.protocol.names import check_group
 from engine.protocol.records import Record
+from engine.protocol.signing import Credentials
 
 
 class LitePullConsumer:
@@ -63,13 +64,16 @@ class LitePullConsumer:
         options: LitePullOptions | None = None,
         instance: ClientInstance | None = None,
         tls: Tls = None,
+        credentials: Credentials | None = None,
     ) -> None:
         check_group(group)
         self.group = group
         self.options = options or LitePullOptions()
         is_broadcast = self.options.model is MessageModel.BROADCASTING
         # A broadcasting client must be itself again after a restart: its offsets are filed under its id.
-        client_options = ClientOptions(instance_name="DEFAULT" if is_broadcast else None, tls=tls)
+        client_options = ClientOptions(
+            instance_name="DEFAULT" if is_broadcast else None, tls=tls, credentials=credentials
+        )
         self.instance = own_or_given(instance, namesrv, client_options)
         self._owns_instance = instance is None
         self._queue_offsets = QueueOffsets(self.instance)

@@ -15,6 +15,7 @@ from engine.net.requester import parse_address
 from engine.net.tls import TlsOptions
 from engine.protocol.bodies.heartbeats import ConsumeFromWhere, MessageModel
 from engine.protocol.names import DEFAULT_TOPIC, TRACE_TOPIC
+from engine.protocol.signing import Credentials
 
 DEFAULT_NAME_SERVER = "127.0.0.1:9876"
 
@@ -53,6 +54,7 @@ class ClientOptions:
     poll_name_server_s: float = 30.0
     heartbeat_s: float = 30.0
     tls: Tls = None
+    credentials: Credentials | None = None
 
     def __post_init__(self) -> None:
         _check_positive(self, "request_timeout_ms", "connect_timeout_s", "poll_name_server_s", "heartbeat_s")

@@ -23,6 +23,7 @@ from engine.protocol.bodies.basics import MessageQueue
 from engine.protocol.bodies.heartbeats import TAG_EXPRESSION
 from engine.protocol.bodies.routes import MASTER_ID
 from engine.protocol.names import check_group
+from engine.protocol.signing import Credentials
 
 _TURN_MS = 1_000
 """With several brokers or topics, how long a receive waits at one of them before it looks at all again."""
@@ -54,11 +55,12 @@ class PopConsumer:
         options: PopOptions | None = None,
         instance: ClientInstance | None = None,
         tls: Tls = None,
+        credentials: Credentials | None = None,
     ) -> None:
         check_group(group)
         self.group = group
         self.options = options or PopOptions()
-        self.instance = own_or_given(instance, namesrv, ClientOptions(tls=tls))
+        self.instance = own_or_given(instance, namesrv, ClientOptions(tls=tls, credentials=credentials))
         self._owns_instance = instance is None
         self._member = PopMember(group, self.options.from_where)
         self._pops = Pops(self.instance, group, self.options.from_where)

@@ -45,6 +45,7 @@ from engine.protocol.codes import RequestCode
 from engine.protocol.headers.send import RecallMessageRequest, SendMessageRequest
 from engine.protocol.message_ids import decode_recall_handle
 from engine.protocol.names import check_group
+from engine.protocol.signing import Credentials
 
 COMPRESS_IN_THREAD_ABOVE_BYTES = 64 * 1024
 _INTRODUCED = "client.introduced."
@@ -73,17 +74,18 @@ class Producer:
         options: ProducerOptions | None = None,
         instance: ClientInstance | None = None,
         tls: Tls = None,
+        credentials: Credentials | None = None,
     ) -> None:
         check_group(group)
         self.group = group
         base = options or ProducerOptions()
         self.options = base if acks is None else replace(base, acks=acks)
-        self.instance = own_or_given(instance, namesrv, ClientOptions(tls=tls))
+        self.instance = own_or_given(instance, namesrv, ClientOptions(tls=tls, credentials=credentials))
         self._owns_instance = instance is None
         self._waits = self.options.acks == "all"
         self._keys = MessageKeys(self.instance.ip, os.getpid(), random.getrandbits(32))
         self._faults = LatencyFaults()
-        self._plans = TopicPlans(group, self.instance.routes, self.options)
+        self._plans = TopicPlans(group, self.instance.routes, self.options, self.instance.options.credentials)
         self._deliveries: Deliveries | None = None
         self._tracing: SendTracing | None = None
 

@@ -47,6 +47,7 @@ from engine.protocol.bodies.running_info import (
 )
 from engine.protocol.names import check_group
 from engine.protocol.records import Record
+from engine.protocol.signing import Credentials
 
 log = logging.getLogger(__name__)
 
@@ -77,13 +78,16 @@ class PushConsumer:
         options: ConsumerOptions | None = None,
         instance: ClientInstance | None = None,
         tls: Tls = None,
+        credentials: Credentials | None = None,
     ) -> None:
         check_group(group)
         self.group = group
         self.options = options or ConsumerOptions()
         self._is_broadcast = self.options.model is MessageModel.BROADCASTING
         # A broadcasting client must be itself again after a restart: its offsets are filed under its id.
-        client_options = ClientOptions(instance_name="DEFAULT" if self._is_broadcast else None, tls=tls)
+        client_options = ClientOptions(
+            instance_name="DEFAULT" if self._is_broadcast else None, tls=tls, credentials=credentials
+        )
         self.instance = own_or_given(instance, namesrv, client_options)
         self._owns_instance = instance is None
         self._queue_offsets = QueueOffsets(self.instance)

@@ -23,8 +23,9 @@ from engine.errors import BadInput, NotFound
 from engine.protocol.bodies.basics import MessageQueue
 from engine.protocol.bodies.routes import MASTER_ID, TopicRouteData
 from engine.protocol.codes import MQ_VERSION, RequestCode, ResponseCode
-from engine.protocol.commands import ONEWAY_FLAG
+from engine.protocol.commands import ONEWAY_FLAG, Command, encode_command
 from engine.protocol.hashes import java_hash
+from engine.protocol.signing import Credentials, sign
 
 Select = Callable[[Sequence[MessageQueue], Message], MessageQueue]
 """A queue selector: given the topic's queues in their order, the one that this message goes to."""
@@ -37,10 +38,16 @@ _HEADER = b'%b"f":"%d","g":"%d","h":"%d","i":%b},"flag":%d,"opaque":%d' + _HEADE
 class SendTarget:
     """One queue that may be written: its broker's address and the fixed part of a header."""
 
-    __slots__ = ("address", "batch_head", "broker_name", "head", "queue")
+    __slots__ = ("_credentials", "_fields", "address", "batch_head", "broker_name", "head", "queue")
 
     def __init__(
-        self, queue: MessageQueue, address: str, group: str, default_topic: str, queue_nums: int
+        self,
+        queue: MessageQueue,
+        address: str,
+        group: str,
+        default_topic: str,
+        queue_nums: int,
+        credentials: Credentials | None = None,
     ) -> None:
         self.queue = queue
         self.broker_name = queue.broker_name
@@ -53,11 +60,15 @@ class SendTarget:
             "e": str(queue.queue_id),
         }
         fields |= {"j": "0", "k": "false", "m": "false", "n": queue.broker_name}
+        self._fields = fields
+        self._credentials = credentials
         self.head = _head(RequestCode.SEND_MESSAGE_V2, fields)
         self.batch_head = _head(RequestCode.SEND_BATCH_MESSAGE, fields | {"m": "true"})
 
     def frame(self, draft: Draft, born_ms: int, opaque: int, is_batch: bool, is_oneway: bool) -> bytes:
         """The whole request."""
+        if self._credentials is not None:
+            return self._signed_frame(self._credentials, draft, born_ms, opaque, is_batch, is_oneway)
         body = draft.body
         header = _HEADER % (
             self.batch_head if is_batch else self.head,
@@ -70,6 +81,28 @@ class SendTarget:
         )
         size = len(header)
         return b"".join((_PREFIX.pack(4 + size + len(body), size), header, body))
+
+    def _signed_frame(
+        self,
+        credentials: Credentials,
+        draft: Draft,
+        born_ms: int,
+        opaque: int,
+        is_batch: bool,
+        is_oneway: bool,
+    ) -> bytes:
+        """A signature is over all values, so there is no fixed part to prepare."""
+        fields = self._fields | {
+            "f": str(draft.sys_flag),
+            "g": str(born_ms),
+            "h": str(draft.flag),
+            "i": orjson.loads(draft.properties),
+            "m": "true" if is_batch else "false",
+        }
+        code = RequestCode.SEND_BATCH_MESSAGE if is_batch else RequestCode.SEND_MESSAGE_V2
+        command = Command(code, opaque, ONEWAY_FLAG if is_oneway else 0, fields=fields, body=draft.body)
+        sign(command, credentials)
+        return encode_command(command)
 
 
 def _head(code: RequestCode, fields: dict[str, str]) -> bytes:
@@ -129,10 +162,11 @@ def plan_for(
     default_topic_queue_nums: int,
     first: int,
     is_provisional: bool = False,
+    credentials: Credentials | None = None,
 ) -> SendPlan:
     masters = {broker.broker_name: broker.broker_addrs.get(MASTER_ID) for broker in route.broker_datas}
     targets = [
-        SendTarget(queue, address, group, default_topic, default_topic_queue_nums)
+        SendTarget(queue, address, group, default_topic, default_topic_queue_nums, credentials)
         for queue in queues
         if (address := masters.get(queue.broker_name))
     ]

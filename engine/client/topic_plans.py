@@ -19,6 +19,7 @@ from engine.protocol.bodies.basics import MessageQueue
 from engine.protocol.bodies.routes import TopicRouteData
 from engine.protocol.codes import ResponseCode
 from engine.protocol.names import check_topic
+from engine.protocol.signing import Credentials
 
 log = logging.getLogger(__name__)
 
@@ -26,8 +27,11 @@ log = logging.getLogger(__name__)
 class TopicPlans:
     """`known` is the plan at hand, `make` asks for it. `on_route_changed` must hear of every change."""
 
-    def __init__(self, group: str, routes: Routes, options: ProducerOptions) -> None:
+    def __init__(
+        self, group: str, routes: Routes, options: ProducerOptions, credentials: Credentials | None = None
+    ) -> None:
         self._group = group
+        self._credentials = credentials
         self._routes = routes
         self._default_topic = options.default_topic
         self._default_queue_nums = options.default_topic_queue_nums
@@ -69,6 +73,7 @@ class TopicPlans:
             default_topic_queue_nums=self._default_queue_nums,
             first=random.randrange(1 << 16),
             is_provisional=is_provisional,
+            credentials=self._credentials,
         )
 
     def on_route_changed(self, topic: str) -> None:

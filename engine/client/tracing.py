@@ -47,7 +47,7 @@ class Tracer:
         self._instance = instance
         self._options = ProducerOptions(send_timeout_ms=5_000)
         inner_group = f"_INNER_TRACE_PRODUCER-{group}-{kind}-{next(_numbers)}"
-        self._plans = TopicPlans(inner_group, instance.routes, self._options)
+        self._plans = TopicPlans(inner_group, instance.routes, self._options, instance.options.credentials)
         self._faults = LatencyFaults()
         self._keys = MessageKeys(instance.ip, os.getpid(), random.getrandbits(32))
         self._waiting: deque[Trace] = deque()

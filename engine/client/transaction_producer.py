@@ -36,6 +36,7 @@ from engine.protocol.headers.transactions import CheckTransactionStateRequest, E
 from engine.protocol.message_ids import parse_offset_msg_id
 from engine.protocol.properties import Property
 from engine.protocol.records import decode_record
+from engine.protocol.signing import Credentials
 from engine.protocol.sys_flags import (
     TRANSACTION_COMMIT,
     TRANSACTION_NONE,
@@ -89,8 +90,11 @@ class TransactionProducer(Producer):
         options: ProducerOptions | None = None,
         instance: ClientInstance | None = None,
         tls: Tls = None,
+        credentials: Credentials | None = None,
     ) -> None:
-        super().__init__(group, namesrv=namesrv, options=options, instance=instance, tls=tls)
+        super().__init__(
+            group, namesrv=namesrv, options=options, instance=instance, tls=tls, credentials=credentials
+        )
         self._check = check
 
     async def start(self) -> None:
@@ -169,7 +173,8 @@ class TransactionProducer(Producer):
             transaction_id=asked.transaction_id,
             topic=record.topic,
         )
-        connection.send_oneway(Command(RequestCode.END_TRANSACTION, fields=header.encode()))
+        answer = Command(RequestCode.END_TRANSACTION, fields=header.encode())
+        connection.send_oneway(self.instance.requester.signed(answer))
         self._trace_end(header, connection.peer_name)
 
     async def _ask(self, message: ReceivedMessage) -> TransactionState:

@@ -10,11 +10,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
+from ipaddress import ip_address
 
 import orjson
 
 from engine.access.rules import USER_CODES
 from engine.errors import BadInput
+from engine.net.tls import TlsMode
 from engine.protocol.signing import Credentials
 
 _MASK = "******"
@@ -149,3 +151,20 @@ def _check_classes(given: Mapping[str, str]) -> None:
             allowed.add(default.replace("Stateless", "Stateful"))
         if given.get(key, "").strip() not in allowed:
             raise BadInput(f"{key}={given[key]:.200} is not allowed: only RocketMQ's own {default}")
+
+
+def exposure(access: AccessSettings, tls: TlsMode, host: str) -> list[str]:
+    """Signatures do not age: who can listen can repeat them. Allowed, because RocketMQ's users do it."""
+    if not access.is_on or tls is TlsMode.ENFORCING or _is_loopback(host):
+        return []
+    return [
+        f"access control is on and {host or 'every address'} can be reached without TLS: a request that is "
+        "recorded can be sent again (tls.server.mode=enforcing)"
+    ]
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"

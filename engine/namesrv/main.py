@@ -7,6 +7,7 @@ import logging
 from dataclasses import replace
 from pathlib import Path
 
+from engine.daemon.access_settings import ACCESS_KEYS, exposure, read_access
 from engine.daemon.logs import start_logging
 from engine.daemon.running import run_daemon
 from engine.daemon.tls_settings import TLS_KEYS, read_tls, read_tls_file
@@ -37,7 +38,7 @@ def main(arguments: list[str] | None = None) -> int:
         parser.error(error.text)
     for key in unknown:
         log.warning("unknown option %s in %s is ignored", key, given.config)
-    for warning in options.tls.warnings:
+    for warning in (*options.tls.warnings, *exposure(options.access, options.tls.mode, options.listen_host)):
         log.warning("%s", warning)
     return run_daemon(lambda: Namesrv(options))
 
@@ -56,10 +57,10 @@ def load_options(config: str | None, listen: str | None) -> tuple[NamesrvOptions
         except (OSError, UnicodeDecodeError) as error:
             raise BadInput(f"{config} cannot be read: {error}") from None
     options, unknown = apply_properties(NamesrvOptions(), properties)
-    options = replace(options, tls=read_tls(properties, read_tls_file))
+    options = replace(options, tls=read_tls(properties, read_tls_file), access=read_access(properties))
     if listen is not None:
         host, separator, port = listen.rpartition(":")
         if not separator or not host or not port.isdigit() or int(port) > 65535:
             raise BadInput(f"--listen {listen!r}: HOST:PORT expected")
         options = replace(options, listen_host=host.strip("[]"), listen_port=int(port))
-    return options, [key for key in unknown if key not in TLS_KEYS]
+    return options, [key for key in unknown if key not in TLS_KEYS | ACCESS_KEYS]

@@ -13,6 +13,7 @@ from engine.daemon.logs import set_level
 from engine.daemon.metrics_port import MetricsPort
 from engine.durable_file import read_durable, write_durable
 from engine.errors import BadInput
+from engine.namesrv.access_control import NamesrvAccess
 from engine.namesrv.handlers import KV_FILE, NamesrvHandlers
 from engine.namesrv.kv import KVConfig, decode_kv
 from engine.namesrv.metrics import namesrv_registry
@@ -46,7 +47,9 @@ class Namesrv:
             self._routes, self._kv, options, _now_ms, on_options=self._options_changed
         )
         waits = NamesrvWaits(self._loop, Path(options.kv_config_path).expanduser(), self._kv)
-        self._serving = Serving(self._handlers.routes(), waits, self._loop)
+        routes = self._handlers.routes()
+        self._access = NamesrvAccess(options.access)
+        self._serving = Serving(routes, waits, self._loop, self._access.gate(routes.keys()))
         limits = ConnectionLimits(
             idle_s=float(options.server_channel_max_idle_time_seconds),
             max_connections_per_ip=options.signalbox_max_connections_per_ip,
@@ -74,12 +77,14 @@ class Namesrv:
             except BadInput:
                 await self.stop()
                 raise
+        self._access.start(self._loop)
         self._scan()
         return f"name server ready on {self.address[0]}:{self.address[1]}"
 
     async def stop(self) -> None:
         if self._scanner is not None:
             self._scanner.cancel()
+        self._access.stop()
         self._server.stop_accepting()
         self._serving.is_draining = True
         deadline = self._loop.time() + 2.0

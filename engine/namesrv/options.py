@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 
+from engine.daemon.access_settings import AccessSettings
 from engine.daemon.logs import LEVELS
 from engine.daemon.tls_settings import TlsSettings
 from engine.errors import BadInput
@@ -47,6 +48,7 @@ class NamesrvOptions:
     log_dir: str = ""
     log_level: str = "INFO"
     tls: TlsSettings = field(default_factory=TlsSettings)
+    access: AccessSettings = field(default_factory=AccessSettings)
 
 
 _RANGES = {
@@ -62,7 +64,7 @@ _NAMES = {"listen_host": "bindAddress"}
 _ATTRIBUTES = {
     _NAMES.get(item.name) or camel_case(item.name): item
     for item in fields(NamesrvOptions)
-    if item.name != "tls"
+    if item.name not in ("access", "tls")
 }
 
 
@@ -83,7 +85,8 @@ def apply_properties(
 
 def as_properties(options: NamesrvOptions) -> dict[str, object]:
     """No password is among them."""
-    return dict(options.tls.shown) | {key: getattr(options, item.name) for key, item in _ATTRIBUTES.items()}
+    shown = dict(options.tls.shown) | dict(options.access.shown)
+    return shown | {key: getattr(options, item.name) for key, item in _ATTRIBUTES.items()}
 
 
 def _parse(key: str, name: str, kind: type, text: str) -> object:

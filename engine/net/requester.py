@@ -134,15 +134,17 @@ class Requester:
 
     async def request(self, address: str, command: Command, timeout_ms: float) -> Command:
         connection = self.connected(address) or await self.connect(address)
-        if self._credentials is not None:
-            sign(command, self._credentials)
-        return await connection.request(command, timeout_ms)
+        return await connection.request(self.signed(command), timeout_ms)
 
     async def send_oneway(self, address: str, command: Command) -> None:
         connection = self.connected(address) or await self.connect(address)
+        connection.send_oneway(self.signed(command))
+
+    def signed(self, command: Command) -> Command:
+        """The request with our name and signature, if we have one: for callers that send it themselves."""
         if self._credentials is not None:
             sign(command, self._credentials)
-        connection.send_oneway(command)
+        return command
 
     async def close(self) -> None:
         for task in list(self._dialling.values()):

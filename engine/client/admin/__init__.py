@@ -10,6 +10,7 @@ from __future__ import annotations
 from types import TracebackType
 from typing import Self
 
+from engine.client.admin.access import AccessAdmin
 from engine.client.admin.brokers import BrokerAdmin
 from engine.client.admin.clients import ClientAdmin
 from engine.client.admin.clusters import ClusterAdmin
@@ -21,6 +22,7 @@ from engine.client.admin.topics import TopicAdmin
 from engine.client.instance import ClientInstance, own_or_given
 from engine.client.options import ClientOptions, Tls
 from engine.client.trace_reader import TraceReader
+from engine.protocol.signing import Credentials
 
 ADMIN_TIMEOUT_MS = 5_000
 
@@ -47,9 +49,12 @@ class Admin:
         timeout_ms: int = ADMIN_TIMEOUT_MS,
         instance: ClientInstance | None = None,
         tls: Tls = None,
+        credentials: Credentials | None = None,
     ) -> None:
         self._owns_instance = instance is None
-        self.instance = own_or_given(instance, namesrv, ClientOptions(request_timeout_ms=timeout_ms, tls=tls))
+        self.instance = own_or_given(
+            instance, namesrv, ClientOptions(request_timeout_ms=timeout_ms, tls=tls, credentials=credentials)
+        )
         self.cluster = ClusterAdmin(self.instance)
         self.topics = TopicAdmin(self.instance, self.cluster)
         self.groups = GroupAdmin(self.instance, self.cluster)
@@ -59,6 +64,7 @@ class Admin:
         self.brokers = BrokerAdmin(self.instance)
         self.name_servers = NameServerAdmin(self.instance)
         self.traces = TraceReader(self.messages)
+        self.access = AccessAdmin(self.instance)
 
     async def __aenter__(self) -> Self:
         await self.start()

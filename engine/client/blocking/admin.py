@@ -8,6 +8,7 @@ from typing import Self
 from engine.client import admin, trace_reader
 from engine.client.admin import (
     ADMIN_TIMEOUT_MS,
+    access,
     brokers,
     clients,
     clusters,
@@ -19,6 +20,7 @@ from engine.client.admin import (
 )
 from engine.client.blocking.loop_thread import Face, LoopThread, waiting
 from engine.client.options import Tls
+from engine.protocol.signing import Credentials
 
 
 class _Part(Face):
@@ -152,6 +154,21 @@ class TraceReader(_Part):
     read = waiting(trace_reader.TraceReader.read)
 
 
+class AccessAdmin(_Part):
+    """`admin.access`."""
+
+    create_user = waiting(access.AccessAdmin.create_user)
+    update_user = waiting(access.AccessAdmin.update_user)
+    delete_user = waiting(access.AccessAdmin.delete_user)
+    user = waiting(access.AccessAdmin.user)
+    users = waiting(access.AccessAdmin.users)
+    create_acl = waiting(access.AccessAdmin.create_acl)
+    update_acl = waiting(access.AccessAdmin.update_acl)
+    delete_acl = waiting(access.AccessAdmin.delete_acl)
+    acl = waiting(access.AccessAdmin.acl)
+    acls = waiting(access.AccessAdmin.acls)
+
+
 class Admin(Face):
     """`engine.client.Admin` without await.
 
@@ -167,8 +184,12 @@ class Admin(Face):
         timeout_ms: int = ADMIN_TIMEOUT_MS,
         loop: LoopThread | None = None,
         tls: Tls = None,
+        credentials: Credentials | None = None,
     ) -> None:
-        super().__init__(loop, lambda: admin.Admin(namesrv=namesrv, timeout_ms=timeout_ms, tls=tls))
+        super().__init__(
+            loop,
+            lambda: admin.Admin(namesrv=namesrv, timeout_ms=timeout_ms, tls=tls, credentials=credentials),
+        )
         self.cluster = ClusterAdmin(self._loop, self._inner.cluster)
         self.topics = TopicAdmin(self._loop, self._inner.topics)
         self.groups = GroupAdmin(self._loop, self._inner.groups)
@@ -178,6 +199,7 @@ class Admin(Face):
         self.brokers = BrokerAdmin(self._loop, self._inner.brokers)
         self.name_servers = NameServerAdmin(self._loop, self._inner.name_servers)
         self.traces = TraceReader(self._loop, self._inner.traces)
+        self.access = AccessAdmin(self._loop, self._inner.access)
 
     def __enter__(self) -> Self:
         self.start()

@@ -15,6 +15,7 @@ from engine.client.options import Acks, ConsumerOptions, LitePullOptions, PopOpt
 from engine.client.send_plans import Select
 from engine.client.transaction_producer import Check
 from engine.protocol.bodies.basics import MessageQueue
+from engine.protocol.signing import Credentials
 
 
 class Producer(Face):
@@ -35,9 +36,13 @@ class Producer(Face):
         options: ProducerOptions | None = None,
         loop: LoopThread | None = None,
         tls: Tls = None,
+        credentials: Credentials | None = None,
     ) -> None:
         super().__init__(
-            loop, lambda: producer.Producer(group, namesrv=namesrv, acks=acks, options=options, tls=tls)
+            loop,
+            lambda: producer.Producer(
+                group, namesrv=namesrv, acks=acks, options=options, tls=tls, credentials=credentials
+            ),
         )
         self._room = threading.BoundedSemaphore(self._inner.options.max_in_flight)
 
@@ -100,12 +105,13 @@ class TransactionProducer(Producer):
         options: ProducerOptions | None = None,
         loop: LoopThread | None = None,
         tls: Tls = None,
+        credentials: Credentials | None = None,
     ) -> None:
         Face.__init__(
             self,
             loop,
             lambda: transaction_producer.TransactionProducer(
-                group, check, namesrv=namesrv, options=options, tls=tls
+                group, check, namesrv=namesrv, options=options, tls=tls, credentials=credentials
             ),
         )
         self._room = threading.BoundedSemaphore(self._inner.options.max_in_flight)
@@ -135,10 +141,13 @@ class PushConsumer(Face):
         options: ConsumerOptions | None = None,
         loop: LoopThread | None = None,
         tls: Tls = None,
+        credentials: Credentials | None = None,
     ) -> None:
         super().__init__(
             loop,
-            lambda: push_consumer.PushConsumer(group, listener, namesrv=namesrv, options=options, tls=tls),
+            lambda: push_consumer.PushConsumer(
+                group, listener, namesrv=namesrv, options=options, tls=tls, credentials=credentials
+            ),
         )
 
     def __enter__(self) -> Self:
@@ -171,10 +180,13 @@ class LitePullConsumer(Face):
         options: LitePullOptions | None = None,
         loop: LoopThread | None = None,
         tls: Tls = None,
+        credentials: Credentials | None = None,
     ) -> None:
         super().__init__(
             loop,
-            lambda: lite_pull_consumer.LitePullConsumer(group, namesrv=namesrv, options=options, tls=tls),
+            lambda: lite_pull_consumer.LitePullConsumer(
+                group, namesrv=namesrv, options=options, tls=tls, credentials=credentials
+            ),
         )
 
     def __enter__(self) -> Self:
@@ -229,9 +241,13 @@ class PopConsumer(Face):
         options: PopOptions | None = None,
         loop: LoopThread | None = None,
         tls: Tls = None,
+        credentials: Credentials | None = None,
     ) -> None:
         super().__init__(
-            loop, lambda: pop_consumer.PopConsumer(group, namesrv=namesrv, options=options, tls=tls)
+            loop,
+            lambda: pop_consumer.PopConsumer(
+                group, namesrv=namesrv, options=options, tls=tls, credentials=credentials
+            ),
         )
 
     def __enter__(self) -> Self:

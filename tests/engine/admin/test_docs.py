@@ -14,7 +14,7 @@ PAGE = Path(__file__).parents[3] / "docs" / "admin.md"
 def test_the_page_and_the_commands_agree():
     build_parser()
     rows = re.findall(r"^\| `(\w+)` \| .* \| (.*) \|$", PAGE.read_text(), re.M)
-    documented = {name: set(re.findall(r"`-(\w)`", options)) for name, options in rows}
+    documented = {name: set(re.findall(r"`-(\w+)`", options)) for name, options in rows}
     assert documented == {
         command.name: {option.short for option in command.options} for command in registered().values()
     }

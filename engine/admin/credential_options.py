@@ -1,0 +1,75 @@
+"""Whose requests the command line signs: options that every command has, the environment, or a file.
+
+In this order: -ak and -sk; SIGNALBOX_ACCESS_KEY and SIGNALBOX_SECRET_KEY; --credentials FILE; mqadmin's own
+$ROCKETMQ_HOME/conf/tools.yml. A file is YAML with `accessKey` and `secretKey`, as tools.yml is. The arguments
+of a process are for all to see, so -sk is the last choice for anything but a try.
+"""
+
+from __future__ import annotations
+
+import argparse
+import getpass
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+from engine.errors import BadInput
+from engine.protocol.signing import Credentials
+
+ACCESS_KEY_VARIABLE = "SIGNALBOX_ACCESS_KEY"
+SECRET_KEY_VARIABLE = "SIGNALBOX_SECRET_KEY"
+PASSWORD_VARIABLE = "SIGNALBOX_PASSWORD"
+
+
+def add_credential_options(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group(
+        "credentials",
+        f"also ${ACCESS_KEY_VARIABLE} and ${SECRET_KEY_VARIABLE}, or $ROCKETMQ_HOME/conf/tools.yml",
+    )
+    group.add_argument("-ak", "--accessKey", metavar="NAME", help="who signs the requests")
+    group.add_argument("-sk", "--secretKey", metavar="SECRET", help="seen by all users of this machine")
+    group.add_argument("--credentials", metavar="FILE", help="YAML with accessKey and secretKey")
+
+
+def chosen_credentials(given: argparse.Namespace, environment: Mapping[str, str]) -> Credentials | None:
+    name = given.accessKey or environment.get(ACCESS_KEY_VARIABLE)
+    secret = given.secretKey or environment.get(SECRET_KEY_VARIABLE)
+    if name and secret:
+        return Credentials(name, secret)
+    if given.credentials:
+        return _from_file(Path(given.credentials).expanduser())
+    if name or secret:
+        raise BadInput("an access key and a secret key are only of use together")
+    tools = Path(environment.get("ROCKETMQ_HOME", "")) / "conf" / "tools.yml"
+    return _from_file(tools) if environment.get("ROCKETMQ_HOME") and tools.exists() else None
+
+
+def _from_file(path: Path) -> Credentials:
+    from yaml import YAMLError, safe_load
+
+    try:
+        content = safe_load(path.read_text(encoding="utf-8"))
+        found = str(content["accessKey"]), str(content["secretKey"])
+    except OSError as error:
+        raise BadInput(f"{path} cannot be read: {error.strerror}") from None
+    except (YAMLError, UnicodeDecodeError, KeyError, TypeError):
+        raise BadInput(f"{path} is not YAML with accessKey and secretKey") from None
+    return Credentials(*found)
+
+
+def chosen_password(given: argparse.Namespace, environment: Mapping[str, str]) -> str | None:
+    """The password of a user that is made or changed; typed in when somebody sits there."""
+    if given.password:
+        return str(given.password)
+    if given.passwordFile:
+        try:
+            return Path(given.passwordFile).expanduser().read_text(encoding="utf-8").rstrip("\r\n")
+        except (OSError, UnicodeDecodeError):
+            raise BadInput(f"{given.passwordFile} cannot be read") from None
+    return environment.get(PASSWORD_VARIABLE)
+
+
+def asked_password(user: str) -> str:
+    if not sys.stdin.isatty():
+        raise BadInput(f"no password: give -p, --passwordFile or ${PASSWORD_VARIABLE}")
+    return getpass.getpass(f"password of {user}: ")
