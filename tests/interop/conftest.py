@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -41,21 +42,29 @@ def apache(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
         yield started
 
 
-@pytest.fixture(scope="session")
-def java_clients(
-    cluster: Cluster, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Callable[[str], JavaClient]]:
+@contextmanager
+def started_clients(name_server: str, homes: pytest.TempPathFactory) -> Iterator[Callable[[str], JavaClient]]:
     """A client of a version, started when first asked for."""
     started: dict[str, JavaClient] = {}
 
     def client(version: str) -> JavaClient:
         if version not in started:
-            started[version] = JavaClient(version, cluster.name_server, tmp_path_factory.mktemp("java"))
+            started[version] = JavaClient(version, name_server, homes.mktemp("java"))
         return started[version]
 
-    yield client
-    for java_client in started.values():
-        java_client.close()
+    try:
+        yield client
+    finally:
+        for java_client in started.values():
+            java_client.close()
+
+
+@pytest.fixture(scope="session")
+def java_clients(
+    cluster: Cluster, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Callable[[str], JavaClient]]:
+    with started_clients(cluster.name_server, tmp_path_factory) as client:
+        yield client
 
 
 @pytest.fixture(scope="session", params=chosen_targets())
@@ -65,14 +74,19 @@ def pair(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
         yield started
 
 
+@pytest.fixture(scope="session")
+def pair_clients(
+    pair: Pair, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Callable[[str], JavaClient]]:
+    """As java_clients, at the two brokers."""
+    with started_clients(pair.name_server, tmp_path_factory) as client:
+        yield client
+
+
 @pytest.fixture(scope="session", params=CLIENT_VERSIONS, ids=lambda version: f"client-{version}")
-def pair_java(
-    request: pytest.FixtureRequest, pair: Pair, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[JavaClient]:
+def pair_java(request: pytest.FixtureRequest, pair_clients: Callable[[str], JavaClient]) -> JavaClient:
     """Each version in turn, at the two brokers."""
-    client = JavaClient(request.param, pair.name_server, tmp_path_factory.mktemp("java"))
-    yield client
-    client.close()
+    return pair_clients(request.param)
 
 
 @pytest.fixture(scope="session", params=CLIENT_VERSIONS, ids=lambda version: f"client-{version}")
