@@ -1,7 +1,9 @@
 package signalbox.interop;
 
 import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
@@ -14,12 +16,15 @@ import org.apache.rocketmq.client.utils.MessageUtil;
 import org.apache.rocketmq.common.consumer.ConsumeFromWhere;
 import org.apache.rocketmq.common.message.Message;
 import org.apache.rocketmq.common.message.MessageExt;
+import org.apache.rocketmq.common.message.MessageQueue;
 
 /** Requests, and consumers that reply to each with its body and an exclamation mark. */
 final class Asking {
     private final String nameServer;
     private final Map<String, DefaultMQProducer> producers = new ConcurrentHashMap<>();
     private final Map<String, DefaultMQPushConsumer> answerers = new ConcurrentHashMap<>();
+    private final Set<String> heard = ConcurrentHashMap.newKeySet();
+    private final Set<String> failed = ConcurrentHashMap.newKeySet();
 
     Asking(String nameServer) {
         this.nameServer = nameServer;
@@ -29,10 +34,14 @@ final class Asking {
         switch (verb) {
             case "ask-request":
                 Message request = new Message(options.text("topic"), "", bytes(options.text("body")));
-                return ask(producer(options.text("group")), request, options.wide("timeoutMs", 20_000));
+                return ask(producer(options.text("group")), request, options);
             case "ask-answer":
                 answerers.put(options.text("name"), answerer(options));
                 return null;
+            case "ask-heard":
+                return new ArrayList<>(heard);
+            case "ask-failed":
+                return new ArrayList<>(failed);
             case "ask-stop":
                 answerers.remove(options.text("name")).shutdown();
                 return null;
@@ -42,9 +51,11 @@ final class Asking {
     }
 
     /** With a callback: the blocking request of 5.3.3 gives up at once, on every server. */
-    private static String ask(DefaultMQProducer producer, Message request, long timeoutMs) throws Exception {
+    private static String ask(DefaultMQProducer producer, Message request, Driver.Options options) throws Exception {
+        // More than the 20 s after which an answerer that missed its first rebalance comes back to it.
+        long timeoutMs = options.wide("timeoutMs", 45_000);
         CompletableFuture<String> reply = new CompletableFuture<>();
-        producer.request(request, new RequestCallback() {
+        RequestCallback callback = new RequestCallback() {
             @Override
             public void onSuccess(Message message) {
                 reply.complete(new String(message.getBody(), StandardCharsets.UTF_8));
@@ -54,7 +65,20 @@ final class Asking {
             public void onException(Throwable failure) {
                 reply.completeExceptionally(failure);
             }
-        }, timeoutMs);
+        };
+        MessageQueue queue =
+            new MessageQueue(request.getTopic(), options.text("broker", ""), options.number("queue", 0));
+        switch (options.text("by", "any")) {
+            case "queue":
+                producer.request(request, queue, callback, timeoutMs);
+                break;
+            case "selector":
+                producer.request(request, (queues, given, key) -> queues.get(queues.indexOf(key)), queue, callback,
+                    timeoutMs);
+                break;
+            default:
+                producer.request(request, callback, timeoutMs);
+        }
         return reply.get(timeoutMs + 10_000, TimeUnit.MILLISECONDS);
     }
 
@@ -67,11 +91,16 @@ final class Asking {
         consumer.subscribe(options.text("topic"), "*");
         consumer.registerMessageListener((MessageListenerConcurrently) (messages, context) -> {
             for (MessageExt message : messages) {
+                String question = new String(message.getBody(), StandardCharsets.UTF_8);
+                heard.add(question);
                 try {
-                    byte[] body = bytes(new String(message.getBody(), StandardCharsets.UTF_8) + "!");
+                    if (options.text("silent", "").equals("true")) {
+                        Thread.sleep(Long.MAX_VALUE);
+                    }
+                    byte[] body = bytes(question + "!");
                     producer.send(MessageUtil.createReplyMessage(message, body), 10_000);
                 } catch (Exception failure) {
-                    failure.printStackTrace();
+                    failed.add(question);
                 }
             }
             return ConsumeConcurrentlyStatus.CONSUME_SUCCESS;
