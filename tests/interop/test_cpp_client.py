@@ -21,7 +21,8 @@ from .received import bodies, body, numbered, read_all
 from .remoting import create_topic
 
 HERE = Path(__file__).parent / "cpp"
-LIBRARY = HERE / "target"
+LIBRARY = HERE.parents[2] / "build" / "cpp-client"
+"""Outside of the tests, which are searched for Python that is ours."""
 COUNT = 10
 KINDS = ("sync", "large", "orderly", "oneway", "async")
 RUN_TIMEOUT_S = 150
