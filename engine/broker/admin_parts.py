@@ -115,5 +115,5 @@ def _snapshots(parts: AdminParts) -> Snapshots:
         parts.store,
         parts.stats,
         parts.disk,
-        lambda: {"role": role_name(parts.options.broker_role, role), "slaves": []},
+        lambda: {"role": role_name(parts.options.broker_role, role)},
     )

@@ -24,6 +24,7 @@ class SubscriptionGroupTable:
         self._configs = {name: config for name, config in groups.items() if is_valid_group(name)}
         self._forbidden = {group: dict(topics) for group, topics in stored.forbidden_table.items()}
         self.version: DataVersion = stored.data_version
+        self._touched: set[str] = set()
         self.get = self._configs.get
 
     def __len__(self) -> int:
@@ -44,6 +45,7 @@ class SubscriptionGroupTable:
         if self._configs.get(config.group_name) == config:
             return False
         self._configs[config.group_name] = config
+        self._touched.add(config.group_name)
         self.version = self.version.next_version(now_ms)
         return True
 
@@ -51,6 +53,7 @@ class SubscriptionGroupTable:
         if self._configs.pop(group, None) is None:
             return False
         self._forbidden.pop(group, None)
+        self._touched.add(group)
         self.version = self.version.next_version(now_ms)
         return True
 
@@ -62,8 +65,14 @@ class SubscriptionGroupTable:
             del self._configs[name]
         self._configs.update({name: config for name, config in given.items() if is_valid_group(name)})
         self._forbidden = {group: dict(topics) for group, topics in wrapper.forbidden_table.items()}
+        self._touched.update(removed, self._configs)
         self.version = wrapper.data_version
         return removed
+
+    def take_touched(self) -> set[str]:
+        """What came, changed or went since it was last asked; for one asker."""
+        touched, self._touched = self._touched, set()
+        return touched
 
     def find_or_create(
         self, group: str, is_auto_create: bool, now_ms: int

@@ -9,13 +9,16 @@ must be given again. Loop thread only.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
 from engine.protocol.bodies.basics import DataVersion
 from engine.protocol.names import is_valid_group, is_valid_topic
 
 _Key = tuple[str, str]
 """(topic, group)"""
+
+
+_NOTHING: dict[int, int] = {}
 
 
 class ConsumerOffsets:
@@ -84,7 +87,12 @@ class ConsumerOffsets:
 
     def queues(self, topic: str, group: str) -> dict[int, int]:
         """A copy: queue id to committed offset."""
-        return dict(self._committed.get((topic, group), {}))
+        queues = self._committed.get((topic, group))
+        return queues.copy() if queues else {}
+
+    def committed_of(self, pair: _Key) -> Mapping[int, int]:
+        """Queue id to committed offset, as they are at this moment; not to be kept."""
+        return self._committed.get(pair, _NOTHING)
 
     def topics_of(self, group: str) -> list[str]:
         return list(self._topics_of.get(group, ()))
@@ -92,8 +100,8 @@ class ConsumerOffsets:
     def groups_of(self, topic: str) -> list[str]:
         return list(self._groups_of.get(topic, ()))
 
-    def pairs(self) -> Iterator[_Key]:
-        return iter(list(self._committed))
+    def pairs(self) -> list[_Key]:
+        return list(self._committed)
 
     def take_changed(self) -> set[_Key]:
         """The pairs whose committed offsets were touched since it was last asked."""

@@ -4,48 +4,43 @@
     rates     messages and pulls per second over the last ten seconds
     disk      how full it is
     log       the commit log's offsets
-    ha        this broker's role and its slaves
+    ha        this broker's role, and its slaves where it replicates
     topics    configuration, and per queue with messages [queue id, min offset, max offset]
     groups    members [client id, address, language, version] and subscriptions {topic: [expression, type]} of
               every group; no members: nobody is online
     offsets   "topic@group": per queue [id, committed] or [id, committed, store time of the oldest unread]
 
-What is not known is absent, never 0: a queue without a committed offset, a time that could not be read. None
-means: gone. Tables note what was touched (a set each); a refresh looks at that alone, in slices, and a
-journal keeps what really became different. Loop thread only.
+What is not known is absent, never 0: a queue without a committed offset, a time that was not read (yet).
+None means: gone. Tables note what was touched; a refresh looks at that alone, in slices, and a journal keeps
+what really became different. Store times come from a thread (`unread_times`). Loop thread only.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from itertools import islice
-from typing import Any
 
 import orjson
 
 from engine.broker.consumers import ConsumerTable
 from engine.broker.disk_room import DiskRoom
+from engine.broker.due import Due, in_slices
 from engine.broker.groups import SubscriptionGroupTable
 from engine.broker.journal import Journal
 from engine.broker.offsets import ConsumerOffsets
 from engine.broker.stats import BrokerStats
 from engine.broker.topics import TopicTable
+from engine.broker.unread_times import Pair, UnreadTimes
 from engine.net.connection import Connection
-from engine.protocol.bodies.basics import DataVersion
 from engine.protocol.bodies.heartbeats import ConsumeType, MessageModel
-from engine.protocol.bodies.topics import TopicConfig
 from engine.store.message_store import MessageStore
+from engine.store.queue_offsets import QueueKey
 
 SLICE = 64
 """Entries that are looked at in one go: a millisecond at most."""
-MAX_TIME_READS = 1_000
-"""Store times that one refresh reads from the log. The others are not known yet: they come with the next."""
 
-Key = tuple[str, str]
-"""(section, name); sections with one value only have the name ""."""
 
-TOPICS, GROUPS, OFFSETS = "topics", "groups", "offsets"
 _dumps = orjson.dumps
+_NOBODY = _dumps({"members": []})
 _MODELS = {model: model.name for model in MessageModel}
 _TYPES = {kind: kind.name for kind in ConsumeType}
 
@@ -71,76 +66,74 @@ class Snapshots:
         self._stats = stats
         self._disk = disk
         self._ha_state = ha_state
-        self._topics_version: DataVersion | None = None
-        self._groups_version: DataVersion | None = None
-        self._log_min_offset = -1
-        self._seen_topics: dict[str, TopicConfig] = {}
-        self._known_groups: set[str] = set()
-        self._unfinished: set[tuple[str, str]] = set()
-        self._time_reads_left = 0
-        self._bounds: dict[tuple[str, int], tuple[int, int]] = {}
-        self._entries: dict[tuple[str, int, int], tuple[int, ...]] = {}
-        self._times: dict[tuple[str, int], tuple[int, int]] = {}
-        """Per queue the last offset whose store time was read, and that time."""
-        self.journal: Journal[Key] = Journal()
-        self.journal.put(("broker", ""), orjson.dumps(broker))
+        self._is_new = True
+        self._log_min_offset = 0
+        self._due_queues: Due[QueueKey] = Due()
+        self._due_topics: Due[str] = Due()
+        self._due_groups: Due[str] = Due()
+        self._due_pairs: Due[Pair] = Due()
+        self._near_pairs: Due[Pair] = Due()
+        """Those of topics that were looked at just now."""
+        self.times = UnreadTimes(store)
+        self.journal: Journal = Journal()
+        """Keys are "section/name"; sections with one value only have no name."""
+        self.journal.put("broker", _dumps(broker))
 
     def refresh(self, now_ms: int) -> Iterator[None]:
         """Bring the journal up to date; stops after every slice, so that others may run."""
-        topics, groups, pairs = self._take_touched()
-        self._time_reads_left = MAX_TIME_READS
-        self._bounds.clear()
-        self._entries.clear()
+        self._note_touched()
         self._put_singles(now_ms)
-        yield from _sliced(map(self._put_topic, topics))
-        yield from _sliced(map(self._put_group, groups))
-        yield from _sliced(map(self._put_offsets, pairs))
+        yield from in_slices(self._due_queues, 16 * SLICE, self._note_topics)
+        yield from in_slices(self._due_groups, SLICE, self._put_groups)
+        for _ in in_slices(self._due_topics, SLICE, self._put_topics):
+            yield
+            # While the topics' queues are still in the processor's caches.
+            yield from in_slices(self._near_pairs, SLICE, self._put_offsets)
+        yield from self.put_pairs()
+
+    def put_pairs(self, pairs: set[Pair] | None = None) -> Iterator[None]:
+        """The offsets of these pairs, and of all that are due."""
+        self._due_pairs.add(pairs or ())
+        return in_slices(self._due_pairs, SLICE, self._put_offsets)
 
     # -- what to look at ------------------------------------------------------------------------------------
 
-    def _take_touched(self) -> tuple[set[str], set[str], set[tuple[str, str]]]:
-        topics = {topic for topic, _ in self._store.take_touched_queues()}
-        pairs = self._offsets.take_changed() | self._unfinished
-        self._unfinished = set()
-        if self._topics_version is None:
-            pairs.update(self._offsets.pairs())
-        # A new message may be the oldest unread one of a group that had consumed everything.
-        pairs.update((topic, group) for topic in topics for group in self._offsets.groups_of(topic))
-        if self._topics.version != self._topics_version:
-            self._topics_version = self._topics.version
-            topics |= self._changed_topics()
-        if self._store.commit_log_min_offset != self._log_min_offset:
-            self._log_min_offset = self._store.commit_log_min_offset
-            topics |= set(self._topics.names())
-        return topics, self._touched_groups(), pairs
+    def _note_touched(self) -> None:
+        self._due_queues.add_set(self._store.take_touched_queues())
+        self._due_topics.add_set(self._topics.take_touched())
+        self._due_groups.add_set(self._consumers.take_changed())
+        self._due_groups.add_set(self._groups.take_touched())
+        self._due_pairs.add_set(self._offsets.take_changed())
+        self._due_pairs.add(self.times.take_unfinished())
+        if self._is_new:
+            self._is_new = False
+            self._note_all()
+        elif self._store.commit_log_min_offset != self._log_min_offset:
+            # The log has lost its beginning, and queues have with it.
+            self._due_topics.add_list(self._topics.names())
+        self._log_min_offset = self._store.commit_log_min_offset
 
-    def _touched_groups(self) -> set[str]:
-        groups = self._consumers.take_changed()
-        if self._groups.version != self._groups_version:
-            self._groups_version = self._groups.version
-            known = set(self._groups.names())
-            groups |= known ^ self._known_groups
-            self._known_groups = known
-        return groups
+    def _note_all(self) -> None:
+        self._due_queues = Due()
+        self._due_topics.add_list(self._topics.names())
+        self._due_groups.add_list(list({*self._consumers.names(), *self._groups.names()}))
+        # The others come with their topics.
+        self._due_pairs.add_list([pair for pair in self._offsets.pairs() if pair[0] not in self._topics])
 
-    def _changed_topics(self) -> set[str]:
-        """Configurations are frozen: another one is another object."""
-        seen, now = self._seen_topics, self._topics.configs()
-        self._seen_topics = now
-        changed = {name for name, config in now.items() if seen.get(name) is not config}
-        return changed | (seen.keys() - now.keys())
+    def _note_topics(self, keys: list[QueueKey]) -> None:
+        self._due_topics.add({topic for topic, _ in keys})
 
     # -- what there is --------------------------------------------------------------------------------------
 
-    def _put(self, section: str, name: str, value: object) -> None:
-        self.journal.put((section, name), None if value is None else _dumps(value))
-
     def _put_singles(self, now_ms: int) -> None:
         store = self._store
+
+        def put(section: str, value: dict[str, object]) -> None:
+            self.journal.put(section, _dumps(value))
+
         rates = self._stats.rates(now_ms, 10)
-        self._put(
+        put(
             "rates",
-            "",
             {
                 "put": round(rates.put, 1),
                 "got": round(rates.got, 1),
@@ -148,10 +141,9 @@ class Snapshots:
                 "pullsMissed": round(rates.pulls_missed, 1),
             },
         )
-        self._put("disk", "", {"usageRatio": round(self._disk.usage_ratio, 3)})
-        self._put(
+        put("disk", {"usageRatio": round(self._disk.usage_ratio, 3)})
+        put(
             "log",
-            "",
             {
                 "minOffset": store.commit_log_min_offset,
                 "maxOffset": store.commit_log_max_offset,
@@ -159,114 +151,71 @@ class Snapshots:
                 "dispatchedOffset": store.dispatched_offset,
             },
         )
-        self._put("ha", "", self._ha_state())
+        put("ha", self._ha_state())
 
-    def _put_topic(self, name: str) -> None:
-        config = self._topics.get(name)
-        if config is None:
-            self._put(TOPICS, name, None)
-            return
-        count = max(config.read_queue_nums, config.write_queue_nums)
-        value: dict[str, object] = {
-            "readQueues": config.read_queue_nums,
-            "writeQueues": config.write_queue_nums,
-            "perm": config.perm,
-            "isOrdered": config.order,
-            "queues": [
-                (queue_id, *bounds)
-                for queue_id in range(count)
-                if (bounds := self._bounds_of(name, queue_id))[1]
-            ],
-        }
-        self._put(TOPICS, name, value)
+    def _put_topics(self, names: list[str]) -> None:
+        configs, bounds, groups_of = self._topics.get, self._store.queue_bounds, self._offsets.groups_of
+        # A new message may be the oldest unread one of a group that had consumed everything.
+        pairs = [(name, group) for name in names for group in groups_of(name)]
+        self._due_pairs.discard(pairs)
+        self._near_pairs.add_list(pairs)
+        for name in names:
+            config = configs(name)
+            if config is None:
+                self.journal.put(f"topics/{name}", None)
+                continue
+            value = {
+                "readQueues": config.read_queue_nums,
+                "writeQueues": config.write_queue_nums,
+                "perm": config.perm,
+                "isOrdered": config.order,
+                "queues": bounds(name, max(config.read_queue_nums, config.write_queue_nums)),
+            }
+            self.journal.put(f"topics/{name}", _dumps(value))
 
-    def _put_group(self, name: str) -> None:
-        online = self._consumers.group(name)
-        if online is None:
-            self._put(GROUPS, name, {"members": []} if name in self._groups else None)
-            return
-        members = [
-            (info.client_id, channel.peer_name, info.language, info.version)
-            for channel, info in online.clients.items()
-        ]
-        if len(members) > 1:
-            members.sort()
-        value = {
-            "members": members,
-            "model": _MODELS[online.message_model],
-            "type": _TYPES[online.consume_type],
-            "subscriptions": {
-                topic: (data.sub_string, data.expression_type) for topic, data in online.subscriptions.items()
-            },
-        }
-        self._put(GROUPS, name, value)
+    def _put_groups(self, names: list[str]) -> None:
+        put, online_group = self.journal.put, self._consumers.group
+        for name in names:
+            online = online_group(name)
+            if online is None:
+                put(f"groups/{name}", _NOBODY if name in self._groups else None)
+                continue
+            members = []
+            for channel, info in online.clients.items():
+                members.append((info.client_id, channel.peer_name, info.language, info.version))
+            if len(members) > 1:
+                members.sort()
+            value = {
+                "members": members,
+                "model": _MODELS[online.message_model],
+                "type": _TYPES[online.consume_type],
+                "subscriptions": {
+                    topic: (data.sub_string, data.expression_type)
+                    for topic, data in online.subscriptions.items()
+                },
+            }
+            put(f"groups/{name}", _dumps(value))
 
-    def _put_offsets(self, pair: tuple[str, str]) -> None:
-        topic, group = pair
-        entries = self._entries
-        value: list[tuple[int, ...]] = []
-        for queue_id, committed in self._offsets.queues(topic, group).items():
-            # Groups that stand at the same place of a queue have the same entry.
-            key = topic, queue_id, committed
-            entry = entries.get(key)
-            if entry is None:
-                entry = self._entry(pair, queue_id, committed)
-            if entry:
-                value.append(entry)
-        self._put(OFFSETS, f"{topic}@{group}", value or None)
-
-    def _entry(self, pair: tuple[str, str], queue_id: int, committed: int) -> tuple[int, ...]:
-        if committed < 0:
-            return ()
-        oldest_ms = self._oldest_unread_ms(pair, queue_id, committed)
-        if oldest_ms is None:
-            return queue_id, committed
-        entry = self._entries[pair[0], queue_id, committed] = queue_id, committed, oldest_ms
-        return entry
-
-    def _bounds_of(self, topic: str, queue_id: int) -> tuple[int, int]:
-        """Lowest offset and end; read once per refresh, however many groups consume the queue."""
-        key = topic, queue_id
-        found = self._bounds.get(key)
-        if found is None:
-            end = self._store.max_offset(topic, queue_id)
-            # Before the log has lost its beginning, so has no queue.
-            low = self._store.min_offset(topic, queue_id) if self._log_min_offset else 0
-            found = self._bounds[key] = low, end
-        return found
-
-    def _oldest_unread_ms(self, pair: tuple[str, str], queue_id: int, committed: int) -> int | None:
-        """None: nothing is unread, or its store time is not known (yet)."""
-        topic = pair[0]
-        low, end = self._bounds_of(topic, queue_id)
-        if committed >= end:
-            return None
-        place = max(committed, low)
-        known = self._times.get((topic, queue_id))
-        if known is not None and known[0] == place:
-            return known[1]
-        if self._time_reads_left <= 0:
-            self._unfinished.add(pair)
-            return None
-        self._time_reads_left -= 1
-        store_ms = self._store.store_time_at(topic, queue_id, place)
-        if store_ms < 0:
-            return None
-        self._times[topic, queue_id] = place, store_ms
-        return store_ms
-
-
-def _sliced(steps: Iterator[None]) -> Iterator[None]:
-    return islice(steps, SLICE - 1, None, SLICE)
-
-
-def encode_changes(changes: list[tuple[Key, bytes | None]]) -> bytes:
-    """The body of an answer; any thread."""
-    body: dict[str, Any] = {}
-    for (section, name), value in changes:
-        part = None if value is None else orjson.Fragment(value)
-        if name:
-            body.setdefault(section, {})[name] = part
-        else:
-            body[section] = part
-    return orjson.dumps(body) if body else b""
+    def _put_offsets(self, pairs: list[Pair]) -> None:
+        put, committed_of, queue_at = self.journal.put, self._offsets.committed_of, self._store.queue_at
+        log_min_offset, known_of = self._log_min_offset, self.times.known_of
+        for pair in pairs:
+            topic, group = pair
+            value: list[tuple[int, ...]] = []
+            missing: list[tuple[int, int]] = []
+            for queue_id, committed in committed_of(pair).items():
+                if committed < 0:
+                    continue
+                queue = queue_at((topic, queue_id))
+                if queue is not None and committed < queue.end:
+                    place = max(committed, queue.min_offset(log_min_offset)) if log_min_offset else committed
+                    store_ms = known_of(topic).get((queue_id, place))
+                    if store_ms is None:
+                        missing.append((queue_id, place))
+                    elif store_ms >= 0:
+                        value.append((queue_id, committed, store_ms))
+                        continue
+                value.append((queue_id, committed))
+            if missing:
+                self.times.want(pair, missing)
+            put(f"offsets/{topic}@{group}", _dumps(value) if value else None)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 
-from engine.net.outcomes import ColdRead, Outcome, Reply
+from engine.net.outcomes import ColdRead, Outcome, Reply, Slices
 from engine.protocol.bodies.basics import DataVersion
 from engine.protocol.wire import Body
 
@@ -48,10 +48,7 @@ def table_reply(body: Body, entries: int, fields: dict[str, str] | None = None) 
 
 
 def gathered(slices: Iterator[None], finish: Callable[[], Outcome]) -> Outcome:
-    """Run `slices` to their end and answer with `finish`; between two of them the loop serves others.
-
-    The way there is a read in a thread that reads nothing: a handler has no other means to come back later.
-    """
+    """Run `slices` to their end and answer with `finish`; what takes one slice only is answered at once."""
     if next(slices, _END) is _END:
         return finish()
-    return ColdRead(bytes, lambda _: gathered(slices, finish))
+    return Slices(slices, finish)

@@ -64,6 +64,7 @@ class TopicTable:
         self.version = version or DataVersion()
         self.unsaved: set[str] = set()
         self._changed: set[str] = set()
+        self._touched: set[str] = set()
         self._encoded: dict[str, bytes] = {}
         self.get = self._configs.get
 
@@ -87,6 +88,7 @@ class TopicTable:
         self._configs[config.topic_name] = config
         self._encoded.pop(config.topic_name, None)
         self._changed.add(config.topic_name)
+        self._touched.add(config.topic_name)
         self.version = self.version.next_version(now_ms)
         return True
 
@@ -95,6 +97,7 @@ class TopicTable:
             return False
         self.unsaved.discard(name)
         self._changed.discard(name)
+        self._touched.add(name)
         self._encoded.pop(name, None)
         self.version = self.version.next_version(now_ms)
         return True
@@ -110,6 +113,8 @@ class TopicTable:
             if is_valid_topic(name) and self._configs.get(name) != config:
                 self._configs[name] = config
                 self._encoded.pop(name, None)
+                self._touched.add(name)
+        self._touched.update(removed)
         self._changed.clear()
         self.version = version
         return removed
@@ -125,6 +130,11 @@ class TopicTable:
         """What name servers have not been told yet; asking takes it off the list."""
         changed, self._changed = self._changed, set()
         return {name: self._configs[name] for name in changed}
+
+    def take_touched(self) -> set[str]:
+        """What came, changed or went since it was last asked; for one asker."""
+        touched, self._touched = self._touched, set()
+        return touched
 
     def create_unsaved(self, config: TopicConfig, now_ms: int) -> TopicConfig:
         """A topic that exists from now on, but must be on disk before anything is stored in it."""

@@ -8,7 +8,7 @@ Callbacks instead of futures: a waiting request costs one small object, not a ta
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
@@ -81,6 +81,17 @@ class ColdRead:
 
 
 @dataclass(frozen=True, slots=True)
+class Slices:
+    """Work of many milliseconds on the loop's own tables: one step per turn of the loop, then `finish`.
+
+    A client that leaves takes the rest of its steps with it, so they may not leave a table half changed.
+    """
+
+    steps: Iterator[None]
+    finish: Callable[[], Outcome]
+
+
+@dataclass(frozen=True, slots=True)
 class Persist:
     """Write the named state to disk, then answer `reply`, or go on with `resume` (which may append)."""
 
@@ -92,9 +103,9 @@ class Persist:
 EncodedReply = bytes
 """A reply that already is a frame, in the header type of its request and with its opaque (docs/adr/0007)."""
 
-Outcome = Reply | EncodedReply | Hold | WaitFlush | WaitReplicas | Relay | ColdRead | Persist
+Outcome = Reply | EncodedReply | Hold | WaitFlush | WaitReplicas | Relay | ColdRead | Slices | Persist
 
-PlainOutcome = Reply | EncodedReply | Relay | ColdRead | Persist
+PlainOutcome = Reply | EncodedReply | Relay | ColdRead | Slices | Persist
 
 Handler = Callable[[Command, "Connection"], Outcome]
 PlainHandler = Callable[[Command, "Connection"], PlainOutcome]

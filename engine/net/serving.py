@@ -28,6 +28,7 @@ from engine.net.outcomes import (
     PlainHandler,
     Relay,
     Reply,
+    Slices,
     WaitFlush,
     WaitReplicas,
     Waits,
@@ -42,6 +43,7 @@ Authorize = Callable[[Command, Connection], None]
 """Raises if the request may not go on; asked before any handler is."""
 
 _GO_AWAY_ABOVE_VERSION = 475
+_END = object()
 _PREFIX = struct.Struct(">iI")
 # The header of an answer in the order of its keys; only the parts that vary are encoded per answer.
 _PLAIN_REPLY = (
@@ -121,6 +123,9 @@ class Serving:
             self._relay(outcome, proceed)
         elif isinstance(outcome, ColdRead):
             self._read(outcome, proceed)
+        elif isinstance(outcome, Slices):
+            slices = outcome
+            self._loop.call_soon(proceed, lambda: next_step(slices))
 
     def _relay(self, relay: Relay, proceed: Proceed) -> None:
         if relay.client.is_closed:
@@ -191,6 +196,10 @@ def _failed(request: Command, client: Connection, error: Exception) -> Reply:
         "code %d opaque %d from %s failed", request.code, request.opaque, client.peer_name, exc_info=error
     )
     return Reply(ResponseCode.SYSTEM_ERROR, f"{type(error).__name__}: internal error, see the log")
+
+
+def next_step(slices: Slices) -> Outcome:
+    return slices.finish() if next(slices.steps, _END) is _END else slices
 
 
 def _persisted(persist: Persist, error: OSError | None) -> Outcome:

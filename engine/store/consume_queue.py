@@ -176,6 +176,12 @@ class ConsumeQueue:
         fd = self._descriptors.get(self._path(queue_offset))
         return os.pread(fd, count * CQ_UNIT_SIZE, queue_offset % self._file_units * CQ_UNIT_SIZE)
 
+    def unit_place(self, queue_offset: int) -> tuple[str, int] | None:
+        """The file of a unit and its position there, for a read in another thread; None outside the queue."""
+        if not self.first <= queue_offset < self.end:
+            return None
+        return self._path(queue_offset), queue_offset % self._file_units * CQ_UNIT_SIZE
+
     def unit(self, queue_offset: int) -> Unit | None:
         data = self.read(queue_offset, 1)
         if len(data) < CQ_UNIT_SIZE:

@@ -69,6 +69,16 @@ class ConsumeQueues:
     def ends(self) -> Iterator[tuple[QueueKey, int]]:
         return ((key, queue.end) for key, queue in self.table.items())
 
+    def bounds(self, topic: str, count: int, log_min_offset: int) -> list[tuple[int, int, int]]:
+        """Id, lowest offset and end of the first `count` queues, those that hold or held a message."""
+        at = self.table.get
+        return [
+            # Before the log has lost its beginning, so has no queue.
+            (queue_id, queue.min_offset(log_min_offset) if log_min_offset else 0, queue.end)
+            for queue_id in range(count)
+            if (queue := at((topic, queue_id))) is not None and queue.end
+        ]
+
     def queue_ids(self) -> dict[str, list[int]]:
         topics: dict[str, list[int]] = {}
         for topic, queue_id in sorted(self.table):

@@ -17,6 +17,7 @@ from engine.protocol.layouts.queue_units import CQ_UNIT
 from engine.protocol.records import Record
 from engine.store.checkpoint import read_checkpoint
 from engine.store.commit_log import CommitLog
+from engine.store.consume_queue import ConsumeQueue
 from engine.store.consume_queues import ConsumeQueues
 from engine.store.dispatch import Dispatcher
 from engine.store.flush import FlushPlan, LogFlush, QueueFlush, QueueFlushPlan
@@ -45,6 +46,7 @@ from engine.store.results import (
 )
 from engine.store.retention import SegmentAge, is_disk_writable, plan_expiry
 from engine.store.store_folder import StoreFolder
+from engine.store.store_times import StoreTimes, plan_store_times
 from engine.store.transient_pool import TransientPool
 from engine.store.write_refusals import WriteRefusals
 from engine.store.writer import Writer
@@ -184,6 +186,15 @@ class MessageStore:
         touched, self._dispatcher.touched = self._dispatcher.touched, set()
         return touched
 
+    @property
+    def queue_at(self) -> Callable[[QueueKey], ConsumeQueue | None]:
+        """For who looks at thousands, and changes none."""
+        return self._queues.table.get
+
+    def queue_bounds(self, topic: str, count: int) -> list[tuple[int, int, int]]:
+        """Id, lowest offset and end of the first `count` queues, those that hold or held a message."""
+        return self._queues.bounds(topic, count, self._log.min_offset)
+
     def has_undispatched(self) -> bool:
         return self._dispatcher.has_work()
 
@@ -243,24 +254,12 @@ class MessageStore:
         return self._queries.commits_from(commit_log_offset)
 
     def query(
-        self,
-        topic: str,
-        key: str,
-        max_num: int,
-        begin_ms: int,
-        end_ms: int,
-        continuation: str | None = None,
+        self, topic: str, key: str, max_num: int, begin_ms: int, end_ms: int, continuation: str | None = None
     ) -> QueryResult:
         return self.search(topic, key, max_num, begin_ms, end_ms, continuation).run()
 
     def search(
-        self,
-        topic: str,
-        key: str,
-        max_num: int,
-        begin_ms: int,
-        end_ms: int,
-        continuation: str | None = None,
+        self, topic: str, key: str, max_num: int, begin_ms: int, end_ms: int, continuation: str | None = None
     ) -> KeySearch:
         """`query` in two steps: `run` it in any thread."""
         return self._queries.search(topic, key, max_num, begin_ms, end_ms, continuation)
@@ -289,6 +288,10 @@ class MessageStore:
         queue = self._queues.get(topic, queue_id)
         found = self._queries.store_time_at(queue, queue_offset) if queue is not None else None
         return -1 if found is None else found
+
+    def plan_store_times(self, places: Sequence[tuple[str, int, int]]) -> StoreTimes:
+        """`store_time_at` of many (topic, queue id, queue offset): `run` it in any thread."""
+        return plan_store_times(self._queues, self._queries.log_view(), places)
 
     def queue_units(self, topic: str, queue_id: int, index: int, count: int) -> list[QueueUnit]:
         queue = self._queues.get(topic, queue_id)

@@ -16,12 +16,10 @@ from engine.store.consume_queue import ConsumeQueue
 from engine.store.gate import Gate
 from engine.store.index import Index
 from engine.store.key_search import KeySearch
-from engine.store.record_reads import OpenFiles, view_log
+from engine.store.record_reads import STORE_TIME_END, LogView, OpenFiles, store_time_of, view_log
 
 _SIZE_SIZE = 4
 _SCAN_ROWS = 4096
-_STORE_TIME_END = 76
-_SYS_FLAG_AT, _BORN_V6 = 39, 0x10
 
 
 class Queries:
@@ -43,8 +41,11 @@ class Queries:
         rows, _, _ = scan_records(data, 0, len(data), True, 1, commit_log_offset)
         return data if rows else None
 
+    def log_view(self) -> LogView:
+        return view_log(self._log, self._gate.readable_end())
+
     def plan_record(self, commit_log_offset: int) -> Callable[[], bytes | None]:
-        log = view_log(self._log, self._gate.readable_end())
+        log = self.log_view()
 
         def read() -> bytes | None:
             files = OpenFiles()
@@ -91,17 +92,13 @@ class Queries:
             end_ms,
             continuation,
             index.views() if index is not None else (),
-            view_log(self._log, self._gate.readable_end()),
+            self.log_view(),
             index.last_update if index is not None and max_num > 0 else (0, 0),
         )
 
     def store_time(self, commit_log_offset: int) -> int | None:
         """Store time of the record at a place that a queue gave."""
-        head = self._log.read(commit_log_offset, _STORE_TIME_END)
-        if len(head) < _STORE_TIME_END:
-            return None
-        at = 68 if head[_SYS_FLAG_AT] & _BORN_V6 else 56
-        return int.from_bytes(head[at : at + 8], "big", signed=True)
+        return store_time_of(self._log.read(commit_log_offset, STORE_TIME_END))
 
     def store_time_at(self, queue: ConsumeQueue, queue_offset: int) -> int | None:
         unit = queue.unit(queue_offset)

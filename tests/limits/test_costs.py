@@ -157,6 +157,15 @@ def refresh(snapshots: Snapshots) -> int:
     return sum(1 for _ in snapshots.refresh(NOW_MS + 10_000))
 
 
+def read_times(snapshots: Snapshots) -> None:
+    """What a thread does between two requests, until every store time is known."""
+    while wanted := snapshots.times.take_wanted():
+        plan, pairs = wanted
+        snapshots.times.note(plan, plan.run())
+        sum(1 for _ in snapshots.put_pairs(pairs))
+        refresh(snapshots)
+
+
 def test_a_snapshot_of_five_thousand_groups_costs_at_most_50_ms_in_slices(
     snapshots: Callable[[], Snapshots],
 ) -> None:
@@ -164,9 +173,8 @@ def test_a_snapshot_of_five_thousand_groups_costs_at_most_50_ms_in_slices(
     for _ in range(ROUNDS):
         made = snapshots()
         costs.append(cpu_s(lambda made=made: refresh(made)) / slowness())  # type: ignore[misc]
-        names = [key for key, _ in made.journal.present()]
-        assert sum(section == "groups" for section, _ in names) == GROUPS
-        assert sum(section == "offsets" for section, _ in names) == GROUPS
+        names = [key.split("/")[0] for key, _ in made.journal.copy().present()]
+        assert names.count("groups") == names.count("offsets") == GROUPS
     print(f"{min(costs) * 1e3:.1f} ms of loop time")
     assert min(costs) <= 0.050
     assert refresh(snapshots()) > 100, "the loop must get its turn in between"
@@ -175,6 +183,7 @@ def test_a_snapshot_of_five_thousand_groups_costs_at_most_50_ms_in_slices(
 def test_a_snapshot_of_a_quiet_broker_costs_at_most_1_ms(snapshots: Callable[[], Snapshots]) -> None:
     made = snapshots()
     refresh(made)
+    read_times(made)
     refresh(made)
     version = made.journal.version
     cost = best_of(lambda: refresh(made))

@@ -2,13 +2,17 @@
 
 A version is "run-number": the run tells this start of the broker from any other. Who comes with none, with
 one of another run, or with one too old to know all that has gone since, gets everything (`isFull`).
+
+Three steps, none of which holds up others: the changes are gathered in slices, a thread reads store times,
+and a thread encodes what is more than a slice.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-from engine.broker.snapshots import SLICE, Snapshots, encode_changes
+from engine.broker.snapshot_bodies import encode_changes
+from engine.broker.snapshots import SLICE, Snapshots
 from engine.broker.table_pages import gathered
 from engine.net.connection import Connection
 from engine.net.outcomes import ColdRead, Handler, Outcome, Reply
@@ -28,7 +32,25 @@ class SnapshotHandlers:
 
     def snapshot(self, request: Command, client: Connection) -> Outcome:
         since = self._read_version(CollectorSnapshotRequest.decode(request.fields).since)
-        return gathered(self._snapshots.refresh(self._now_ms()), lambda: self._answer(since))
+        return gathered(self._snapshots.refresh(self._now_ms()), lambda: self._read_times(since))
+
+    def _read_times(self, since: int | None) -> Outcome:
+        """The store times that are missing, as many as one round reads; then the answer."""
+        wanted = self._snapshots.times.take_wanted()
+        if wanted is None:
+            return self._answer(since)
+        plan, pairs = wanted
+        times_ms: list[int] = []
+
+        def read() -> bytes:
+            times_ms.extend(plan.run())
+            return b""
+
+        def finish(nothing: bytes) -> Outcome:
+            self._snapshots.times.note(plan, times_ms)
+            return gathered(self._snapshots.put_pairs(pairs), lambda: self._answer(since))
+
+        return ColdRead(read, finish)
 
     def _read_version(self, text: str | None) -> int | None:
         """None: everything is wanted."""
@@ -40,8 +62,12 @@ class SnapshotHandlers:
     def _answer(self, since: int | None) -> Outcome:
         journal = self._snapshots.journal
         is_full = since is None or not journal.is_known(since)
-        changes = list(journal.present() if is_full else journal.since(since or 0))
         fields = CollectorSnapshotResponse(f"{self._run_id}-{journal.version}", is_full).encode()
-        if len(changes) <= SLICE:
-            return Reply(fields=fields, body=encode_changes(changes))
-        return ColdRead(lambda: encode_changes(changes), lambda body: Reply(fields=fields, body=body))
+        if since is not None and not is_full and journal.version - since <= SLICE:
+            return Reply(fields=fields, body=encode_changes(journal.since(since)))
+        copied = journal.copy()
+
+        def encode() -> bytes:
+            return encode_changes(copied.present() if is_full else copied.since(since or 0))
+
+        return ColdRead(encode, lambda body: Reply(fields=fields, body=body))

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from engine.broker import snapshots
+from engine.broker import snapshots, unread_times
+from engine.broker.snapshots import Snapshots
 from engine.protocol.bodies.snapshots import BrokerSnapshot
 from engine.protocol.codes import RequestCode, ResponseCode
 from engine.protocol.commands import Command
+from engine.store.store_times import StoreTimes
 from tests.engine.broker.conftest import StartBroker
 from tests.engine.broker.peers import COMMITTING, Peer, RunningBroker, eventually
 
@@ -50,7 +54,7 @@ async def test_the_first_snapshot_has_everything(broker: RunningBroker, peer: Pe
     ((queue_id, committed, oldest_ms),) = full.sections["offsets"]["orders@readers"]
     assert (queue_id, committed) == (1, 1)
     assert oldest_ms == broker.inner.store.store_time_at("orders", 1, 1)
-    assert full.sections["ha"] == {"role": "ASYNC_MASTER", "slaves": []}
+    assert full.sections["ha"] == {"role": "ASYNC_MASTER"}
     assert 0 <= full.sections["disk"]["usageRatio"] <= 1
     assert set(full.sections["rates"]) == {"put", "got", "pullsFound", "pullsMissed"}
 
@@ -180,13 +184,140 @@ async def test_a_restarted_broker_tells_everything_again(start_broker: StartBrok
 async def test_store_times_beyond_the_budget_come_with_later_answers(
     broker: RunningBroker, peer: Peer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(snapshots, "MAX_TIME_READS", 2)
-    for queue_id in range(4):
-        await peer.send("orders", queue_id=queue_id)
+    monkeypatch.setattr(unread_times, "MAX_READS", 2)
+    for topic in ("one", "two", "three"):
+        await peer.send(topic)
+        broker.inner.offsets.commit(topic, "readers", 0, 0)
     await eventually(lambda: not broker.inner.store.has_undispatched())
-    for queue_id in range(4):
-        broker.inner.offsets.commit("orders", "readers", queue_id, 0)
-    first, _ = await ask(peer)
-    assert [len(queue) for queue in first.sections["offsets"]["orders@readers"]] == [3, 3, 2, 2]
-    second, _ = await ask(peer, first.version)
-    assert [len(queue) for queue in second.sections["offsets"]["orders@readers"]] == [3, 3, 3, 3]
+    known, _ = await ask(peer)
+    lengths = [sorted(len(queues[0]) for queues in known.sections["offsets"].values())]
+    for _ in range(2):
+        known = (await ask(peer, known.version))[0].onto(known)
+        lengths.append(sorted(len(queues[0]) for queues in known.sections["offsets"].values()))
+    assert lengths == [[2, 3, 3], [3, 3, 3], [3, 3, 3]]
+
+
+async def test_store_times_are_never_read_on_the_loop(
+    broker: RunningBroker, peer: Peer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run, threads = StoreTimes.run, []
+
+    def noted(self: StoreTimes) -> list[int]:
+        threads.append(threading.get_ident())
+        return run(self)
+
+    monkeypatch.setattr(StoreTimes, "run", noted)
+    await peer.send("orders")
+    broker.inner.offsets.commit("orders", "readers", 0, 0)
+    full = await settled(peer, broker)
+    assert len(full.sections["offsets"]["orders@readers"][0]) == 3
+    assert len(threads) == 1
+    assert threading.get_ident() not in threads
+    # The time is known now: nothing is read again.
+    await ask(peer)
+    assert len(threads) == 1
+
+
+async def test_a_topic_that_was_made_again_has_none_of_its_old_queues(
+    broker: RunningBroker, peer: Peer
+) -> None:
+    for queue_id in range(3):
+        await peer.send("orders", queue_id=queue_id)
+    known = await settled(peer, broker)
+    assert len(known.sections["topics"]["orders"]["queues"]) == 3
+    await peer.ask(RequestCode.DELETE_TOPIC_IN_BROKER, {"topic": "orders"})
+    await peer.send("orders", queue_id=1)
+    await eventually(lambda: not broker.inner.store.has_undispatched())
+    change, _ = await ask(peer, known.version)
+    ((queue_id, _, _),) = section(change, "topics")["orders"]["queues"]
+    assert queue_id == 1
+
+
+# -- the work that it is ------------------------------------------------------------------------------------
+
+
+class Looks:
+    """How many topics, groups and pairs a snapshot looks at."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.counts = {"_put_topics": 0, "_put_groups": 0, "_put_offsets": 0}
+        self.largest = 0
+        for name in self.counts:
+            monkeypatch.setattr(Snapshots, name, self._noting(name, getattr(Snapshots, name)))
+
+    def _noting(self, name: str, real: Callable[[Snapshots, list[Any]], None]) -> Any:
+        def look(snapshots: Snapshots, entries: list[Any]) -> None:
+            self.counts[name] += len(entries)
+            self.largest = max(self.largest, len(entries))
+            real(snapshots, entries)
+
+        return look
+
+    def take(self) -> tuple[int, ...]:
+        taken = tuple(self.counts.values())
+        self.counts = dict.fromkeys(self.counts, 0)
+        return taken
+
+
+async def many(peer: Peer, broker: RunningBroker, count: int) -> None:
+    """As many topics, each with a message and a group that has not read it."""
+    for number in range(count):
+        broker.inner.groups.find_or_create(f"g{number}", True, 1)
+        await peer.send(f"t{number}")
+        broker.inner.offsets.commit(f"t{number}", f"g{number}", 0, 0)
+    await eventually(lambda: not broker.inner.store.has_undispatched())
+
+
+async def test_the_work_of_a_snapshot_follows_what_changed(
+    broker: RunningBroker, peer: Peer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await many(peer, broker, 40)
+    looks = Looks(monkeypatch)
+    version = (await ask(peer))[0].version
+    topics, groups, pairs = looks.take()
+    # Pairs twice: before their store times were known, and after.
+    assert (topics, groups, pairs) == (len(broker.inner.topics), len(broker.inner.groups), 80)
+    version = (await ask(peer, version))[0].version
+    assert looks.take() == (0, 0, 0)
+    broker.inner.offsets.commit("t7", "g7", 0, 1)
+    version = (await ask(peer, version))[0].version
+    assert looks.take() == (0, 0, 1)
+    await peer.send("t8")
+    await eventually(lambda: not broker.inner.store.has_undispatched())
+    version = (await ask(peer, version))[0].version
+    assert looks.take() == (1, 0, 1)
+    broker.inner.groups.find_or_create("new", True, 1)
+    await ask(peer, version)
+    assert looks.take() == (0, 1, 0)
+
+
+async def test_no_slice_looks_at_more_than_its_share(
+    broker: RunningBroker, peer: Peer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(snapshots, "SLICE", 8)
+    await many(peer, broker, 40)
+    looks = Looks(monkeypatch)
+    assert len((await ask(peer))[0].sections["offsets"]) == 40
+    assert looks.largest == 8
+
+
+async def test_what_a_collector_left_half_done_is_done_for_the_next(
+    broker: RunningBroker, peer: Peer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(snapshots, "SLICE", 4)
+    made: list[Snapshots] = []
+    refresh = Snapshots.refresh
+
+    def noted(self: Snapshots, now_ms: int) -> Iterator[None]:
+        made.append(self)
+        return refresh(self, now_ms)
+
+    monkeypatch.setattr(Snapshots, "refresh", noted)
+    await ask(peer)
+    await many(peer, broker, 40)
+    left = refresh(made[0], 1)
+    for _ in range(3):
+        next(left)
+    full, _ = await ask(peer)
+    assert len(full.sections["offsets"]) == 40
+    assert {f"t{number}" for number in range(40)} <= full.sections["topics"].keys()

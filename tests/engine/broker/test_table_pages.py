@@ -6,7 +6,8 @@ import pytest
 
 from engine.broker.table_pages import MAX_PAGE, TablePages, gathered
 from engine.errors import EngineError
-from engine.net.outcomes import ColdRead, Reply
+from engine.net.outcomes import Reply, Slices
+from engine.net.serving import next_step
 from engine.protocol.bodies.basics import DataVersion
 
 VERSION = DataVersion(0, 1, 1)
@@ -66,7 +67,7 @@ def test_between_two_slices_the_loop_gets_its_turn() -> None:
 
     outcome = gathered(slices(), lambda: Reply(remark="finished"))
     for number in range(3):
-        assert isinstance(outcome, ColdRead)
+        assert isinstance(outcome, Slices)
         assert done == list(range(number + 1))
-        outcome = outcome.finish(outcome.read())
+        outcome = next_step(outcome)
     assert outcome == Reply(remark="finished")
