@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import itertools
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
@@ -26,10 +27,15 @@ class JavaError(RuntimeError):
 
 
 class JavaClient:
-    def __init__(self, version: str, name_server: str, home: Path) -> None:
+    def __init__(
+        self, version: str, name_server: str, home: Path, properties: Mapping[str, str] | None = None
+    ) -> None:
+        """`properties` are the JVM's, which is where RocketMQ's clients look for some of their settings."""
         home.mkdir(parents=True, exist_ok=True)
         self.version = version
-        command = [*java_command(f"client-{version}", DRIVER_CLASS, home), name_server]
+        java, *arguments = java_command(f"client-{version}", DRIVER_CLASS, home)
+        settings = [f"-D{key}={value}" for key, value in (properties or {}).items()]
+        command = [java, *settings, *arguments, name_server]
         self._shell = Shell(command, home / f"client-{version}.log", prepare_home(home))
         self._ids = itertools.count(1)
         self._answers: dict[int, dict[str, Any]] = {}
