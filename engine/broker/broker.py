@@ -40,6 +40,7 @@ from engine.broker.pop.orders import ORDER_FILE
 from engine.broker.producers import ProducerTable
 from engine.broker.put_times import PutTimes, TimedAppends
 from engine.broker.queue_locks import QueueLocks
+from engine.broker.quota_gate import QuotaGate
 from engine.broker.registration import BrokerIdentity, Registration
 from engine.broker.replication.metadata_sync import MetadataSync, SyncTargets
 from engine.broker.replication.replica_files import ReplicaFiles, order_file
@@ -163,7 +164,7 @@ class Broker:
             self.store.truncate(commit_log_offset)
 
     def _use_routes(self) -> None:
-        self.listeners.use(routes_of(self.role, self._handlers))
+        self.listeners.use(self.quotas.gated(routes_of(self.role, self._handlers)))
 
     # -- building -------------------------------------------------------------------------------------------
 
@@ -205,7 +206,13 @@ class Broker:
         files |= admin_files(self.config_directory, self.request_modes, self.changes) | self.access.files()
         self.persistence = Persistence(files, loop, self._threads, lambda: self.flusher.bring_to_disk())
         self.changes.on_change = LiveEffects(
-            self.live, self.topics, self.store, register=self._register_again, save=self._save, now_ms=now_ms
+            self.live,
+            self.topics,
+            self.store,
+            register=self._register_again,
+            use_routes=self._use_routes,
+            save=self._save,
+            now_ms=now_ms,
         )
         self.waits = BrokerWaits(loop, want_flush=self._want_flush, when_saved=self._when_saved)
         self.dispatching = Dispatching(
@@ -275,6 +282,7 @@ class Broker:
         limits = ConnectionLimits(max_connections_per_ip=options.signalbox_max_connections_per_ip)
         proxies = parse_networks(options.signalbox_trusted_proxies)
         self._handlers = self._routes()
+        self.quotas = QuotaGate(self.live, self._loop.time)
         gate = self.access.gate(self._handlers)
         self.listeners.serve(self.waits, limits, self._tls, proxies, gate)
         # Name servers have nothing to ask of us: whatever they send is answered "not supported".

@@ -1,8 +1,8 @@
 """What follows when a setting changes while the broker runs.
 
 Most settings are looked at when they are needed and need nothing here. Some have to be told to others: the
-permission to name servers, the retention rules to the store, the log level to the logs, and whether topics
-make themselves to the topic that they are made after.
+permission to name servers, quotas to the table of handlers, the retention rules to the store, the log level
+to the logs, and whether topics make themselves to the topic that they are made after.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from dataclasses import replace
 
 from engine.broker.options import LiveOptions
 from engine.broker.persistence import TOPICS_FILE
+from engine.broker.quota_gate import QUOTA_OPTIONS
 from engine.broker.store_options import retention_rules
 from engine.broker.topics import TopicTable, offer_default_topic, withdraw_default_topic
 from engine.daemon.logs import set_level
@@ -39,6 +40,7 @@ class LiveEffects:
         store: MessageStore,
         *,
         register: Callable[[], None],
+        use_routes: Callable[[], None],
         save: Callable[[str], None],
         now_ms: Callable[[], int],
     ) -> None:
@@ -46,12 +48,15 @@ class LiveEffects:
         self._topics = topics
         self._store = store
         self._register = register
+        self._use_routes = use_routes
         self._save = save
         self._now_ms = now_ms
 
     def __call__(self, changed: frozenset[str]) -> None:
         if changed & _RETENTION:
             self._store.options = replace(self._store.options, retention=retention_rules(self._live))
+        if changed & QUOTA_OPTIONS:
+            self._use_routes()
         if "log_level" in changed:
             set_level(self._live.log_level)
         if "auto_create_topic_enable" in changed:

@@ -96,6 +96,13 @@ class LiveOptions:
     disk_space_warning_level_ratio: int = _whole(90, 0, 100)
     clean_file_forcibly_enable: bool = _flag(True)
     log_level: str = _option("INFO", Choice(LOG_LEVELS))
+    # Quotas of our own; 0 is no limit.
+    signalbox_client_requests_per_second: int = _whole(0, 0, _INT32)
+    signalbox_client_bytes_per_second: int = _whole(0, 0, _INT64)
+    signalbox_topic_requests_per_second: int = _whole(0, 0, _INT32)
+    signalbox_topic_bytes_per_second: int = _whole(0, 0, _INT64)
+    signalbox_group_requests_per_second: int = _whole(0, 0, _INT32)
+    signalbox_group_bytes_per_second: int = _whole(0, 0, _INT64)
 
 
 @dataclass(frozen=True, slots=True)

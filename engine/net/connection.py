@@ -15,7 +15,7 @@ from collections.abc import Callable
 from typing import Protocol, cast
 
 from engine.errors import PeerTimeout, PeerUnreachable, ProtocolError
-from engine.net.flow import ConnectionLimits, ConnectionTimes
+from engine.net.flow import ConnectionLimits, ConnectionTimes, FirstFrames
 from engine.protocol.commands import ONEWAY_FLAG, Command, encode_command
 from engine.protocol.frames import FrameParser
 
@@ -48,6 +48,7 @@ class Connection(asyncio.BufferedProtocol):
         limits: ConnectionLimits,
         on_closed: Callable[[Connection], None] | None = None,
         remote: tuple[str, int] | None = None,
+        first_frames: FirstFrames | None = None,
     ) -> None:
         self._loop = loop
         self._buffer = buffer
@@ -55,6 +56,7 @@ class Connection(asyncio.BufferedProtocol):
         self._limits = limits
         self._on_closed = on_closed
         self._given_remote = remote
+        self._first_frames = first_frames
         self._parser = FrameParser(limits.frames)
         self._transport: asyncio.Transport | None = None
         self._outbox: list[bytes] = []
@@ -103,8 +105,20 @@ class Connection(asyncio.BufferedProtocol):
         elif commands or times.frame_begun_at is None:
             times.frame_begun_at = now
         if commands:
-            times.has_spoken = True
+            if not times.has_spoken:
+                self._speak()
             self._receive(commands)
+        elif not times.has_spoken and not self._may_hold():
+            log.info("closing %s:%d: too much is held for connections without a whole frame", *self.remote)
+            self.abort()
+
+    def _speak(self) -> None:
+        self.times.has_spoken = True
+        if self._first_frames is not None:
+            self._first_frames.forget(self)
+
+    def _may_hold(self) -> bool:
+        return self._first_frames is None or self._first_frames.may_hold(self, self._parser.partial_bytes)
 
     def _receive(self, commands: list[Command]) -> None:
         if self._deferred:
@@ -153,6 +167,8 @@ class Connection(asyncio.BufferedProtocol):
         self._transport = None
         self._outbox.clear()
         self._deferred.clear()
+        if not self.times.has_spoken and self._first_frames is not None:
+            self._first_frames.forget(self)
         # An alert says more than a reset does: that our certificate was refused, for example.
         why = f": {exc.reason}" if isinstance(exc, ssl.SSLError) and exc.reason else ""
         pending, self._pending = self._pending, {}

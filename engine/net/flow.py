@@ -49,6 +49,32 @@ class ConnectionTimes:
         return None
 
 
+class FirstFrames:
+    """What connections hold of us that have not said a whole frame, and so may be anybody.
+
+    Each may always hold `each_bytes`; what is beyond that comes from `total_bytes`, which all share: clients
+    do begin with large sends, but never so many of them at once.
+    """
+
+    def __init__(self, each_bytes: int = 64 * 1024, total_bytes: int = 128 * 1024 * 1024) -> None:
+        self._each_bytes = each_bytes
+        self._total_bytes = total_bytes
+        self._beyond: dict[object, int] = {}
+        self.held_bytes = 0
+
+    def may_hold(self, connection: object, size_bytes: int) -> bool:
+        beyond = size_bytes - self._each_bytes
+        if beyond <= 0:
+            return True
+        self.held_bytes += beyond - self._beyond.get(connection, 0)
+        self._beyond[connection] = beyond
+        return self.held_bytes <= self._total_bytes
+
+    def forget(self, connection: object) -> None:
+        """It has spoken, or it is gone."""
+        self.held_bytes -= self._beyond.pop(connection, 0)
+
+
 class LoopLag:
     """How late the event loop runs: a tick that should come every `interval_s` tells by how much it is late.
 

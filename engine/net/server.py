@@ -19,7 +19,7 @@ from collections import Counter
 from engine.errors import BadInput
 from engine.net.arrivals import Arrival, Look
 from engine.net.connection import RECEIVE_BUFFER_BYTES, Connection, Serve
-from engine.net.flow import ConnectionLimits
+from engine.net.flow import ConnectionLimits, FirstFrames
 from engine.net.networks import Networks, is_among
 from engine.net.tls import ServerTls
 from engine.net.tls_stream import TlsStream, explained
@@ -64,6 +64,7 @@ class Server:
         self._buffer = memoryview(bytearray(RECEIVE_BUFFER_BYTES))
         self._tls_buffer = memoryview(bytearray(RECEIVE_BUFFER_BYTES if self._tls.context else 0))
         self._listeners: list[socket.socket] = []
+        self._first_frames = FirstFrames()
         self._arrivals: set[Arrival] = set()
         self._handshakes: dict[TlsStream, Arrival] = {}
         self._opening: set[asyncio.Task[object]] = set()
@@ -161,7 +162,15 @@ class Server:
             self.connections.discard(connection)
             self._forget_ip(arrival.ip)
 
-        connection = Connection(self._loop, self._buffer, arrival.serve, self._limits, closed, arrival.remote)
+        connection = Connection(
+            self._loop,
+            self._buffer,
+            arrival.serve,
+            self._limits,
+            closed,
+            arrival.remote,
+            self._first_frames,
+        )
         self.connections.add(connection)
         return connection
 

@@ -39,6 +39,10 @@ class FrameParser:
     def has_partial_frame(self) -> bool:
         return bool(self._partial)
 
+    @property
+    def partial_bytes(self) -> int:
+        return len(self._partial)
+
     def receive_data(self, piece: Buffer) -> list[Command]:
         if not self._partial:
             # One copy of all frames is cheaper than two small ones for each of them.

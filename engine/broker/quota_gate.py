@@ -1,0 +1,178 @@
+"""Quotas before the handlers of sends and reads: a request over its quota is held, and then served.
+
+Held and not refused, because official clients give up an asynchronous send on its first refusal and retry a
+synchronous one at once, while an answer that comes later slows all of them down (docs/adr/0009). What would
+wait too long, or would make us hold too many bytes, is refused before anything is done. A broker without
+quotas has no gate in its table of handlers: `gated` gives the table back as it is. Loop thread only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass, replace
+
+from engine.broker.options import LiveOptions
+from engine.broker.quotas import Charge, Quotas
+from engine.errors import Refused
+from engine.net.connection import Connection
+from engine.net.outcomes import ColdRead, Handler, Hold, Outcome, Reply
+from engine.protocol.codes import RequestCode, ResponseCode
+from engine.protocol.commands import Command
+from engine.protocol.names import is_retry_topic
+
+LONGEST_SEND_S = 2.0
+"""RocketMQ's clients wait 3 s for the answer to a send."""
+LONGEST_READ_S = 10.0
+MOST_HELD_BYTES = 64 * 1024 * 1024
+
+_SENDS = {
+    RequestCode.SEND_MESSAGE: "topic",
+    RequestCode.SEND_REPLY_MESSAGE: "topic",
+    RequestCode.SEND_MESSAGE_V2: "b",
+    RequestCode.SEND_BATCH_MESSAGE: "b",
+    RequestCode.SEND_REPLY_MESSAGE_V2: "b",
+}
+"""The field that holds the topic."""
+_READS = (
+    RequestCode.PULL_MESSAGE,
+    RequestCode.LITE_PULL_MESSAGE,
+    RequestCode.POP_MESSAGE,
+    RequestCode.PEEK_MESSAGE,
+)
+QUOTA_OPTIONS = frozenset(
+    f"signalbox_{subject}_{what}_per_second"
+    for subject in ("client", "topic", "group")
+    for what in ("requests", "bytes")
+)
+
+
+_WATCHED = "broker.quotas_watched"
+
+
+@dataclass(slots=True)
+class _Held:
+    """What one client has waiting."""
+
+    until_s: float = 0.0
+    count: int = 0
+    size_bytes: int = 0
+
+
+class QuotaGate:
+    """`gated(routes)` is the table to serve by; make it again when a quota or a handler has changed."""
+
+    def __init__(self, live: LiveOptions, clock: Callable[[], float]) -> None:
+        self._live = live
+        self._clock = clock
+        self._quotas = Quotas()
+        self._routes: Mapping[int, Handler] = {}
+        self._held: dict[Connection, _Held] = {}
+        self._held_bytes = 0
+        self.held = self.refused = 0
+        """How many requests so far."""
+
+    def gated(self, routes: Mapping[int, Handler]) -> dict[int, Handler]:
+        self._routes = routes
+        gated = dict(routes)
+        if any(getattr(self._live, name) for name in QUOTA_OPTIONS):
+            gated |= {code: self.send for code in _SENDS if code in routes}
+            gated |= {code: self.read for code in _READS if code in routes}
+        return gated
+
+    def send(self, request: Command, client: Connection) -> Outcome:
+        live, size = self._live, len(request.body)
+        topic = request.fields.get(_SENDS[RequestCode(request.code)], "")
+        charges = [
+            *_charges(("client", client.remote), live.signalbox_client_requests_per_second, 1),
+            *_charges(("client bytes", client.remote), live.signalbox_client_bytes_per_second, size),
+        ]
+        if not is_retry_topic(topic):
+            charges += _charges(("topic", topic), live.signalbox_topic_requests_per_second, 1)
+            charges += _charges(("topic bytes", topic), live.signalbox_topic_bytes_per_second, size)
+        return self._admit(request, client, charges, size)
+
+    def read(self, request: Command, client: Connection) -> Outcome:
+        live, group = self._live, request.fields.get("consumerGroup", "")
+        later = [
+            *_charges(("client bytes", client.remote), live.signalbox_client_bytes_per_second, 0),
+            *_charges(("group bytes", group), live.signalbox_group_bytes_per_second, 0),
+        ]
+        charges = [
+            *_charges(("client", client.remote), live.signalbox_client_requests_per_second, 1),
+            *_charges(("group", group), live.signalbox_group_requests_per_second, 1),
+            *later,
+        ]
+        return self._paying(self._admit(request, client, charges, 0), later)
+
+    def _admit(self, request: Command, client: Connection, charges: list[Charge], size: int) -> Outcome:
+        is_send = request.code in _SENDS
+        has_room = self._held_bytes + size <= MOST_HELD_BYTES
+        longest_s = (LONGEST_SEND_S if is_send else LONGEST_READ_S) if has_room else 0.0
+        now_s = self._clock()
+        wait_s = self._quotas.reserve(charges, longest_s, now_s)
+        if wait_s is None:
+            self.refused += 1
+            raise _over_quota(is_send)
+        held = self._held.get(client)
+        if held is None:
+            if wait_s <= 0.0:
+                return self._routes[request.code](request, client)
+            held = self._held[client] = _Held()
+            if _WATCHED not in client.tags:
+                client.tags[_WATCHED] = True
+                client.on_close(self._client_left)
+        # Behind what this client already waits for: a client's requests keep their order.
+        held.until_s = max(held.until_s, now_s + wait_s)
+        held.count += 1
+        held.size_bytes += size
+        self._held_bytes += size
+        self.held += 1
+        timeout_ms = int((held.until_s - now_s) * 1000) + 1
+        return Hold((), timeout_ms, _accepts_nothing, lambda: self._resume(request, client, size))
+
+    def _resume(self, request: Command, client: Connection, size: int) -> Outcome:
+        """By the handler of this moment: the broker may have become a slave meanwhile."""
+        held = self._held[client]
+        held.count -= 1
+        held.size_bytes -= size
+        self._held_bytes -= size
+        if not held.count:
+            del self._held[client]
+        # The wait was ours: fast failure must not take it for a backlog.
+        client.read_at = client.last_read_at = self._clock()
+        return self._routes[request.code](request, client)
+
+    def _client_left(self, client: Connection) -> None:
+        """What it had waiting is never resumed."""
+        held = self._held.pop(client, None)
+        if held is not None:
+            self._held_bytes -= held.size_bytes
+
+    def _paying(self, outcome: Outcome, later: list[Charge]) -> Outcome:
+        """The same outcome, at the end of which the bytes that it answers with are paid."""
+        if isinstance(outcome, Reply):
+            size = len(outcome.body)
+            if size and later:
+                paid = [Charge(charge.key, charge.rate, size) for charge in later]
+                self._quotas.pay(paid, self._clock())
+            return outcome
+        if isinstance(outcome, Hold):
+            resume = outcome.resume
+            return replace(outcome, resume=lambda: self._paying(resume(), later))
+        if isinstance(outcome, ColdRead):
+            finish = outcome.finish
+            return replace(outcome, finish=lambda data: self._paying(finish(data), later))
+        return outcome
+
+
+def _charges(key: Hashable, rate: int, cost: float) -> tuple[Charge, ...]:
+    return (Charge(key, rate, cost),) if rate else ()
+
+
+def _accepts_nothing(arrival: object) -> bool:
+    return False
+
+
+def _over_quota(is_send: bool) -> Refused:
+    code = ResponseCode.SYSTEM_BUSY if is_send else ResponseCode.FLOW_CONTROL
+    return Refused("[FLOW_CONTROL]over a quota of this broker (signalbox…PerSecond), slow down", code=code)
