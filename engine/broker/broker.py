@@ -348,6 +348,7 @@ class Broker:
     def _message_parts(self) -> MessageParts:
         return MessageParts(
             options=self.options,
+            role=self.role,
             address=self.address,
             tables=self.tables,
             consumers=self.consumers,

@@ -29,6 +29,7 @@ from engine.broker.producers import ProducerTable
 from engine.broker.put_times import Appends
 from engine.broker.queue_locks import QueueLocks
 from engine.broker.retries import RetryRule
+from engine.broker.role import Role
 from engine.broker.state_files import Tables
 from engine.broker.stored_properties import StoredProperties
 from engine.broker.timer_counts import TimerCounts
@@ -44,6 +45,7 @@ from engine.store.message_store import MessageStore
 @dataclass(frozen=True, slots=True)
 class MessageParts:
     options: BrokerOptions
+    role: Role
     address: Host
     tables: Tables
     consumers: ConsumerTable[Connection]
@@ -81,6 +83,7 @@ def message_handlers(parts: MessageParts) -> list[RouteSource]:
             store,
             live,
             parts.traffic,
+            parts.role,
             hot_window_bytes=store.options.reads.hot_window_bytes,
             allows_sql=parts.options.enable_property_filter,
             now_ms=now_ms,

@@ -115,13 +115,15 @@ class ClientInstance:
         command = Command(code, fields=header.encode() if header else {}, body=body)
         return insist(await self.name_servers.request(command))
 
+    def members(self, broker_name: str) -> Mapping[int, str]:
+        """The brokers of that name: id to address; empty when none is known."""
+        return self.routes.brokers().get(broker_name, {})
+
     def broker_address(self, broker_name: str, broker_id: int = MASTER_ID) -> str:
         """The address of that member of a broker set, else of another one that is known."""
-        members: Mapping[int, str] = self.routes.brokers().get(broker_name, {})
+        members = self.members(broker_name)
         if not members:
-            raise NotFound(
-                f"no address is known for the broker {broker_name}", code=ResponseCode.BROKER_NOT_EXIST
-            )
+            raise no_broker(broker_name)
         return members.get(broker_id) or members[min(members)]
 
     def master_address(self, broker_name: str) -> str:
@@ -218,6 +220,10 @@ class ClientInstance:
 
 class RouteListener(Protocol):
     def __call__(self, topic: str, /) -> None: ...
+
+
+def no_broker(broker_name: str) -> NotFound:
+    return NotFound(f"no address is known for the broker {broker_name}", code=ResponseCode.BROKER_NOT_EXIST)
 
 
 def own_or_given(

@@ -83,7 +83,8 @@ class RemoteOffsets:
                 log.warning("offset %d of %s is not committed yet: %s", offset, queue, outcome.text)
             elif isinstance(outcome, BaseException):
                 raise outcome
-            elif self._table.get(queue) == offset:
+            elif outcome and self._table.get(queue) == offset:
+                # What only a slave has taken is told again, until the master is back and takes it.
                 self._changed.discard(queue)
 
 

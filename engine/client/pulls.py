@@ -1,22 +1,24 @@
 """One pull: the request for the next messages of a queue, and what its answer means.
 
 The subscription travels with every pull, so an answer never depends on whether a heartbeat has arrived. The
-broker may suggest reading from a slave next time; when that one cannot be reached, the master is asked again.
+broker may suggest reading from a slave next time. When a broker cannot be reached, the next one of its group
+is asked: a slave when the master is gone, and the master again when it is back, which its slaves say.
 Loop thread only.
 """
 
 from __future__ import annotations
 
+import contextlib
 import logging
 from enum import Enum
 from typing import NamedTuple
 
 from engine.client.answers import peer_error
-from engine.client.instance import ClientInstance
+from engine.client.instance import ClientInstance, no_broker
 from engine.client.messages import ReceivedMessage
 from engine.client.options import PullOptions
 from engine.client.subscriptions import accepts
-from engine.errors import NotFound, PeerTimeout, PeerUnreachable
+from engine.errors import EngineError, PeerTimeout, PeerUnreachable
 from engine.protocol.bodies.basics import MessageQueue
 from engine.protocol.bodies.heartbeats import SubscriptionData
 from engine.protocol.bodies.routes import MASTER_ID
@@ -80,9 +82,9 @@ class Pulls:
         """`suspend_ms=0` does not wait for messages; a `commit_offset` is committed by the way."""
         suspend_ms = self._options.suspend_ms if suspend_ms is None else suspend_ms
         flags = PULL_SUBSCRIPTION | (PULL_SUSPEND if suspend_ms else 0)
-        address = await self._address(queue)
-        # Only a master keeps offsets.
-        if commit_offset and queue not in self._read_from:
+        broker_id, address = await self._place(queue)
+        # A slave keeps no offset that comes with a pull.
+        if commit_offset and broker_id == MASTER_ID:
             flags |= PULL_COMMIT_OFFSET
         header = PullMessageRequest(
             self._group,
@@ -101,21 +103,35 @@ class Pulls:
         try:
             answer = await self._instance.requester.request(address, command, self._options.timeout_ms)
         except (PeerUnreachable, PeerTimeout):
-            self._read_from.pop(queue, None)
+            await self._move_on(queue, broker_id)
             raise
         return self._result(queue, subscription, answer)
 
-    async def _address(self, queue: MessageQueue) -> str:
-        broker_id = self._read_from.get(queue, MASTER_ID)
-        try:
-            return self._instance.broker_address(queue.broker_name, broker_id)
-        except NotFound:
+    async def _place(self, queue: MessageQueue) -> tuple[int, str]:
+        """Id and address of the broker to ask."""
+        wanted = self._read_from.get(queue, MASTER_ID)
+        members = self._instance.members(queue.broker_name)
+        if not members:
             await self._instance.routes.refresh(queue.topic)
-            return self._instance.broker_address(queue.broker_name, broker_id)
+            members = self._instance.members(queue.broker_name)
+        if not members:
+            raise no_broker(queue.broker_name)
+        broker_id = wanted if wanted in members else min(members)
+        return broker_id, members[broker_id]
+
+    async def _move_on(self, queue: MessageQueue, failed_id: int) -> None:
+        """The next member of the group is asked next time. A master that is gone is not in a new route."""
+        with contextlib.suppress(EngineError):
+            await self._instance.routes.refresh(queue.topic)
+        others = sorted(self._instance.members(queue.broker_name).keys() - {failed_id})
+        self._read_from[queue] = next(
+            (broker_id for broker_id in others if broker_id > failed_id), others[0] if others else MASTER_ID
+        )
 
     def _result(self, queue: MessageQueue, subscription: SubscriptionData, answer: Command) -> PullResult:
         status = _STATUS_OF_CODE.get(answer.code)
         if status is None:
+            self._read_from.pop(queue, None)
             raise peer_error(answer)
         header = PullMessageResponse.decode(answer.fields)
         if header.suggest_which_broker_id == MASTER_ID:

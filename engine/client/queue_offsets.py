@@ -1,14 +1,19 @@
 """Questions about the offsets of a queue and of a group on it, asked of the queue's master.
 
-Every offset here is a queue offset. Loop thread only.
+While there is no master that can be reached, its slaves are asked, and keep what is committed; who commits is
+told, for the master must hear of it when it is back. Every offset here is a queue offset. Loop thread only.
 """
 
 from __future__ import annotations
 
-from engine.client.instance import ClientInstance
-from engine.errors import NotFound, PeerError
+import contextlib
+
+from engine.client.instance import ClientInstance, no_broker
+from engine.errors import PeerError, PeerUnreachable
 from engine.protocol.bodies.basics import MessageQueue
+from engine.protocol.bodies.routes import MASTER_ID
 from engine.protocol.codes import RequestCode, ResponseCode
+from engine.protocol.commands import Command
 from engine.protocol.headers.offsets import (
     GetEarliestMsgStoretimeRequest,
     GetEarliestMsgStoretimeResponse,
@@ -19,6 +24,7 @@ from engine.protocol.headers.offsets import (
     SearchOffsetRequest,
     UpdateConsumerOffsetRequest,
 )
+from engine.protocol.wire import Header
 
 
 class QueueOffsets:
@@ -30,28 +36,26 @@ class QueueOffsets:
     async def max_offset(self, queue: MessageQueue) -> int:
         """The offset that the next message will get."""
         header = GetMaxOffsetRequest(queue.topic, queue.queue_id)
-        answer = await self._instance.call(await self._master(queue), RequestCode.GET_MAX_OFFSET, header)
+        answer, _ = await self._ask(queue, RequestCode.GET_MAX_OFFSET, header)
         return OffsetResponse.decode(answer.fields).offset
 
     async def min_offset(self, queue: MessageQueue) -> int:
         """The offset of the oldest message that is still kept."""
         header = GetMinOffsetRequest(queue.topic, queue.queue_id)
-        answer = await self._instance.call(await self._master(queue), RequestCode.GET_MIN_OFFSET, header)
+        answer, _ = await self._ask(queue, RequestCode.GET_MIN_OFFSET, header)
         return OffsetResponse.decode(answer.fields).offset
 
     async def offset_at(self, queue: MessageQueue, timestamp_ms: int, *, upper: bool = False) -> int:
         """The first message stored at or after that time; with `upper`, the last one at or before it."""
         boundary = "UPPER" if upper else "LOWER"
         header = SearchOffsetRequest(queue.topic, queue.queue_id, timestamp_ms, boundary)
-        address = await self._master(queue)
-        answer = await self._instance.call(address, RequestCode.SEARCH_OFFSET_BY_TIMESTAMP, header)
+        answer, _ = await self._ask(queue, RequestCode.SEARCH_OFFSET_BY_TIMESTAMP, header)
         return OffsetResponse.decode(answer.fields).offset
 
     async def earliest_store_time(self, queue: MessageQueue) -> int | None:
         """When the oldest kept message was stored; None when there is none."""
         header = GetEarliestMsgStoretimeRequest(queue.topic, queue.queue_id)
-        address = await self._master(queue)
-        answer = await self._instance.call(address, RequestCode.GET_EARLIEST_MSG_STORETIME, header)
+        answer, _ = await self._ask(queue, RequestCode.GET_EARLIEST_MSG_STORETIME, header)
         timestamp_ms = GetEarliestMsgStoretimeResponse.decode(answer.fields).timestamp
         return timestamp_ms if timestamp_ms >= 0 else None
 
@@ -61,9 +65,8 @@ class QueueOffsets:
         With `zero_if_young` the broker answers 0 for a queue that still has its first messages in memory.
         """
         header = QueryConsumerOffsetRequest(group, queue.topic, queue.queue_id, zero_if_young)
-        address = await self._master(queue)
         try:
-            answer = await self._instance.call(address, RequestCode.QUERY_CONSUMER_OFFSET, header)
+            answer, _ = await self._ask(queue, RequestCode.QUERY_CONSUMER_OFFSET, header)
         except PeerError as error:
             if error.code == ResponseCode.QUERY_NOT_FOUND:
                 return None
@@ -71,13 +74,22 @@ class QueueOffsets:
         offset = OffsetResponse.decode(answer.fields).offset
         return offset if offset >= 0 else None
 
-    async def commit(self, group: str, queue: MessageQueue, offset: int) -> None:
+    async def commit(self, group: str, queue: MessageQueue, offset: int) -> bool:
+        """Whether the master has it; False: only a slave, and only until the master is back."""
         header = UpdateConsumerOffsetRequest(group, queue.topic, queue.queue_id, offset)
-        await self._instance.call(await self._master(queue), RequestCode.UPDATE_CONSUMER_OFFSET, header)
+        _, broker_id = await self._ask(queue, RequestCode.UPDATE_CONSUMER_OFFSET, header)
+        return broker_id == MASTER_ID
 
-    async def _master(self, queue: MessageQueue) -> str:
-        try:
-            return self._instance.master_address(queue.broker_name)
-        except NotFound:
+    async def _ask(self, queue: MessageQueue, code: RequestCode, header: Header) -> tuple[Command, int]:
+        """The answer, and the id of the broker that gave it: the first that can be reached."""
+        members = self._instance.members(queue.broker_name)
+        if MASTER_ID not in members:
             await self._instance.routes.refresh(queue.topic)
-            return self._instance.master_address(queue.broker_name)
+            members = self._instance.members(queue.broker_name)
+        if not members:
+            raise no_broker(queue.broker_name)
+        *first, last = sorted(members)
+        for broker_id in first:
+            with contextlib.suppress(PeerUnreachable):
+                return await self._instance.call(members[broker_id], code, header), broker_id
+        return await self._instance.call(members[last], code, header), last

@@ -24,6 +24,13 @@ from engine.broker.permissions import (
     no_such_topic,
 )
 from engine.broker.persistence import GROUPS_FILE
+from engine.broker.role import Role
+from engine.broker.slave_reads import (
+    check_slave_readable,
+    is_corrected,
+    slave_code,
+    suggested_broker,
+)
 from engine.broker.topics import TopicTable
 from engine.broker.traffic import Traffic
 from engine.errors import NotPermitted, Refused
@@ -65,6 +72,7 @@ class PullHandlers:
         store: MessageStore,
         live: LiveOptions,
         traffic: Traffic,
+        role: Role,
         *,
         hot_window_bytes: int,
         allows_sql: bool,
@@ -78,6 +86,7 @@ class PullHandlers:
         self._store = store
         self._live = live
         self._traffic = traffic
+        self._role = role
         self._hot_window_bytes = hot_window_bytes
         self._allows_sql = allows_sql
         self._now_ms = now_ms
@@ -93,6 +102,7 @@ class PullHandlers:
 
     def pull(self, request: Command, client: Connection) -> Outcome:
         header = PullMessageRequest.decode(request.fields)
+        check_slave_readable(self._role, self._live.slave_read_enable)
         try:
             group = self._admit(header)
             wanted = self._filter(header, group)
@@ -104,7 +114,8 @@ class PullHandlers:
         if reset is not None:
             return self._moved(header, reset)
         outcome = self._read(header, group, wanted, may_hold=header.may_suspend)
-        if header.commits_offset:
+        # A slave keeps offsets only for who says so in a request of its own.
+        if header.commits_offset and self._role.is_master:
             self._offsets.commit(header.topic, header.consumer_group, header.queue_id, header.commit_offset)
         return outcome
 
@@ -172,6 +183,11 @@ class PullHandlers:
             return self._found(header, group, result, result.body, result.count)
         self._traffic.pulls_missed += 1
         code = response_code(result.status, header.queue_offset)
+        if not self._role.is_master:
+            is_alive = self._role.is_master_alive
+            code = slave_code(result.status, code, is_alive)
+            if not is_corrected(result.status, is_alive):
+                result = result._replace(next_begin_offset=header.queue_offset)
         if code is ResponseCode.PULL_NOT_FOUND and may_hold:
             return self._hold(header, group, wanted)
         return Reply(code, result.status.value, self._offset_fields(group, result))
@@ -250,7 +266,7 @@ class PullHandlers:
         if self._live.slave_read_enable:
             behind = self._store.commit_log_max_offset - result.first_commit_log_offset
             is_slow = result.first_commit_log_offset >= 0 and behind > self._hot_window_bytes
-            broker_id = group.which_broker_when_consume_slowly if is_slow else group.broker_id
+            broker_id = suggested_broker(self._role, group, is_slow=is_slow)
         return _fields(broker_id, result.next_begin_offset, result.min_offset, result.max_offset)
 
 

@@ -21,15 +21,17 @@ class Brokers:
         self.table: dict[MessageQueue, int] = {}
         self.unreachable: set[MessageQueue] = set()
         self.commits = 0
+        self.is_master_away = False
 
     async def committed(self, group: str, queue: MessageQueue) -> int | None:
         return self.table.get(queue)
 
-    async def commit(self, group: str, queue: MessageQueue, offset: int) -> None:
+    async def commit(self, group: str, queue: MessageQueue, offset: int) -> bool:
         if queue in self.unreachable:
             raise PeerUnreachable("away")
         self.commits += 1
         self.table[queue] = offset
+        return not self.is_master_away
 
 
 def remote() -> tuple[RemoteOffsets, Brokers]:
@@ -45,6 +47,17 @@ async def test_only_changes_are_committed() -> None:
     store.update(A, 5)
     await store.persist()
     assert brokers.table == {A: 5, B: 6} and brokers.commits == 2
+
+
+async def test_a_commit_that_only_a_slave_took_is_told_to_the_master_too() -> None:
+    store, brokers = remote()
+    store.update(A, 5)
+    brokers.is_master_away = True
+    await store.persist()
+    brokers.is_master_away = False
+    await store.persist()
+    await store.persist()
+    assert brokers.commits == 2
 
 
 async def test_a_commit_that_failed_is_tried_again() -> None:
