@@ -10,6 +10,8 @@ import org.apache.rocketmq.client.consumer.AckResult;
 import org.apache.rocketmq.client.consumer.PopResult;
 import org.apache.rocketmq.client.impl.ClientRemotingProcessor;
 import org.apache.rocketmq.client.impl.mqclient.MQClientAPIExt;
+import org.apache.rocketmq.client.producer.DefaultMQProducer;
+import org.apache.rocketmq.common.message.MessageExt;
 import org.apache.rocketmq.common.message.MessageQueue;
 import org.apache.rocketmq.remoting.netty.NettyClientConfig;
 import org.apache.rocketmq.remoting.protocol.admin.ConsumeStats;
@@ -26,9 +28,11 @@ final class Bare implements Driver.Verbs {
     private static final long TIMEOUT_MS = 10_000;
     private static final int FROM_THE_BEGINNING = 0;
 
+    private final String nameServer;
     private final MQClientAPIExt api;
 
     Bare(String nameServer) {
+        this.nameServer = nameServer;
         ClientConfig config = new ClientConfig();
         config.setNamesrvAddr(nameServer);
         config.setInstanceName("bare");
@@ -44,6 +48,8 @@ final class Bare implements Driver.Verbs {
         switch (verb) {
             case "bare-pop":
                 return pop(options);
+            case "bare-forward":
+                return forward(options);
             case "bare-ack":
                 return status(api.ackMessageAsync(options.text("broker"), ack(options), TIMEOUT_MS).get());
             case "bare-ack-all":
@@ -64,6 +70,30 @@ final class Bare implements Driver.Verbs {
     }
 
     private Object pop(Driver.Options options) throws Exception {
+        PopResult popped = popped(options);
+        Map<String, Object> view = new LinkedHashMap<>();
+        view.put("status", popped.getPopStatus().name());
+        view.put("messages", Json.of(popped.getMsgFoundList() == null ? new ArrayList<>() : popped.getMsgFoundList()));
+        return view;
+    }
+
+    /** Pops one message and sends it, as it is, to a queue of another broker. */
+    private Object forward(Driver.Options options) throws Exception {
+        MessageExt message = popped(options).getMsgFoundList().get(0);
+        Object view = Json.of(message);
+        DefaultMQProducer producer = new DefaultMQProducer("forwarder");
+        producer.setNamesrvAddr(nameServer);
+        producer.setInstanceName("forwarder");
+        producer.start();
+        try {
+            producer.send(message, new MessageQueue(options.text("topic"), options.text("toBrokerName"), 0));
+        } finally {
+            producer.shutdown();
+        }
+        return view;
+    }
+
+    private PopResult popped(Driver.Options options) throws Exception {
         PopMessageRequestHeader header = new PopMessageRequestHeader();
         header.setConsumerGroup(options.text("group"));
         header.setTopic(options.text("topic"));
@@ -78,12 +108,8 @@ final class Bare implements Driver.Verbs {
         long pollMs = options.wide("pollMs", 0);
         header.setPollTime(pollMs);
         header.setBornTime(System.currentTimeMillis());
-        PopResult popped = api.popMessageAsync(options.text("broker"), options.text("brokerName"), header,
-            pollMs + TIMEOUT_MS).get();
-        Map<String, Object> view = new LinkedHashMap<>();
-        view.put("status", popped.getPopStatus().name());
-        view.put("messages", Json.of(popped.getMsgFoundList() == null ? new ArrayList<>() : popped.getMsgFoundList()));
-        return view;
+        return api.popMessageAsync(options.text("broker"), options.text("brokerName"), header, pollMs + TIMEOUT_MS)
+            .get();
     }
 
     private static AckMessageRequestHeader ack(Driver.Options options) {

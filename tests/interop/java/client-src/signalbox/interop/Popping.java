@@ -9,13 +9,16 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CountDownLatch;
 import org.apache.rocketmq.client.consumer.DefaultMQPushConsumer;
 import org.apache.rocketmq.client.consumer.listener.ConsumeConcurrentlyStatus;
+import org.apache.rocketmq.client.consumer.listener.ConsumeOrderlyStatus;
 import org.apache.rocketmq.client.consumer.listener.MessageListenerConcurrently;
+import org.apache.rocketmq.client.consumer.listener.MessageListenerOrderly;
 import org.apache.rocketmq.common.consumer.ConsumeFromWhere;
 import org.apache.rocketmq.common.message.MessageExt;
 
 /**
  * Push consumers that leave the sharing of queues to the broker: they pop when it says so. What a listener does is
- * chosen by name: {@code consume}, {@code fail-once} each message, or {@code hang} until the process ends.
+ * chosen by name: {@code consume}, {@code fail-once} each message, {@code fail-twice} (or in order
+ * {@code suspend-twice}), or {@code hang} until the process ends.
  */
 final class Popping {
     private static final class Inbox {
@@ -79,9 +82,23 @@ final class Popping {
         DefaultMQPushConsumer.class.getMethod("setPopInvisibleTime", long.class)
             .invoke(consumer, options.wide("invisibleMs", 60_000));
         consumer.subscribe(options.text("topic"), options.text("expression", "*"));
-        consumer.registerMessageListener(listener(options.text("listener", "consume"), inbox));
+        String kind = options.text("listener", "consume");
+        if (kind.equals("suspend-twice")) {
+            consumer.setConsumeMessageBatchMaxSize(1);
+            consumer.registerMessageListener((MessageListenerOrderly) (messages, context) -> {
+                inbox.take(messages);
+                return isYoung(messages) ? ConsumeOrderlyStatus.SUSPEND_CURRENT_QUEUE_A_MOMENT
+                    : ConsumeOrderlyStatus.SUCCESS;
+            });
+        } else {
+            consumer.registerMessageListener(listener(kind, inbox));
+        }
         consumer.start();
         return inbox;
+    }
+
+    private static boolean isYoung(List<MessageExt> messages) {
+        return messages.get(0).getReconsumeTimes() < 2;
     }
 
     private static MessageListenerConcurrently listener(String kind, Inbox inbox) {
@@ -95,6 +112,12 @@ final class Popping {
                 return (messages, context) -> inbox.take(messages)
                     ? ConsumeConcurrentlyStatus.RECONSUME_LATER
                     : ConsumeConcurrentlyStatus.CONSUME_SUCCESS;
+            case "fail-twice":
+                return (messages, context) -> {
+                    inbox.take(messages);
+                    return isYoung(messages) ? ConsumeConcurrentlyStatus.RECONSUME_LATER
+                        : ConsumeConcurrentlyStatus.CONSUME_SUCCESS;
+                };
             case "hang":
                 return (messages, context) -> {
                     inbox.take(messages);
