@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -58,6 +58,7 @@ class AdminParts:
     changes: ConfigChanges
     now_ms: Callable[[], int]
     save: Callable[[str], None]
+    wake: Callable[[Hashable], None]
     runtime_info: Callable[[], dict[str, str]]
     delete_expired_soon: Callable[[], None]
     name_server: Callable[[], Connection | None]
@@ -81,7 +82,9 @@ def admin_handlers(parts: AdminParts) -> list[RouteSource]:
         ProgressHandlers(
             parts.identity.address, parts.progress, topics, groups, offsets, consumers, now_ms=now_ms
         ),
-        OffsetAdminHandlers(name, topics, groups, offsets, consumers, store, live, parts.tables.delays),
+        OffsetAdminHandlers(
+            name, topics, groups, offsets, consumers, store, live, parts.tables.delays, wake=parts.wake
+        ),
         ClientAdminHandlers(
             name, consumers, parts.producers, topics, groups, store, check_record=parts.check_record
         ),

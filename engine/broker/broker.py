@@ -385,6 +385,7 @@ class Broker:
             changes=self.changes,
             now_ms=now_ms,
             save=self._save,
+            wake=self.waits.wake_soon,
             runtime_info=self._runtime_info,
             delete_expired_soon=self.housekeeping.delete_expired_soon,
             name_server=self._connected_name_server,

@@ -1,13 +1,15 @@
 """Offsets that administrators move or copy: 222 reset, 308 correct, 314 clone, 43 and 45 whole tables.
 
 A reset is done here, not by the clients: the offset is written and marked, and the group's next pull of that
-queue is sent to it; so it works for groups that are offline too. With useServerSideResetOffset=false it goes
-the old way: the members online are told (220), and nothing is written here.
+queue is sent to it, one that is held at once; so it works for groups that are offline too. With
+useServerSideResetOffset=false it goes the old way: the members online are told (220), and nothing is written
+here.
 """
 
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable, Hashable
 
 from engine.broker.consumers import ConsumerTable
 from engine.broker.delays import DelayOffsets
@@ -59,6 +61,8 @@ class OffsetAdminHandlers:
         store: MessageStore,
         live: LiveOptions,
         delays: DelayOffsets,
+        *,
+        wake: Callable[[Hashable], None],
     ) -> None:
         self._broker_name = broker_name
         self._topics = topics
@@ -68,6 +72,7 @@ class OffsetAdminHandlers:
         self._store = store
         self._live = live
         self._delays = delays
+        self._wake = wake
 
     def routes(self) -> dict[int, Handler]:
         return {
@@ -93,6 +98,7 @@ class OffsetAdminHandlers:
         log.info("%s reset %s on %d queues of %s", client.peer_name, header.group, len(wanted), header.topic)
         for queue_id, queue_offset in wanted.items():
             self._offsets.reset(header.topic, header.group, queue_id, queue_offset)
+            self._wake((header.topic, queue_id))
         return Persist(OFFSETS_FILE, Reply(body=self._reset_body(header.topic, wanted).encode()))
 
     def _wanted_offsets(self, header: ResetOffsetRequest, topic: TopicConfig) -> dict[int, int]:

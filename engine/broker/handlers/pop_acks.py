@@ -106,9 +106,13 @@ class PopAckHandlers:
         committed = self._offsets.committed(topic, group, handle.queue_id)
         if committed is not None and handle.queue_offset < committed:
             return
+        # Nor is a receipt of an earlier pop: the message was given again, or the group put elsewhere.
+        info = self._orders.get(topic, group, handle.queue_id)
+        if info is None or info.pop_time != handle.pop_time_ms:
+            return
         if not self._move_in_order(topic, group, handle.queue_id, handle.queue_offset, handle.pop_time_ms):
             raise Refused(
-                "the message was not popped with this handle, or its time has passed",
+                "the message was not popped with this handle",
                 code=ResponseCode.MESSAGE_ILLEGAL,
             )
 

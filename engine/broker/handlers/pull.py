@@ -110,9 +110,9 @@ class PullHandlers:
             fields = _fields(0, 0, 0, 0)
             fields["forbiddenType"] = str(error.data.get("forbidden_type", 0))
             return Reply(error.code, error.text, fields)
-        reset = self._offsets.take_reset(header.topic, header.consumer_group, header.queue_id)
-        if reset is not None:
-            return self._moved(header, reset)
+        outcome = self._moved(header)
+        if outcome is not None:
+            return outcome
         outcome = self._read(header, group, wanted, may_hold=header.may_suspend)
         # A slave keeps offsets only for who says so in a request of its own.
         if header.commits_offset and self._role.is_master:
@@ -198,7 +198,8 @@ class PullHandlers:
         queue_offset, tags, properties = header.queue_offset, wanted.tags, wanted.wanted
 
         def accepts(arrival: object) -> bool:
-            assert isinstance(arrival, Arrival)
+            if not isinstance(arrival, Arrival):
+                return self._offsets.has_reset(header.topic, header.consumer_group, header.queue_id)
             at = arrival.next_queue_offset
             if at <= queue_offset or (tags is not None and not tags(arrival.tags_code)):
                 return False
@@ -213,7 +214,7 @@ class PullHandlers:
             ((header.topic, header.queue_id),),
             max(0, min(timeout_ms, _MAX_SUSPEND_MS)),
             accepts,
-            lambda: self._read(header, group, wanted, may_hold=False),
+            lambda: self._moved(header) or self._read(header, group, wanted, may_hold=False),
         )
 
     def _read_cold(
@@ -256,8 +257,12 @@ class PullHandlers:
         self._offsets.note_pulled(header.topic, name, header.queue_id, result.next_begin_offset)
         return Reply(ResponseCode.SUCCESS, "FOUND", self._offset_fields(group, result), body)
 
-    def _moved(self, header: PullMessageRequest, reset: int) -> Reply:
+    def _moved(self, header: PullMessageRequest) -> Outcome | None:
+        """The answer to a group that was reset in the meantime."""
         topic, queue_id = header.topic, header.queue_id
+        reset = self._offsets.take_reset(topic, header.consumer_group, queue_id)
+        if reset is None:
+            return None
         low, high = self._store.min_offset(topic, queue_id), self._store.max_offset(topic, queue_id)
         return Reply(ResponseCode.PULL_OFFSET_MOVED, "OFFSET_RESET", _fields(0, reset, low, high))
 

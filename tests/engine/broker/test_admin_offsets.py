@@ -19,7 +19,7 @@ from engine.protocol.bodies.topics import TopicConfig
 from engine.protocol.codes import RequestCode, ResponseCode
 from engine.protocol.commands import Command
 from tests.engine.broker.conftest import StartBroker
-from tests.engine.broker.peers import Peer, RunningBroker, eventually
+from tests.engine.broker.peers import WAITING, Peer, RunningBroker, eventually
 
 RESET = RequestCode.INVOKE_BROKER_TO_RESET_OFFSET
 
@@ -61,6 +61,19 @@ async def test_a_reset_sends_the_next_pull_back(loaded: RunningBroker, peer: Pee
     moved = await peer.pull("orders", 5, consumer_group="billing")
     assert (moved.code, moved.fields["nextBeginOffset"]) == (ResponseCode.PULL_OFFSET_MOVED, "0")
     assert (await peer.pull("orders", 0, consumer_group="billing")).code == 0
+
+
+async def test_a_reset_answers_the_pulls_that_are_held(loaded: RunningBroker, peer: Peer) -> None:
+    """Of the group that was reset; others wait on."""
+    ours, other = Peer(loaded.address), Peer(loaded.address)
+    held = asyncio.create_task(ours.pull("orders", 5, consumer_group="billing", sys_flag=WAITING))
+    waiting = asyncio.create_task(other.pull("orders", 5, consumer_group="shipping", sys_flag=WAITING))
+    await eventually(lambda: len(loaded.inner.waits.holds) == 2)
+    assert table(await reset(peer, queueId="0", offset="3")) == {0: 3}
+    moved = await asyncio.wait_for(held, 5)
+    assert (moved.code, moved.fields["nextBeginOffset"]) == (ResponseCode.PULL_OFFSET_MOVED, "3")
+    assert len(loaded.inner.waits.holds) == 1 and not waiting.done()
+    waiting.cancel()
 
 
 async def test_a_reset_survives_a_restart(start_broker: StartBroker) -> None:

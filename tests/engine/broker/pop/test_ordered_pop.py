@@ -42,7 +42,7 @@ async def test_what_is_not_acknowledged_comes_again_in_place_and_is_counted(
     answer = await ask_pop(peer, "orders", order=True, poll_time=5_000)
     assert answer.fields["msgOffsetInfo"] == "0 0 1"
     assert answer.fields["orderCountInfo"] == "0 qo0%1 1;0 0 1"
-    assert (await ack(peer, first[1])).code == ResponseCode.MESSAGE_ILLEGAL
+    assert (await ack(peer, first[1])).code == 0, "too late is no error"
     assert broker.inner.offsets.committed("orders", "poppers", 0) == 1
 
 
