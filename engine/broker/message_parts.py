@@ -156,6 +156,7 @@ def _later_handlers(parts: MessageParts, retries: RetryRule) -> list[RouteSource
         ),
         TimerHandlers(
             parts.options.broker_name,
+            parts.options.region_id,
             topics,
             parking,
             store,

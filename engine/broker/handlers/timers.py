@@ -36,6 +36,7 @@ class TimerHandlers:
     def __init__(
         self,
         broker_name: str,
+        region: str,
         topics: TopicTable,
         parking: Parking,
         store: MessageStore,
@@ -49,6 +50,7 @@ class TimerHandlers:
         appended: Callable[[], None],
     ) -> None:
         self._broker_name = broker_name
+        self._region = region
         self._topics = topics
         self._parking = parking
         self._store = store
@@ -93,7 +95,9 @@ class TimerHandlers:
                 result.remark or f"the recall was not stored: {result.status.value}",
                 code=ResponseCode.SERVICE_NOT_AVAILABLE,
             )
-        return self._answer(result, RecallMessageResponse(handle.uniq_key).encode())
+        # Producers trace a recall only when they are told the region.
+        fields = {**RecallMessageResponse(handle.uniq_key).encode(), Property.MSG_REGION: self._region}
+        return self._answer(result, fields)
 
     def _checked(self, header: RecallMessageRequest, now_ms: int) -> RecallHandle:
         try:

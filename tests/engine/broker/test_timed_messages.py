@@ -75,6 +75,7 @@ async def test_what_is_called_back_is_never_delivered(start_broker: StartBroker)
     answer = await recall(peer, gone.fields["recallHandle"])
     assert answer.code == 0
     assert answer.fields["msgId"] == gone.fields["transactionId"]
+    assert answer.fields["MSG_REGION"] == "DefaultRegion"
     found = await delivered(peer, "orders", 1)
     assert [record.body for record in found] == [b"kept"]
     last = broker.inner.waiting.timer_store.read_time_ms
