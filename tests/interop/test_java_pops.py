@@ -130,3 +130,38 @@ def test_what_a_killed_consumer_held_goes_to_another(
         received = java_5.do("pop-wait", name=name, count=8, timeoutMs=90_000)
     assert sorted({body(message) for message in received}) == numbered("m", 8)
     assert all(tries >= 1 for tries in retried(received).values())
+
+
+def test_what_was_consumed_does_not_come_again(
+    java_5: JavaClient, fresh: Fresh, popped_topic: SetMode
+) -> None:
+    topic, group = fresh("popped"), fresh("poppers")
+    popped_topic(topic, group)
+    options = {"topic": topic, "group": group, "invisibleMs": INVISIBLE_MS}
+    with pop_consumer(java_5, fresh("c"), **options) as name:
+        java_5.do("send-sync", topic=topic, prefix="m")
+        (received,) = java_5.do("pop-wait", name=name, count=1, timeoutMs=60_000)
+        assert received["properties"]["POP_CK"]
+        assert len(java_5.do("pop-wait", name=name, count=2, timeoutMs=INVISIBLE_MS + 3_000)) == 1
+
+
+def test_failed_messages_of_long_names_are_retried_twice(
+    java_5: JavaClient, fresh: Fresh, popped_topic: SetMode
+) -> None:
+    """Their retry topic is longer than a topic may be. Side by side, for the pauses are long."""
+    topics = {kind: f"{fresh(kind)}-".ljust(78, "T") for kind in ("fail-twice", "suspend-twice")}
+    groups = {kind: f"{fresh(kind)}-".ljust(78, "G") for kind in topics}
+    names = {kind: fresh("c") for kind in topics}
+    for kind, topic in topics.items():
+        popped_topic(topic, groups[kind])
+        java_5.do("pop-start", name=names[kind], topic=topic, group=groups[kind], listener=kind)
+        java_5.do("send-sync", topic=topic, count=10, prefix="m")
+    try:
+        for kind, topic in topics.items():
+            received = java_5.do("pop-wait", name=names[kind], count=30, timeoutMs=90_000)
+            tries = sorted((body(message), message["reconsumeTimes"]) for message in received)
+            assert tries == [(text, times) for text in numbered("m", 10) for times in range(3)], kind
+            assert {message["topic"] for message in received} == {topic}
+    finally:
+        for name in names.values():
+            java_5.do("pop-stop", name=name)

@@ -59,7 +59,14 @@ final class Later {
         if (options.wide("delayMs", 0) > 0) {
             MessageAccessor.putProperty(message, "TIMER_DELAY_MS", options.text("delayMs"));
         }
+        if (options.wide("delaySec", 0) > 0) {
+            MessageAccessor.putProperty(message, "TIMER_DELAY_SEC", options.text("delaySec"));
+        }
         SendResult result = producer().send(message);
+        for (int n = 1; n < options.number("count", 1); n++) {
+            MessageAccessor.clearProperty(message, "UNIQ_KEY");
+            result = producer().send(message);
+        }
         Map<String, Object> view = new LinkedHashMap<>();
         view.put("sent", Json.of(result));
         try {
@@ -71,9 +78,25 @@ final class Later {
     }
 
     private Object recall(Driver.Options options) throws Exception {
+        if (options.text("traceTopic", "").isEmpty()) {
+            return recall(producer(), options);
+        }
+        System.setProperty("com.rocketmq.recall.default.trace.enable", "true");
+        DefaultMQProducer traced = new DefaultMQProducer(options.text("group"), true, options.text("traceTopic"));
+        traced.setNamesrvAddr(nameServer);
+        traced.setInstanceName("traced-" + options.text("group"));
+        traced.start();
+        try {
+            return recall(traced, options);
+        } finally {
+            traced.shutdown(); // which sends what there is to trace
+        }
+    }
+
+    private static Object recall(DefaultMQProducer from, Driver.Options options) throws Exception {
         try {
             return DefaultMQProducer.class.getMethod("recallMessage", String.class, String.class)
-                .invoke(producer(), options.text("topic"), options.text("handle"));
+                .invoke(from, options.text("topic"), options.text("handle"));
         } catch (InvocationTargetException failure) {
             throw failure.getCause() instanceof Exception ? (Exception) failure.getCause() : failure;
         }
