@@ -1,5 +1,6 @@
 """All commands: importing this module registers them."""
 
+import engine.admin.broker_groups
 import engine.admin.brokers
 import engine.admin.clusters
 import engine.admin.consumption

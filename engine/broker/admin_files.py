@@ -6,17 +6,21 @@ cannot either, refuses the start: going on would silently undo what an administr
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
 from engine.broker.config_changes import CHANGES_FILE, ConfigChanges, encode_changes
+from engine.broker.options import LiveOptions
 from engine.broker.persistence import StateFile
 from engine.broker.request_modes import REQUEST_MODES_FILE, RequestModes
 from engine.durable_file import read_durable
 from engine.errors import BadInput, EngineError
 from engine.protocol import fastjson
 from engine.protocol.bodies.locks import MessageRequestModeSerializeWrapper
+
+log = logging.getLogger(__name__)
 
 _T = TypeVar("_T")
 
@@ -25,9 +29,15 @@ def load_request_modes(directory: Path) -> RequestModes:
     return RequestModes(load_file(directory / REQUEST_MODES_FILE, MessageRequestModeSerializeWrapper.decode))
 
 
-def load_changes(directory: Path) -> str:
-    """The text of the settings changed at run time; empty when there are none."""
-    return load_file(directory / CHANGES_FILE, lambda data: data.decode("utf-8")) or ""
+def restored_changes(directory: Path, live: LiveOptions) -> ConfigChanges:
+    """What administrators changed at run time wins over broker.conf, and is named in the log."""
+    changes = ConfigChanges(live)
+    text = load_file(directory / CHANGES_FILE, lambda data: data.decode("utf-8")) or ""
+    for refusal in changes.restore(text):
+        log.warning("%s: %s", CHANGES_FILE, refusal)
+    for name, value in changes.snapshot().items():
+        log.warning("%s=%s comes from %s, not from broker.conf", name, value, CHANGES_FILE)
+    return changes
 
 
 def admin_files(directory: Path, modes: RequestModes, changes: ConfigChanges) -> dict[str, StateFile]:

@@ -16,16 +16,17 @@ from pathlib import Path
 
 from engine.broker.access_control import AccessControl
 from engine.broker.addresses import choose_addresses, joined
-from engine.broker.admin_files import admin_files, load_changes, load_request_modes
+from engine.broker.admin_files import admin_files, load_request_modes, restored_changes
 from engine.broker.admin_parts import AdminParts, admin_handlers
-from engine.broker.config_changes import CHANGES_FILE, ConfigChanges
 from engine.broker.consume_stats import ConsumeProgress
 from engine.broker.consumers import ConsumerTable
 from engine.broker.disk_room import DiskRoom
 from engine.broker.dispatching import Dispatching
+from engine.broker.durability import durability
 from engine.broker.duties import Duties, DutyParts
 from engine.broker.flusher import Flusher
-from engine.broker.groups import add_system_groups
+from engine.broker.group_parts import BrokerGroup, is_in_group, metadata_sync, read_secret
+from engine.broker.handlers.broker_groups import BrokerGroupHandlers
 from engine.broker.housekeeping import Housekeeping, HousekeepingTimes
 from engine.broker.listeners import Listeners
 from engine.broker.live_effects import LiveEffects
@@ -34,6 +35,7 @@ from engine.broker.message_parts import MessageParts, message_handlers
 from engine.broker.metrics_export import MetricsExport
 from engine.broker.metrics_sources import MetricsSources
 from engine.broker.options import BrokerOptions
+from engine.broker.own_names import add_own_names
 from engine.broker.parking import Parking
 from engine.broker.persistence import OFFSETS_FILE, TOPICS_FILE, Done, Persistence
 from engine.broker.pop.orders import ORDER_FILE
@@ -41,10 +43,12 @@ from engine.broker.producers import ProducerTable
 from engine.broker.put_times import PutTimes, TimedAppends
 from engine.broker.queue_locks import QueueLocks
 from engine.broker.quota_gate import QuotaGate
-from engine.broker.registration import BrokerIdentity, Registration
-from engine.broker.replication.metadata_sync import MetadataSync, SyncTargets
+from engine.broker.registration import Registration, identify
+from engine.broker.replication.following import CopyHooks
+from engine.broker.replication.group_state import GROUP_FILE
 from engine.broker.replication.replica_files import ReplicaFiles, order_file
-from engine.broker.role import GROUP_FILE, first_role
+from engine.broker.replication.replication import RoleHooks
+from engine.broker.role import first_role
 from engine.broker.role_changes import RoleChanges
 from engine.broker.role_routes import routes_of
 from engine.broker.runtime_info import BrokerMoment, disk_space, runtime_info
@@ -53,7 +57,6 @@ from engine.broker.state_files import Tables, load_tables, state_files
 from engine.broker.stats import BrokerStats, local_day
 from engine.broker.store_options import store_options
 from engine.broker.tasks import start_task
-from engine.broker.topics import add_system_topics, system_topics, withdraw_default_topic
 from engine.broker.traffic import Traffic
 from engine.broker.waits import BrokerWaits
 from engine.errors import EngineError
@@ -63,15 +66,10 @@ from engine.net.networks import parse_networks
 from engine.net.outcomes import Handler
 from engine.net.requester import Requester
 from engine.net.serving import Serving
-from engine.protocol.commands import Command
 from engine.protocol.hosts import pack_host
-from engine.protocol.names import is_system_topic
 from engine.store.message_store import MessageStore
 
 log = logging.getLogger(__name__)
-
-
-MEMBER_TIMEOUT_MS = 5_000
 
 
 def now_ms() -> int:
@@ -91,6 +89,7 @@ class Broker:
         self._booted_ms = now_ms()
         self.address: tuple[str, int] = ("", 0)
         self.metrics = MetricsExport()
+        self.group: BrokerGroup | None = None
 
     async def start(self) -> str:
         options = self.options
@@ -99,14 +98,15 @@ class Broker:
             chosen = choose_addresses(options.bind_address, options.broker_ip1)
             self.address = self.listeners.bind(chosen, options.listen_port)
             self._restore_changes()
+            self._secret = read_secret(options.signalbox_cluster_secret_file)
             self._open_store()
             self._build_tables()
             self.access = AccessControl(options, self.config_directory, now_ms)
+            self._build_tasks()
+            self._build_net(chosen.bind_host)
         except (EngineError, OSError):
             self._abandon()
             raise
-        self._build_tasks()
-        self._build_net()
         self.role_changes.begin()
         self.listeners.listen()
         self.access.start(self._loop)
@@ -122,20 +122,18 @@ class Broker:
             await self.stop()
             raise
         await self.persistence.save_all()
+        if self.group is not None:
+            await self.group.start()
         await self.registration.start()
         return f"broker {options.broker_name} ready on {joined(*self.address)}"
 
     def _restore_changes(self) -> None:
-        """What administrators changed at run time wins over broker.conf, and is named in the log."""
         options = self.options
         self.config_directory = Path(options.store_path_root_dir).expanduser() / "config"
         has_group = (self.config_directory / GROUP_FILE).exists()
+        self._is_in_group = is_in_group(options, has_group_file=has_group)
         self.role = first_role(options.is_slave, options.broker_id, has_group)
-        self.changes = ConfigChanges(self.live)
-        for refusal in self.changes.restore(load_changes(self.config_directory)):
-            log.warning("%s: %s", CHANGES_FILE, refusal)
-        for name, value in self.changes.snapshot().items():
-            log.warning("%s=%s comes from %s, not from broker.conf", name, value, CHANGES_FILE)
+        self.changes = restored_changes(self.config_directory, self.live)
 
     def _open_store(self) -> None:
         wanted = store_options(self.options, pack_host(self.address))
@@ -158,6 +156,10 @@ class Broker:
         """From the first instant on (before anything is awaited) nothing is written or acknowledged."""
         await self.role_changes.become_slave(master_address, broker_id, epoch)
 
+    async def seek(self, epoch: int) -> None:
+        """Take no writes until the group has a master again."""
+        await self.role_changes.seek(epoch)
+
     async def cut_log(self, commit_log_offset: int) -> None:
         """Drop the log from this record boundary on, while no flush runs."""
         async with self.flusher.pause():
@@ -173,17 +175,7 @@ class Broker:
         self.tables: Tables = load_tables(self.config_directory)
         self.topics, self.groups, self.offsets = self.tables.topics, self.tables.groups, self.tables.offsets
         now = now_ms()
-        wanted = system_topics(
-            options.broker_cluster_name,
-            options.broker_name,
-            self.live.default_topic_queue_nums,
-            self.live.auto_create_topic_enable,
-            options.msg_trace_topic_name if options.trace_topic_enable else None,
-        )
-        add_system_topics(self.topics, wanted, now)
-        if not self.live.auto_create_topic_enable:
-            withdraw_default_topic(self.topics, now)
-        add_system_groups(self.groups, now)
+        add_own_names(self.tables, options, now)
         self.consumers: ConsumerTable[Connection] = ConsumerTable()
         self.producers: ProducerTable[Connection] = ProducerTable()
         self.locks = QueueLocks()
@@ -214,7 +206,7 @@ class Broker:
             save=self._save,
             now_ms=now_ms,
         )
-        self.waits = BrokerWaits(loop, want_flush=self._want_flush, when_saved=self._when_saved)
+        self.waits = BrokerWaits(loop, want_flush=lambda: self.flusher.want(), when_saved=self._when_saved)
         self.dispatching = Dispatching(
             loop, self.store, self.waits.holds, self.waits.arrived, on_fenced=self.waits.fenced
         )
@@ -245,12 +237,8 @@ class Broker:
         )
         self.lag = LoopLag(loop)
         self.sampling = Sampling(loop, self.stats, self.put_times, self.appends, now_ms=now_ms)
-        self.parking = Parking(
-            options.broker_name,
-            len(self.store.options.delay_level_ms),
-            self.live,
-            has_timers=options.timer_wheel_enable,
-        )
+        levels, has_timers = len(self.store.options.delay_level_ms), options.timer_wheel_enable
+        self.parking = Parking(options.broker_name, levels, self.live, has_timers=has_timers)
         self.duties = self._build_duties()
         self.waiting, self.pops = self.duties.waiting, self.duties.pops
         self.transactions = self.duties.transactions
@@ -273,18 +261,23 @@ class Broker:
         return Duties(self._loop, parts)
 
     def _when_appended(self) -> Callable[[], None]:
-        return self.flusher.want if self.options.is_sync_flush else self.dispatching.schedule
+        first = self.flusher.want if self.options.is_sync_flush else self.dispatching.schedule
+        if not self._is_in_group:
+            return first
 
-    def _build_net(self) -> None:
+        def appended() -> None:
+            first()
+            if self.group is not None:
+                self.group.appended()
+
+        return appended
+
+    def _build_net(self, bind_host: str) -> None:
         options = self.options
-        self.identity = self._identify()
         self.replica_files: ReplicaFiles = {ORDER_FILE: order_file(self.tables.orders, self.persistence.save)}
         limits = ConnectionLimits(max_connections_per_ip=options.signalbox_max_connections_per_ip)
         proxies = parse_networks(options.signalbox_trusted_proxies)
-        self._handlers = self._routes()
         self.quotas = QuotaGate(self.live, self._loop.time)
-        gate = self.access.gate(self._handlers)
-        self.listeners.serve(self.waits, limits, self._tls, proxies, gate)
         # Name servers have nothing to ask of us: whatever they send is answered "not supported".
         nothing = Serving({}, self.waits, self._loop)
         self.requester = Requester(
@@ -294,10 +287,25 @@ class Broker:
             credentials=self.access.credentials,
         )
         self.name_servers = [address for address in options.namesrv_addr.split(";") if address]
+        self.group = self._build_group(bind_host) if self._is_in_group else None
+        self.identity = identify(options, self.address, self.group.ha_address if self.group else None)
+        self._handlers = self._routes()
+        gate = self.access.gate(self._handlers)
+        self.listeners.serve(self.waits, limits, self._tls, proxies, gate)
         self.registration = Registration(
             self.identity, self.name_servers, self.topics, self.live, self.requester, self.role
         )
-        self.metadata_sync = self._build_metadata_sync()
+        self.metadata_sync = metadata_sync(
+            options,
+            self.role,
+            self.store,
+            self.tables,
+            self.request_modes,
+            self.replica_files,
+            self.requester,
+            save=self.persistence.save,
+            timers_read=self.waiting.timer_store.follow,
+        )
         self.role_changes = RoleChanges(
             self.role,
             self.store,
@@ -311,37 +319,30 @@ class Broker:
             cut_log=self.cut_log,
         )
 
-    def _build_metadata_sync(self) -> MetadataSync:
-        options = self.options
-        cluster, name = options.broker_cluster_name, options.broker_name
-        targets = SyncTargets(
-            self.tables,
-            self.request_modes,
-            self.replica_files,
-            save=self.persistence.save,
-            is_own_topic=lambda topic: is_system_topic(topic, cluster, name),
-            drop_queues=self.store.delete_topic_queues,
-            timers_read=self.waiting.timer_store.follow,
+    def _build_group(self, bind_host: str) -> BrokerGroup:
+        copied = CopyHooks(self.cut_log, self._when_copied)
+        group = BrokerGroup(
+            self.options,
+            self.address,
+            bind_host,
+            self.config_directory,
+            self.role,
+            self.store,
+            self.requester,
+            self._threads,
+            RoleHooks(self.become_master, self.become_slave, self.seek, copied, self.dispatching.schedule),
+            self._secret,
+            now_ms=now_ms,
         )
-        return MetadataSync(self.role, self.store, targets, ask=self._ask_member, clock_s=time.monotonic)
-
-    async def _ask_member(self, address: str, request: Command) -> Command:
-        """A request to another broker of the group."""
-        return await self.requester.request(address, request, MEMBER_TIMEOUT_MS)
-
-    def _identify(self) -> BrokerIdentity:
-        options, (host, port) = self.options, self.address
-        return BrokerIdentity(
-            options.broker_cluster_name,
-            options.broker_name,
-            joined(host, port),
-            joined(options.broker_ip2 or host, options.ha_listen_port or port + 1),
-        )
+        self.waits.wait_for_replicas = group.wait
+        return group
 
     def _routes(self) -> dict[int, Handler]:
         routes: dict[int, Handler] = {}
         admin = admin_handlers(self._admin_parts())
-        for handler in (*message_handlers(self._message_parts()), *self.pops.handlers(), *admin):
+        name = self.options.broker_cluster_name, self.options.broker_name
+        groups = BrokerGroupHandlers(*name, self._secret, self.group.replication if self.group else None)
+        for handler in (*message_handlers(self._message_parts()), *self.pops.handlers(), *admin, groups):
             routes.update(handler.routes())
         return routes | self.access.routes(self.identity)
 
@@ -363,6 +364,7 @@ class Broker:
             now_ms=now_ms,
             waited_ms=self.lag.delay_ms,
             parking=self.parking,
+            durability=durability(self.options, self.group.in_sync_table if self.group else _nobody),
             timer_counts=self.tables.timer_counts,
             timer_check=lambda: self.waiting.timer_store.check,
             appended=self._when_appended(),
@@ -398,12 +400,7 @@ class Broker:
 
     def _metrics_sources(self) -> MetricsSources:
         return MetricsSources(
-            self.traffic,
-            self.progress,
-            self.consumers,
-            self.producers,
-            self.store,
-            self.live,
+            *(self.traffic, self.progress, self.consumers, self.producers, self.store, self.live),
             loop_lag_ms=lambda: self.lag.lag_ms,
             connections=lambda: len(self.listeners.server.connections),
             disk_usage_ratio=lambda: self.disk.usage_ratio,
@@ -411,11 +408,16 @@ class Broker:
 
     # -- what parts tell each other -------------------------------------------------------------------------
 
-    def _want_flush(self) -> None:
-        self.flusher.want()
-
     def _flushed(self, commit_log_offset: int) -> None:
         self.waits.flushed(commit_log_offset)
+        self.dispatching.schedule()
+        if self.group is not None:
+            self.group.flushed()
+
+    def _when_copied(self) -> None:
+        """A slave's log grew."""
+        if self.options.is_sync_flush:
+            self.flusher.want()
         self.dispatching.schedule()
 
     def _save(self, file: str) -> None:
@@ -470,6 +472,8 @@ class Broker:
         await self.metadata_sync.stop()
         await self.duties.stop()
         await self.flusher.flush_log(force=True)
+        if self.group is not None:
+            await self.group.stop()
         await self.duties.settle()
         self.duties.close()
         await self.flusher.stop()
@@ -481,6 +485,10 @@ class Broker:
         self.store.close(now_ms())
         self._threads.shutdown()
         self._sync_thread.shutdown()
+
+
+def _nobody() -> None:
+    """There is no group, and so no replica."""
 
 
 def _log_progress(done: int, total: int) -> None:

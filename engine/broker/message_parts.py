@@ -11,6 +11,7 @@ from engine.access.gate import RecordCheck, unchecked
 from engine.broker.admin_parts import RouteSource
 from engine.broker.consumers import ConsumerTable
 from engine.broker.disk_room import DiskRoom
+from engine.broker.durability import Durability
 from engine.broker.handlers.clients import ClientHandlers
 from engine.broker.handlers.locks import LockHandlers
 from engine.broker.handlers.offsets import OffsetHandlers
@@ -60,6 +61,7 @@ class MessageParts:
     now_ms: Callable[[], int]
     waited_ms: Callable[[float, float], float]
     parking: Parking
+    durability: Durability
     timer_counts: TimerCounts
     timer_check: Callable[[], TimerCheck]
     appended: Callable[[], None]
@@ -148,7 +150,7 @@ def _later_handlers(parts: MessageParts, retries: RetryRule) -> list[RouteSource
             live,
             parts.traffic,
             parts.disk,
-            is_sync_flush=parts.options.is_sync_flush,
+            durability=parts.durability,
             now_ms=now_ms,
             draw=random.randrange,
             appended=parts.appended,
@@ -163,7 +165,7 @@ def _later_handlers(parts: MessageParts, retries: RetryRule) -> list[RouteSource
             live,
             parts.disk,
             parts.timer_counts,
-            is_sync_flush=parts.options.is_sync_flush,
+            durability=parts.durability,
             check=parts.timer_check,
             now_ms=now_ms,
             appended=parts.appended,
@@ -176,14 +178,14 @@ def _send_handlers(parts: MessageParts, retries: RetryRule) -> list[RouteSource]
     options = parts.options
     unique_keys = UniqueKeys(parts.address[0], os.getpid(), random.getrandbits(32))
     properties = StoredProperties(options.broker_cluster_name, options.region_id, unique_keys.next)
-    is_sync_master = options.broker_role == "SYNC_MASTER"
     sends = SendHandlers(
-        SendPlace(pack_host(parts.address), options.region_id, options.is_sync_flush, is_sync_master),
+        SendPlace(pack_host(parts.address), options.region_id),
         parts.tables.topics,
         parts.appends,
         options.live,
         properties,
         parts.parking,
+        parts.durability,
         retries,
         parts.transactions,
         parts.traffic,
@@ -193,7 +195,7 @@ def _send_handlers(parts: MessageParts, retries: RetryRule) -> list[RouteSource]
         draw=random.randrange,
         appended=parts.appended,
     )
-    if options.is_sync_flush or is_sync_master:
+    if not parts.durability.is_instant:
         return [sends]
     plain = PlainSends(
         pack_host(parts.address),

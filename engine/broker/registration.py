@@ -17,7 +17,8 @@ import logging
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
-from engine.broker.options import LiveOptions
+from engine.broker.addresses import joined
+from engine.broker.options import BrokerOptions, LiveOptions
 from engine.broker.role import Role
 from engine.broker.tasks import start_task, stop_tasks
 from engine.broker.topics import TopicTable
@@ -41,6 +42,7 @@ from engine.protocol.headers.namesrv import (
     RegisterTopicRequest,
     UnregisterBrokerRequest,
 )
+from engine.protocol.hosts import Host
 
 log = logging.getLogger(__name__)
 
@@ -57,6 +59,14 @@ class BrokerIdentity:
     name: str
     address: str
     ha_address: str
+
+
+def identify(options: BrokerOptions, address: Host, ha_address: str | None) -> BrokerIdentity:
+    """`ha_address`: where the HA port is, if there is one; else where RocketMQ's would be."""
+    host, port = address
+    conventional = joined(options.broker_ip2 or host, options.ha_listen_port or port + 1)
+    name = options.broker_cluster_name, options.broker_name
+    return BrokerIdentity(*name, joined(host, port), ha_address or conventional)
 
 
 class Registration:

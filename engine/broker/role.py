@@ -14,8 +14,6 @@ from engine.errors import Refused
 from engine.protocol.codes import ResponseCode
 
 MASTER_ID = 0
-GROUP_FILE = "signalboxGroup.json"
-"""Exists below config/ once the broker has been in a group."""
 
 
 class RoleKind(Enum):

@@ -107,6 +107,20 @@ class RoleChanges:
         if role.kind is RoleKind.SLAVE and not is_known:
             self._announce()
 
+    async def seek(self, epoch: int) -> None:
+        """Neither master nor slave: who is master is just being decided. Nothing is announced."""
+        role = self._role
+        if (RoleKind.SEEKING, epoch) == (role.kind, role.epoch):
+            return
+        self._next_turn()
+        role.become(RoleKind.SEEKING, role.broker_id, epoch, None)
+        refusal = role.refusal()
+        self._store.close_writes(refusal.text if refusal is not None else "")
+        self._use_routes()
+        self._waits.demoted()
+        async with self._one_at_a_time:
+            await self._duties.drop()
+
     def _next_turn(self) -> int:
         self._turn += 1
         return self._turn
@@ -117,7 +131,7 @@ class RoleChanges:
         while turn == self._turn:
             if self._store.dispatched_offset >= self._store.commit_log_max_offset:
                 return True
-            if self._store.ends_in_partial_record():
+            if self._store.replica.ends_in_partial_record():
                 # The old master died while it sent this: nobody will ever send the rest.
                 await self._cut_log(self._store.dispatched_offset)
                 continue

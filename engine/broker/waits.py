@@ -22,6 +22,8 @@ MAX_HOLDS_PER_CLIENT = 65_536
 """Beyond it a pull that finds nothing is answered at once: one client cannot fill the memory."""
 
 Saved = Callable[[OSError | None], None]
+ReplicaWait = Callable[[int, int, int, Callable[[bool], None]], None]
+"""How many members (`replica_waits`), commit-log offset, time-out in ms, whom to tell."""
 
 
 class _FlushWait(NamedTuple):
@@ -77,6 +79,8 @@ class BrokerWaits:
         self._is_closing = False
         self.holds = Holds()
         self.flushes = FlushWaits()
+        self.wait_for_replicas: ReplicaWait | None = None
+        """Set while this broker is master of a group."""
 
     # -- long polls -----------------------------------------------------------------------------------------
 
@@ -161,8 +165,10 @@ class BrokerWaits:
     def when_replicated(
         self, commit_log_offset: int, count: int, timeout_ms: int, done: Callable[[bool], None]
     ) -> None:
-        # Without slaves nothing will ever be confirmed, so there is no point in waiting.
-        done(False)
+        if self.wait_for_replicas is None:
+            done(False)  # nobody will ever confirm it
+        else:
+            self.wait_for_replicas(count, commit_log_offset, timeout_ms, done)
 
     def when_persisted(self, file: str, done: Saved) -> None:
         self._when_saved(file, done)

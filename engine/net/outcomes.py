@@ -8,9 +8,9 @@ Callbacks instead of futures: a waiting request costs one small object, not a ta
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Coroutine, Hashable, Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from engine.protocol.commands import Buffer, Command
 
@@ -100,10 +100,18 @@ class Persist:
     resume: Callable[[], Outcome] | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Work:
+    """A change that takes several waits of its own and must not be cut off by its asker: a new role in the
+    broker's group. Runs as a task; what it raises becomes the answer like a handler's error."""
+
+    run: Callable[[], Coroutine[Any, Any, Reply]]
+
+
 EncodedReply = bytes
 """A reply that already is a frame, in the header type of its request and with its opaque (docs/adr/0007)."""
 
-Outcome = Reply | EncodedReply | Hold | WaitFlush | WaitReplicas | Relay | ColdRead | Slices | Persist
+Outcome = Reply | EncodedReply | Hold | WaitFlush | WaitReplicas | Relay | ColdRead | Slices | Persist | Work
 
 PlainOutcome = Reply | EncodedReply | Relay | ColdRead | Slices | Persist
 

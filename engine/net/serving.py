@@ -32,6 +32,7 @@ from engine.net.outcomes import (
     WaitFlush,
     WaitReplicas,
     Waits,
+    Work,
 )
 from engine.protocol.codes import MQ_VERSION, ResponseCode
 from engine.protocol.commands import BINARY_HEADER, JSON_HEADER, ONEWAY_FLAG, Command, encode_command
@@ -160,6 +161,7 @@ class LogServing(Serving):
         super().__init__({}, waits, loop, authorize)
         self._handlers = handlers
         self._log_waits = waits
+        self._works: set[asyncio.Task[Reply]] = set()
 
     def _start_wait(self, outcome: Outcome, client: Connection, proceed: Proceed) -> None:
         if isinstance(outcome, Hold):
@@ -180,6 +182,11 @@ class LogServing(Serving):
                 wait.timeout_ms,
                 lambda ok: proceed(lambda: wait.reply if ok else wait.late),
             )
+        elif isinstance(outcome, Work):
+            task = self._loop.create_task(outcome.run())
+            self._works.add(task)
+            task.add_done_callback(self._works.discard)
+            task.add_done_callback(lambda done: proceed(done.result))
         else:
             super()._start_wait(outcome, client, proceed)
 

@@ -33,6 +33,7 @@ from engine.store.queue_repair import QueueRepair
 from engine.store.reader import Matches, Reader
 from engine.store.record_reads import Place, RecordReads, plan_record_reads
 from engine.store.recovery import Progress, Recovery, RecoveryReport
+from engine.store.replica_log import ReplicaLog
 from engine.store.results import (
     Arrival,
     ColdRanges,
@@ -48,6 +49,7 @@ from engine.store.retention import SegmentAge, is_disk_writable, plan_expiry
 from engine.store.store_folder import StoreFolder
 from engine.store.store_times import StoreTimes, plan_store_times
 from engine.store.transient_pool import TransientPool
+from engine.store.visible_reads import get_visible
 from engine.store.write_refusals import WriteRefusals
 from engine.store.writer import Writer
 
@@ -104,6 +106,13 @@ class MessageStore:
         )
         self._queue_flush = QueueFlush(
             folder.checkpoint_path, self._log_flush, self._gate, self._dispatcher, self._queues, self._index
+        )
+        self.replica = ReplicaLog(
+            self._log,
+            self._gate,
+            self._dispatcher,
+            is_sync_flush=options.is_sync_flush,
+            hot_bytes=options.reads.hot_window_bytes,
         )
         self.is_fenced = False
         self._refusals = WriteRefusals()
@@ -225,7 +234,11 @@ class MessageStore:
         matches: Matches | None = None,
         wanted: RecordFilter | None = None,
     ) -> GetResult:
-        return self._reader.get(topic, queue_id, queue_offset, max_messages, max_bytes, matches, wanted)
+        if self._dispatcher.offset <= self._gate.readable_end():
+            return self._reader.get(topic, queue_id, queue_offset, max_messages, max_bytes, matches, wanted)
+        queue, limit, log_min = self._queues.get(topic, queue_id), self.readable_end(), self._log.min_offset
+        place = (topic, queue_id, queue_offset, max_messages, max_bytes, matches, wanted)
+        return get_visible(self._reader, queue, limit, log_min, *place)
 
     def wanted_at(self, topic: str, queue_id: int, queue_offset: int, wanted: RecordFilter) -> bool:
         return self._reader.wanted_at(topic, queue_id, queue_offset, wanted)
@@ -427,26 +440,9 @@ class MessageStore:
         self._refusals.closed_for = None
         self._writer.refusal = self._refusals.first()
 
-    def ends_in_partial_record(self) -> bool:
-        """Slave: all is dispatched but the first bytes of a record whose rest has not come."""
-        end, dispatched = self._log.end_offset, self._dispatcher.offset
-        return dispatched < end == self.readable_end() and self._dispatcher.is_partial(dispatched, end)
-
     def append_raw(self, data: bytes, commit_log_offset: int) -> bool:
         """Slave: take a master's bytes. False when they do not continue this log."""
-        if self.is_fenced:
-            return False
-        if self._log.files.last is None and self._log.end_offset == 0:
-            self._start_empty_log_at(commit_log_offset)
-        if commit_log_offset != self._log.end_offset:
-            return False
-        self._log.write_raw(data)
-        return True
-
-    def _start_empty_log_at(self, commit_log_offset: int) -> None:
-        self._log.start_at(commit_log_offset)
-        self._gate.flushed_offset = commit_log_offset
-        self._dispatcher.start_at(commit_log_offset, commit_log_offset)
+        return not self.is_fenced and self.replica.append(data, commit_log_offset)
 
     def adopt_queue_offsets(self) -> None:
         """A slave becomes master: continue each queue behind its last unit. All must be dispatched."""

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from engine.broker.disk_room import DiskRoom
+from engine.broker.durability import Durability
 from engine.broker.half_messages import half_draft
 from engine.broker.options import LiveOptions
 from engine.broker.parking import Parking
@@ -37,7 +38,7 @@ from engine.broker.traffic import Traffic
 from engine.broker.transaction_log import TransactionLog
 from engine.errors import Refused
 from engine.net.connection import Connection
-from engine.net.outcomes import Handler, Outcome, Persist, Reply, WaitFlush
+from engine.net.outcomes import Handler, Outcome, Persist, Reply
 from engine.protocol._batches_cy import Batch, measure_batch, message_ids
 from engine.protocol.batches import decode_batch
 from engine.protocol.bodies.topics import PERM_READ_WRITE, TOPIC_FLAG_UNIT, TopicConfig, TopicFilterType
@@ -74,8 +75,6 @@ class SendPlace:
 
     store_host: bytes
     region: str
-    is_sync_flush: bool
-    is_sync_master: bool
 
 
 class SendHandlers:
@@ -87,6 +86,7 @@ class SendHandlers:
         live: LiveOptions,
         properties: StoredProperties,
         parking: Parking,
+        durability: Durability,
         retries: RetryRule,
         transactions: TransactionLog,
         traffic: Traffic,
@@ -103,6 +103,7 @@ class SendHandlers:
         self._live = live
         self._properties = properties
         self._parking = parking
+        self._durability = durability
         self._retries = retries
         self._transactions = transactions
         self._traffic = traffic
@@ -184,6 +185,8 @@ class SendHandlers:
         properties, unique_key = self._properties.extend(given, live.trace_on, now_ms)
         if len(properties) > MAX_PROPERTIES_BYTES:
             raise large_properties(len(properties))
+        if not self._durability.is_instant and _waits(given):
+            self._durability.check()
         draft = MessageDraft(
             topic,
             queue_id,
@@ -273,22 +276,14 @@ class SendHandlers:
             fields["transactionId"] = unique_key
         if recall_handle is not None:
             fields["recallHandle"] = recall_handle
-        if not self._place.is_sync_flush and not self._place.is_sync_master:
-            return Reply(0, None, fields)
-        return self._durable_answer(result, fields, given)
-
-    def _durable_answer(self, result: PutResult, fields: dict[str, str], given: str) -> Outcome:
-        wait = find_property(given, Property.WAIT)
-        if wait is not None and wait.lower() != "true":
-            return Reply(0, None, fields)
-        # A synchronous master without any slave says so; the message is stored here all the same.
-        code = ResponseCode.SLAVE_NOT_AVAILABLE if self._place.is_sync_master else ResponseCode.SUCCESS
-        reply = Reply(code, None, fields)
-        if not self._place.is_sync_flush:
+        reply = Reply(0, None, fields)
+        if self._durability.is_instant or not _waits(given):
             return reply
-        late = Reply(ResponseCode.FLUSH_DISK_TIMEOUT, "stored, but not known to be on disk", fields)
         end = result.commit_log_offset + result.size
-        return WaitFlush(end, self._live.sync_flush_timeout, reply, late)
+        late_disk = Reply(ResponseCode.FLUSH_DISK_TIMEOUT, "stored, but not known to be on disk", fields)
+        late = Reply(ResponseCode.FLUSH_SLAVE_TIMEOUT, "stored, but not known to be on replicas", fields)
+        alone = Reply(ResponseCode.SLAVE_NOT_AVAILABLE, "stored, but there is no slave", fields)
+        return self._durability.answer(end, reply, late_disk, late, alone)
 
     def _not_now(self, waited_ms: float) -> Refused:
         """A store that takes nothing says so whoever waited: "busy" would make clients knock again here."""
@@ -299,3 +294,9 @@ class SendHandlers:
         self._traffic.put_failed += 1
         code = _REFUSALS.get(result.status, ResponseCode.SERVICE_NOT_AVAILABLE)
         return Refused(result.remark or f"the message was not stored: {result.status.value}", code=code)
+
+
+def _waits(given: str) -> bool:
+    """waitStoreMsgOK: whether the sender wants to know that its message is safe."""
+    wait = find_property(given, Property.WAIT)
+    return wait is None or wait.lower() == "true"

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from engine.access.gate import RecordCheck, unchecked
 from engine.access.resources import Action
 from engine.broker.disk_room import DiskRoom
+from engine.broker.durability import Durability
 from engine.broker.half_messages import topic_of
 from engine.broker.options import LiveOptions
 from engine.broker.parking import Parking
@@ -21,7 +22,7 @@ from engine.broker.topics import TopicTable, retry_topic_config
 from engine.broker.traffic import Traffic
 from engine.errors import NotFound, NotPermitted, Refused
 from engine.net.connection import Connection
-from engine.net.outcomes import ColdRead, Handler, Outcome, Persist, Reply, WaitFlush
+from engine.net.outcomes import ColdRead, Handler, Outcome, Persist, Reply
 from engine.protocol.bodies.groups import SubscriptionGroupConfig
 from engine.protocol.bodies.topics import PERM_WRITE
 from engine.protocol.codes import RequestCode, ResponseCode
@@ -43,7 +44,7 @@ class SendBackHandlers:
         traffic: Traffic,
         disk: DiskRoom,
         *,
-        is_sync_flush: bool,
+        durability: Durability,
         now_ms: Callable[[], int],
         draw: Callable[[int], int],
         appended: Callable[[], None],
@@ -56,7 +57,7 @@ class SendBackHandlers:
         self._live = live
         self._traffic = traffic
         self._disk = disk
-        self._is_sync_flush = is_sync_flush
+        self._durability = durability
         self._now_ms = now_ms
         self._draw = draw
         self._appended = appended
@@ -104,6 +105,7 @@ class SendBackHandlers:
         return Persist(TOPICS_FILE, resume=lambda: self._append(plan))
 
     def _append(self, plan: SendBackPlan) -> Outcome:
+        self._durability.check()
         now_ms = self._now_ms()
         draft = self._parking.plan(plan.draft, now_ms)
         result = self._store.put(draft, now_ms)
@@ -112,8 +114,4 @@ class SendBackHandlers:
             raise Refused(result.remark or f"the message was not stored: {result.status.value}")
         self._appended()
         self._traffic.put(draft.topic, 1, result.size)
-        if not self._is_sync_flush:
-            return Reply()
-        late = Reply(ResponseCode.SYSTEM_ERROR, "stored, but not known to be on disk")
-        end = result.commit_log_offset + result.size
-        return WaitFlush(end, self._live.sync_flush_timeout, Reply(), late)
+        return self._durability.answer_or_fail(result.commit_log_offset + result.size, Reply())

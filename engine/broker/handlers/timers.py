@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from engine.broker.disk_room import DiskRoom
+from engine.broker.durability import Durability
 from engine.broker.options import LiveOptions
 from engine.broker.parking import Parking
 from engine.broker.permissions import no_such_topic
@@ -18,7 +19,7 @@ from engine.broker.timers import RECALL_TAG, delete_key
 from engine.broker.topics import TopicTable
 from engine.errors import BadInput, NotPermitted, Refused
 from engine.net.connection import Connection
-from engine.net.outcomes import Handler, Outcome, Reply, WaitFlush
+from engine.net.outcomes import Handler, Outcome, Reply
 from engine.protocol import fastjson
 from engine.protocol.bodies.topics import PERM_WRITE
 from engine.protocol.codes import RequestCode, ResponseCode
@@ -44,7 +45,7 @@ class TimerHandlers:
         disk: DiskRoom,
         counts: TimerCounts,
         *,
-        is_sync_flush: bool,
+        durability: Durability,
         check: Callable[[], TimerCheck],
         now_ms: Callable[[], int],
         appended: Callable[[], None],
@@ -57,7 +58,7 @@ class TimerHandlers:
         self._live = live
         self._disk = disk
         self._counts = counts
-        self._is_sync_flush = is_sync_flush
+        self._durability = durability
         self._check = check
         self._now_ms = now_ms
         self._appended = appended
@@ -87,6 +88,7 @@ class TimerHandlers:
             raise disk_full(self._disk.usage_ratio)
         if header.topic not in self._topics:
             raise no_such_topic(header.topic)
+        self._durability.check()
         now_ms = self._now_ms()
         handle = self._checked(header, now_ms)
         result = self._store.put(self._parking.plan(_recall_draft(handle, client, now_ms), now_ms), now_ms)
@@ -115,10 +117,9 @@ class TimerHandlers:
     def _answer(self, result: PutResult, fields: dict[str, str]) -> Outcome:
         self._appended()
         reply = Reply(fields=fields)
-        if not self._is_sync_flush:
-            return reply
-        late = Reply(ResponseCode.FLUSH_DISK_TIMEOUT, "stored, but not known to be on disk", fields)
-        return WaitFlush(result.commit_log_offset + result.size, self._live.sync_flush_timeout, reply, late)
+        late_disk = Reply(ResponseCode.FLUSH_DISK_TIMEOUT, "stored, but not known to be on disk", fields)
+        late = Reply(ResponseCode.FLUSH_SLAVE_TIMEOUT, "stored, but not known to be on replicas", fields)
+        return self._durability.answer(result.commit_log_offset + result.size, reply, late_disk, late, late)
 
 
 def _recall_draft(handle: RecallHandle, client: Connection, now_ms: int) -> MessageDraft:

@@ -112,18 +112,24 @@ def _outside(best: Vote, newest: InSyncSet) -> str:
     )
 
 
-def may_resume(member_id: int, votes: Sequence[Vote]) -> Election:
-    """Whether the master of the last epoch, restarted, may go on: nobody knows more than it does. It must be
-    among the votes."""
+def resume(member_id: int, was_master: bool, votes: Sequence[Vote], members: Collection[int]) -> Election:
+    """Who reigns when a member asks on its own, after a restart or a promotion that came to nothing: the
+    master of the last epoch if nobody knows more, else whoever `elect` finds. Never with fewer votes than an
+    acknowledgement needs: such a master could not take a write, and might disturb one that can."""
     own = next(vote for vote in votes if vote.member_id == member_id)
-    needed = max(own.in_sync.min_in_sync, 1)
+    needed = min(max(own.in_sync.min_in_sync, 1), len(members))
     if len(votes) < needed:
         return Election(None, f"{len(votes)} members answered, {needed} are needed before it takes a write")
-    for vote in votes:
-        if (vote.log_epoch, vote.log_end) > (own.log_epoch, own.log_end):
-            return Election(
-                None,
-                f"its log ends at epoch {own.log_epoch}, offset {own.log_end}, that of member "
-                f"{vote.member_id} at epoch {vote.log_epoch}, offset {vote.log_end}: its own tail was lost",
-            )
-    return Election(member_id)
+    if not was_master:
+        return elect(votes, members)
+    ahead = [vote for vote in votes if (vote.log_epoch, vote.log_end) > (own.log_epoch, own.log_end)]
+    if not ahead:
+        return Election(member_id)
+    found = elect(votes, members)
+    if found.winner is not None:
+        return found
+    return Election(
+        None,
+        f"its log ends at epoch {own.log_epoch}, offset {own.log_end}, that of member {ahead[0].member_id} "
+        f"at epoch {ahead[0].log_epoch}, offset {ahead[0].log_end}: its own tail was lost; {found.reason}",
+    )

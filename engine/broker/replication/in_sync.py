@@ -112,7 +112,7 @@ class InSyncTable:
 
     def plan(self, own_end: int, now_ms: int) -> InSyncSet | None:
         """The set as it should be now; None when it is, or is about to be."""
-        base = self._pending.in_sync if self._pending is not None else self.current
+        base, _ = self.latest
         confirmed = self.confirmed(own_end)
         ids = {member for member in base.ids if not self._is_late(member, now_ms)}
         ids |= {member for member in self.progress if self._may_join(member, confirmed, now_ms)}
@@ -123,7 +123,7 @@ class InSyncTable:
 
     def plan_members(self, member_id: int, address: str) -> dict[int, str] | None:
         """The list with this member at this address; None when it is known."""
-        known = self._pending.members if self._pending is not None else self.members
+        _, known = self.latest
         return None if known.get(member_id) == address else {**known, member_id: address}
 
     def propose(self, in_sync: InSyncSet, members: Mapping[int, str]) -> None:
@@ -141,6 +141,11 @@ class InSyncTable:
     @property
     def pending(self) -> tuple[InSyncSet, Mapping[int, str]] | None:
         return None if self._pending is None else (self._pending.in_sync, self._pending.members)
+
+    @property
+    def latest(self) -> tuple[InSyncSet, Mapping[int, str]]:
+        """What the next proposal is made from."""
+        return self.pending or (self.current, self.members)
 
     def _settle(self) -> bool:
         pending = self._pending

@@ -11,6 +11,7 @@ from types import TracebackType
 from typing import Self
 
 from engine.client.admin.access import AccessAdmin
+from engine.client.admin.broker_groups import BrokerGroupAdmin
 from engine.client.admin.brokers import BrokerAdmin
 from engine.client.admin.clients import ClientAdmin
 from engine.client.admin.clusters import ClusterAdmin
@@ -62,6 +63,7 @@ class Admin:
         self.messages = MessageAdmin(self.instance, self.cluster)
         self.clients = ClientAdmin(self.instance)
         self.brokers = BrokerAdmin(self.instance)
+        self.broker_groups = BrokerGroupAdmin(self.instance)
         self.name_servers = NameServerAdmin(self.instance)
         self.traces = TraceReader(self.messages)
         self.access = AccessAdmin(self.instance)

@@ -9,6 +9,7 @@ from engine.client import admin, trace_reader
 from engine.client.admin import (
     ADMIN_TIMEOUT_MS,
     access,
+    broker_groups,
     brokers,
     clients,
     clusters,
@@ -135,6 +136,13 @@ class BrokerAdmin(_Part):
     delete_expired_commit_logs = waiting(brokers.BrokerAdmin.delete_expired_commit_logs)
 
 
+class BrokerGroupAdmin(_Part):
+    """`admin.broker_groups`."""
+
+    status = waiting(broker_groups.BrokerGroupAdmin.status)
+    promote = waiting(broker_groups.BrokerGroupAdmin.promote)
+
+
 class NameServerAdmin(_Part):
     """`admin.name_servers`."""
 
@@ -197,6 +205,7 @@ class Admin(Face):
         self.messages = MessageAdmin(self._loop, self._inner.messages)
         self.clients = ClientAdmin(self._loop, self._inner.clients)
         self.brokers = BrokerAdmin(self._loop, self._inner.brokers)
+        self.broker_groups = BrokerGroupAdmin(self._loop, self._inner.broker_groups)
         self.name_servers = NameServerAdmin(self._loop, self._inner.name_servers)
         self.traces = TraceReader(self._loop, self._inner.traces)
         self.access = AccessAdmin(self._loop, self._inner.access)

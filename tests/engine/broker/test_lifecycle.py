@@ -74,7 +74,7 @@ async def test_nothing_is_stored_in_a_topic_that_cannot_be_saved(
         broken.setattr(persistence, "write_durable", fail)
         for _ in range(2):
             refused = await peer.send("orders")
-            assert refused.code == ResponseCode.SYSTEM_ERROR
+            assert refused.code == ResponseCode.SERVICE_NOT_AVAILABLE
             assert "topics.json" in str(refused.remark)
         assert broker.inner.store.commit_log_max_offset == 0
 
@@ -246,11 +246,29 @@ async def test_a_sync_that_takes_too_long_answers_10(
 
 
 async def test_a_synchronous_master_without_slave_says_so(start_broker: StartBroker) -> None:
-    broker = await start_broker(brokerRole="SYNC_MASTER")
+    broker = await start_broker(brokerRole="SYNC_MASTER", inSyncReplicas="2")
     peer = Peer(broker.address)
     answer = await peer.send("orders")
     assert answer.code == ResponseCode.SLAVE_NOT_AVAILABLE
     assert answer.fields["queueOffset"] == "0"
+    assert (await peer.send("orders", properties={"WAIT": "false"})).code == 0
+    await peer.close()
+
+
+async def test_a_synchronous_master_that_wants_one_replica_is_it(start_broker: StartBroker) -> None:
+    """RocketMQ 5: inSyncReplicas counts the master itself and is 1 by default."""
+    broker = await start_broker(brokerRole="SYNC_MASTER")
+    peer = Peer(broker.address)
+    assert (await peer.send("orders")).code == 0
+    await peer.close()
+
+
+async def test_too_few_in_sync_refuses_before_the_append(start_broker: StartBroker) -> None:
+    broker = await start_broker(brokerRole="SYNC_MASTER", minInSyncReplicas="2")
+    peer = Peer(broker.address)
+    answer = await peer.send("orders")
+    assert answer.code == ResponseCode.SYSTEM_ERROR and "in-sync replicas not enough" in str(answer.remark)
+    assert broker.inner.store.commit_log_max_offset == 0
     assert (await peer.send("orders", properties={"WAIT": "false"})).code == 0
     await peer.close()
 

@@ -41,6 +41,10 @@ SERVED_IN_EVERY_ROLE = {
     *(RequestCode.GET_CONSUMER_RUNNING_INFO, RequestCode.CONSUME_MESSAGE_DIRECTLY),
     *(RequestCode.INVOKE_BROKER_TO_GET_CONSUMER_STATUS, RequestCode.CLEAN_EXPIRED_CONSUMEQUEUE),
     *(RequestCode.DELETE_EXPIRED_COMMITLOG, RequestCode.SIGNALBOX_REPLICA_STATE),
+    # A group decides about roles whatever they are.
+    *(RequestCode.SIGNALBOX_GROUP_STATUS, RequestCode.SIGNALBOX_GROUP_PROMOTE),
+    *(RequestCode.SIGNALBOX_GROUP_PROMISE, RequestCode.SIGNALBOX_GROUP_CROWN),
+    *(RequestCode.SIGNALBOX_GROUP_FOLLOW, RequestCode.SIGNALBOX_GROUP_HAND_OVER),
     # Until slaves take users from their master, each broker has its own, as in RocketMQ.
     *USER_CODES,
 }

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import replace
 from pathlib import Path
 
+import orjson
 import pytest
 
+from engine.broker.replication.group_state import GROUP_FILE, found, to_json
 from engine.broker.role import RoleKind
 from engine.protocol.codes import RequestCode, ResponseCode
 from engine.protocol.properties import Property
@@ -208,7 +211,9 @@ async def test_a_stopped_slave_leaves_its_offsets_alone(tmp_path: Path) -> None:
 async def test_a_broker_that_was_in_a_group_asks_before_it_writes(tmp_path: Path) -> None:
     folder = tmp_path / "a" / "config"
     folder.mkdir(parents=True)
-    (folder / "signalboxGroup.json").write_text("{}")
+    alone = found(0, "127.0.0.1:1", reign=7, min_in_sync=2)
+    group = replace(alone, members={**alone.members, 1: "127.0.0.1:2"})
+    (folder / GROUP_FILE).write_bytes(orjson.dumps(to_json(group)))
     broker = await RunningBroker.start(tmp_path / "a", {})
     peer = Peer(broker.address)
     assert (await peer.send("orders")).code == ResponseCode.SERVICE_NOT_AVAILABLE

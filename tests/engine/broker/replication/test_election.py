@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from engine.broker.replication.election import Vote, elect, may_resume, needed_promises
+from engine.broker.replication.election import Vote, elect, needed_promises, resume
 from engine.broker.replication.group_state import InSyncSet
 
 THREE = (0, 1, 2)
@@ -70,10 +70,22 @@ def test_a_copy_without_the_beginning_is_never_master() -> None:
 
 
 def test_a_master_resumes_when_nobody_knows_more() -> None:
-    assert may_resume(0, [vote(0, 500), vote(1, 500)]).winner == 0
-    assert "2 are needed" in may_resume(0, [vote(0, 500)]).reason
-    assert may_resume(0, [vote(0, 500, min_in_sync=1)]).winner == 0
+    assert resume(0, True, [vote(0, 500), vote(1, 500)], THREE).winner == 0
+    assert resume(0, True, [vote(0, 500, min_in_sync=1)], THREE).winner == 0
+    assert "2 are needed" in resume(0, True, [vote(0, 500)], THREE).reason
 
 
-def test_a_master_that_lost_its_tail_does_not_resume() -> None:
-    assert "its own tail was lost" in may_resume(0, [vote(0, 500), vote(1, 600)]).reason
+def test_with_two_of_two_needed_nobody_resumes_alone() -> None:
+    alone = [vote(0, 500, ids=(0, 1))]
+    assert elect(alone, (0, 1)).winner == 0, "an operator may"
+    assert resume(0, True, alone, (0, 1)).winner is None
+
+
+def test_a_master_that_lost_its_tail_leaves_the_reign_to_who_has_it() -> None:
+    assert resume(0, True, [vote(0, 500), vote(1, 600)], THREE).winner == 1
+    careless = [vote(0, 500, min_in_sync=1), vote(1, 600, min_in_sync=1)]
+    assert "its own tail was lost" in resume(0, True, careless, THREE).reason
+
+
+def test_who_was_no_master_only_takes_part_in_an_election() -> None:
+    assert resume(1, False, [vote(1, 500), vote(0, 500)], THREE).winner == 0

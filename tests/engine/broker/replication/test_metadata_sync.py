@@ -192,7 +192,7 @@ async def test_an_older_rocketmq_is_a_good_master(pair: Pair) -> None:
         RequestCode.SIGNALBOX_REPLICA_STATE,
     )
     asked: list[int] = []
-    ask = pair.slave.inner._ask_member
+    ask = pair.slave.inner.metadata_sync._ask
 
     async def ask_older(address: str, request: Command) -> Command:
         asked.append(request.code)

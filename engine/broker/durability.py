@@ -1,0 +1,66 @@
+"""When something stored may be called stored: at once, on this disk, on replicas. One rule for every answer.
+
+The settings decide once (`flushDiskType`, `brokerRole`, `inSyncReplicas`, `minInSyncReplicas`,
+`allAckInSyncStateSet`). Refusals come before the append; behind it an answer is only ever late.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from engine.broker.options import BrokerOptions, LiveOptions
+from engine.broker.replication.acknowledgement import AckRule, Replicas
+from engine.net.outcomes import Outcome, Reply, WaitFlush, WaitReplicas
+from engine.protocol.codes import ResponseCode
+
+
+class Durability:
+    def __init__(
+        self,
+        live: LiveOptions,
+        *,
+        is_sync_flush: bool,
+        rule: AckRule | None,
+        replicas: Callable[[], Replicas | None],
+    ) -> None:
+        self._live = live
+        self.is_sync_flush = is_sync_flush
+        self._rule = rule
+        self._replicas = replicas
+
+    @property
+    def is_instant(self) -> bool:
+        """No answer ever waits."""
+        return not self.is_sync_flush and self._rule is None
+
+    def check(self) -> None:
+        """Before the append: refuse what too few members could hold."""
+        if self._rule is not None:
+            self._rule.check(self._replicas())
+
+    def answer(self, end: int, reply: Reply, late_disk: Reply, late_replicas: Reply, alone: Reply) -> Outcome:
+        """Answer `reply` once the log is safe up to `end`; `alone` where there is no slave to wait for."""
+        rule = self._rule
+        waits_for_replicas = rule is not None and not rule.finds_none(self._replicas())
+        if rule is not None and not waits_for_replicas:
+            reply = alone
+        here: Outcome = reply
+        if self.is_sync_flush:
+            here = WaitFlush(end, self._live.sync_flush_timeout, reply, late_disk)
+        if rule is None or not waits_for_replicas:
+            return here
+        return WaitReplicas(end, rule.count, self._live.slave_timeout, here, late_replicas)
+
+    def answer_or_fail(self, end: int, reply: Reply) -> Outcome:
+        """For requests that know nothing between done and failed."""
+        late_disk = Reply(ResponseCode.SYSTEM_ERROR, "stored, but not known to be on disk")
+        late_replicas = Reply(ResponseCode.SYSTEM_ERROR, "stored, but not known to be on enough replicas")
+        return self.answer(end, reply, late_disk, late_replicas, late_replicas)
+
+
+def durability(options: BrokerOptions, replicas: Callable[[], Replicas | None]) -> Durability:
+    rule = AckRule(options.in_sync_replicas, options.min_in_sync_replicas, options.all_ack_in_sync_state_set)
+    waits = options.broker_role != "ASYNC_MASTER" and (rule.needs_replicas() or rule.min_in_sync_replicas > 1)
+    return Durability(
+        options.live, is_sync_flush=options.is_sync_flush, rule=rule if waits else None, replicas=replicas
+    )

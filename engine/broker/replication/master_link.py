@@ -1,0 +1,193 @@
+"""A slave's end of the stream: finds where its history parts from its master's, cuts, and copies from there.
+
+Order is everything here. The log is cut before the history forgets the cut part; an epoch entry is on disk
+before an offset at or behind its start is acknowledged; an in-sync set is on disk before it is confirmed. A
+cut below the confirmed offset is refused: it would lose what was acknowledged (docs/adr/0008, rules 6, 9).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import orjson
+
+from engine.broker.replication.epochs import Epoch, History, check_history, parting, reached
+from engine.broker.replication.group_file import GroupFile
+from engine.broker.replication.group_state import GroupState, StaleEpoch, follow, set_from_json, take_set
+from engine.errors import ProtocolError, StoreError
+from engine.protocol.layouts.replica_frames import HEAD_SIZE, LOG, SET, Head, decode_head, encode_word
+from engine.store.message_store import MessageStore
+
+log = logging.getLogger(__name__)
+
+SILENCE_S = 20.0
+"""haHousekeepingInterval."""
+HEARTBEAT_S = 1.0
+
+
+class HistoriesDiffer(StoreError):
+    """This member's log cannot be joined to the master's without a person's decision."""
+
+
+@dataclass(frozen=True, slots=True)
+class MasterHello:
+    member_id: int
+    epoch: int
+    reign: int
+    history: History
+    min_offset: int
+    max_offset: int
+    copied_from: int
+
+
+def read_hello(packet: dict[str, Any]) -> MasterHello:
+    try:
+        history = check_history([Epoch(*map(int, entry)) for entry in packet["history"]])
+        keys = ("member", "epoch", "reign", "minOffset", "maxOffset", "copiedFrom")
+        member, epoch, reign, low, high, copied = (int(packet[key]) for key in keys)
+    except (KeyError, TypeError, ValueError) as error:
+        raise ProtocolError(f"the master's handshake cannot be read: {error}") from None
+    return MasterHello(member, epoch, reign, history, low, high, copied)
+
+
+class MasterLink:
+    def __init__(
+        self,
+        reader: asyncio.StreamReader,
+        writer: asyncio.StreamWriter,
+        store: MessageStore,
+        file: GroupFile,
+        *,
+        truncate: Callable[[int], Awaitable[None]],
+        appended: Callable[[], None],
+    ) -> None:
+        self._reader, self._writer = reader, writer
+        self._store = store
+        self._file = file
+        self._truncate = truncate
+        self._appended = appended
+        self._master: MasterHello | None = None
+        self._said = -1
+        self.master_end = 0
+
+    async def run(self, hello: MasterHello) -> None:
+        """Until the master is gone or breaks the rules; the caller closes the stream."""
+        self._master = hello
+        await self._file.change(lambda state: follow(state, hello.epoch, hello.reign, hello.member_id))
+        await self._join_histories(hello)
+        saying = asyncio.ensure_future(self._say_forever())
+        try:
+            self.say()
+            while True:
+                await self._take(hello)
+        finally:
+            saying.cancel()
+
+    async def _join_histories(self, hello: MasterHello) -> None:
+        store, state = self._store, self._state
+        is_empty = store.commit_log_max_offset == store.commit_log_min_offset
+        point = parting(state.history, store.commit_log_max_offset, hello.history, hello.max_offset)
+        if is_empty:
+            self._begin_at(hello.min_offset)
+        elif not point.shared:
+            raise HistoriesDiffer(
+                "this store has messages that are not of its master's group: empty it to copy the master's"
+            )
+        elif point.offset < store.commit_log_max_offset:
+            await self._cut(point.offset, state)
+        if store.commit_log_max_offset < hello.min_offset:
+            raise HistoriesDiffer(
+                f"the master's log begins at {hello.min_offset}, this one ends at "
+                f"{store.commit_log_max_offset}: empty this store to copy the master's"
+            )
+        copied_from = hello.copied_from if is_empty else state.copied_from
+        await self._reach(() if is_empty else point.shared, copied_from)
+
+    def _begin_at(self, min_offset: int) -> None:
+        if not self._store.append_raw(b"", min_offset):
+            raise StoreError(f"the empty store cannot begin at commit-log offset {min_offset}")
+
+    async def _cut(self, offset: int, state: GroupState) -> None:
+        end = self._store.commit_log_max_offset
+        if offset < state.confirmed_offset:
+            raise HistoriesDiffer(
+                f"the master does not have what this member knows to be confirmed: [{offset}, "
+                f"{state.confirmed_offset}). Nothing is cut; `promote --unclean` decides who is right"
+            )
+        log.warning("%d bytes of another reign are cut: the log ends at %d now", end - offset, offset)
+        await self._truncate(offset)
+
+    async def _reach(self, shared: History, copied_from: int) -> None:
+        """Store the entries that this log has come to. Before any acknowledgement."""
+        assert self._master is not None
+        history = reached(shared, self._master.history, self._store.replica.durable_end)
+        if history != self._state.history or copied_from != self._state.copied_from:
+            await self._file.change(lambda state: replace(state, history=history, copied_from=copied_from))
+
+    async def _take(self, hello: MasterHello) -> None:
+        async with asyncio.timeout(SILENCE_S):
+            head = decode_head(await self._reader.readexactly(HEAD_SIZE))
+            body = await self._reader.readexactly(head.body_size)
+        if head.epoch != hello.epoch or self._state.epoch != hello.epoch:
+            raise StaleEpoch(f"a stream of epoch {head.epoch}, while epoch {self._state.epoch} is promised")
+        if head.kind == SET:
+            await self._take_set(hello.epoch, body)
+        else:
+            self._take_log(head, body)
+
+    def _take_log(self, head: Head, body: bytes) -> None:
+        store = self._store
+        if body:
+            if not store.append_raw(body, head.offset):
+                raise StoreError(f"offset {head.offset} does not continue this log, or it takes no writes")
+            self._appended()
+        self.master_end = head.offset + len(body)
+        confirmed = min(head.confirm_offset, store.commit_log_max_offset)
+        if confirmed > (store.confirmed_offset or 0):
+            store.confirmed_offset = confirmed
+            self._appended()
+        if body and not store.options.is_sync_flush:
+            self.say()
+
+    async def _take_set(self, epoch: int, body: bytes) -> None:
+        content = orjson.loads(body)
+        in_sync = set_from_json(content["inSync"])
+        members = {int(member): str(address) for member, address in content["members"].items()}
+        await self._file.change(lambda state: take_set(state, epoch, in_sync, members))
+        self._writer.write(encode_word(SET, in_sync.version))
+
+    def say(self) -> None:
+        """Tell the master how far this log is safe. Also called when a flush has finished."""
+        end = self._store.replica.durable_end
+        if end != self._said and self._has_reached_all(end):
+            self._said = end
+            self._writer.write(encode_word(LOG, end))
+
+    def _has_reached_all(self, log_end: int) -> bool:
+        """While an entry waits to be stored, `_say_forever` stores it and speaks then."""
+        assert self._master is not None
+        known = len(self._state.history)
+        coming = self._master.history[known:]
+        return not coming or coming[0].start_offset > log_end
+
+    async def _say_forever(self) -> None:
+        while True:
+            if not self._has_reached_all(self._store.replica.durable_end):
+                await self._reach(self._state.history, self._state.copied_from)
+                self.say()
+            self._said = -1 if self._said == self._store.replica.durable_end else self._said
+            self.say()
+            await self._writer.drain()
+            await asyncio.sleep(HEARTBEAT_S / 4 if self._is_behind() else HEARTBEAT_S)
+
+    def _is_behind(self) -> bool:
+        assert self._master is not None
+        return len(self._state.history) < len(self._master.history)
+
+    @property
+    def _state(self) -> GroupState:
+        return self._file.state or GroupState()

@@ -1,0 +1,218 @@
+"""One reign as master: serves slaves, keeps the in-sync set, moves the confirmed offset, answers who waits.
+
+Made when this broker becomes master and thrown away when it stops being one; everybody who still waits then
+is told that the fate of their message is unknown. Loop thread only.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from engine.broker.replication.group_file import GroupFile
+from engine.broker.replication.group_state import GroupState, InSyncSet, take_set
+from engine.broker.replication.in_sync import InSyncTable
+from engine.broker.replication.packets import Peer, admit
+from engine.broker.replication.plain_links import PlainSlaveLink
+from engine.broker.replication.replica_waits import ReplicaWaits
+from engine.broker.replication.slave_link import LinkEvents, Reign, SlaveLink
+from engine.broker.tasks import start_task, stop_tasks
+from engine.errors import NotPermitted, Refused
+from engine.protocol.layouts.replica_frames import encode_packet
+from engine.store.message_store import MessageStore
+
+log = logging.getLogger(__name__)
+
+_TICK_S = 0.1
+_PLAN_EVERY = 10
+"""Ticks between two looks at who should be in the set, besides those that news bring."""
+
+
+@dataclass(frozen=True, slots=True)
+class GroupName:
+    cluster: str
+    broker: str
+    member_id: int
+
+
+class Mastering:
+    def __init__(
+        self,
+        name: GroupName,
+        file: GroupFile,
+        store: MessageStore,
+        *,
+        min_in_sync: int,
+        catch_up_ms: int,
+        now_ms: Callable[[], int],
+        visible: Callable[[], None],
+        loop: asyncio.AbstractEventLoop,
+    ) -> None:
+        assert file.state is not None
+        self._name = name
+        self._file = file
+        self._store = store
+        self._now_ms = now_ms
+        self._visible = visible
+        self._loop = loop
+        self.table = InSyncTable(name.member_id, file.state, min_in_sync, catch_up_ms=catch_up_ms)
+        self.waits = ReplicaWaits()
+        self.links: dict[int, SlaveLink] = {}
+        self.plain_links: dict[str, PlainSlaveLink] = {}
+        self._is_advancing = False
+        self._proposing = asyncio.Lock()
+        self._ticking: asyncio.Task[None] | None = None
+        self._planning: asyncio.Task[None] | None = None
+
+    def start(self) -> None:
+        self._advance()
+        self._ticking = start_task(self._tick_forever(), "watch the in-sync set")
+
+    async def stop(self) -> None:
+        """No longer master: nothing is confirmed any more, and nobody waits on."""
+        await stop_tasks(self._ticking, self._planning)
+        self.waits.fail_all()
+
+    # -- what the broker tells ------------------------------------------------------------------------------
+
+    def appended(self) -> None:
+        """After every append and every flush; cheap and idempotent."""
+        if not self._is_advancing:
+            self._is_advancing = True
+            self._loop.call_soon(self._advance)
+
+    def wait(self, count: int, commit_log_offset: int, timeout_ms: int, done: Callable[[bool], None]) -> None:
+        self.waits.add(count, commit_log_offset, self._loop.time() + timeout_ms / 1000, done)
+        self.appended()
+
+    def _advance(self) -> None:
+        self._is_advancing = False
+        own_end = self._store.replica.durable_end
+        confirmed = self.table.confirmed(own_end)
+        is_alone = len(self.table.waited_for()) == 1 and self.table.is_enough()
+        self._store.confirmed_offset = None if is_alone else confirmed
+        self.waits.advance(confirmed, lambda count: self.table.reached(count, own_end))
+        for link in self.links.values():
+            link.wake()
+        for plain in self.plain_links.values():
+            plain.wake()
+        self._visible()
+
+    # -- slaves ---------------------------------------------------------------------------------------------
+
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, secret: bytes) -> None:
+        """A stream of ours, behind its magic. Raises EngineError or OSError when it is over."""
+        peer = await admit(reader, writer, secret, self._name.member_id, self._check)
+        state = self._state
+        writer.write(encode_packet(self._handshake(state)))
+        await self._make_known(peer)
+        reign = Reign(state.epoch, state.reign, state.history[-1].start_offset)
+        events = LinkEvents(self._acknowledged, self._stored, lambda: self.table.pending, self._confirmed)
+        link = SlaveLink(reader, writer, peer.member_id, peer.address, reign, self._store, events)
+        self.table.connected(peer.member_id, self._now_ms())
+        self.links[peer.member_id] = link
+        try:
+            await link.run()
+        finally:
+            if self.links.get(peer.member_id) is link:
+                del self.links[peer.member_id]
+                self.table.left(peer.member_id)
+
+    async def serve_plain(
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, first: bytes, address: str
+    ) -> None:
+        def acknowledged(offset: int) -> None:
+            self.table.plain[address] = offset
+            self.appended()
+
+        link = PlainSlaveLink(reader, writer, self._store, acknowledged)
+        self.plain_links[address] = link
+        try:
+            await link.run(first)
+        finally:
+            self.plain_links.pop(address, None)
+            self.table.plain.pop(address, None)
+
+    def _check(self, hello: dict[str, Any]) -> Peer:
+        name, member, address = self._name, hello.get("member"), hello.get("address")
+        if (hello.get("cluster"), hello.get("broker")) != (name.cluster, name.broker):
+            raise NotPermitted(f"this is group {name.broker} of cluster {name.cluster}")
+        if not isinstance(member, int) or not isinstance(address, str) or member < 0:
+            raise NotPermitted("a slave must say who it is")
+        if member == name.member_id:
+            raise Refused(f"brokerId {member} is this master's own")
+        known = self._state.members.get(member)
+        if member in self.links and known not in (None, address):
+            raise Refused(f"brokerId {member} is connected from {known}")
+        return Peer(member, address)
+
+    def _handshake(self, state: GroupState) -> dict[str, Any]:
+        return {
+            "member": self._name.member_id,
+            "epoch": state.epoch,
+            "reign": state.reign,
+            "history": [[entry.number, entry.reign, entry.start_offset] for entry in state.history],
+            "minOffset": self._store.commit_log_min_offset,
+            "maxOffset": self._store.commit_log_max_offset,
+            "copiedFrom": state.copied_from,
+        }
+
+    # -- the set --------------------------------------------------------------------------------------------
+
+    def _acknowledged(self, member_id: int, log_end: int) -> None:
+        self.table.acknowledged(member_id, log_end, self._store.replica.durable_end, self._now_ms())
+        if member_id not in self.table.waited_for():
+            self._plan_soon()
+        self.appended()
+
+    def _stored(self, member_id: int, version: int) -> None:
+        if self.table.stored(member_id, version):
+            ids = ", ".join(map(str, self.table.current.ids))
+            log.info("in sync: members %s (epoch %d, version %d)", ids, self.table.epoch, version)
+            self._plan_soon()
+        self.appended()
+
+    def _confirmed(self) -> int:
+        confirmed = self._store.confirmed_offset
+        return self.table.confirmed(self._store.replica.durable_end) if confirmed is None else confirmed
+
+    async def _make_known(self, peer: Peer) -> None:
+        async with self._proposing:
+            members = self.table.plan_members(peer.member_id, peer.address)
+            if members is not None:
+                in_sync, _ = self.table.latest
+                await self._propose(replace(in_sync, version=in_sync.version + 1), members)
+
+    def _plan_soon(self) -> None:
+        if self._planning is None or self._planning.done():
+            self._planning = start_task(self._plan(), "change the in-sync set")
+
+    async def _plan(self) -> None:
+        async with self._proposing:
+            planned = self.table.plan(self._store.replica.durable_end, self._now_ms())
+            if planned is not None:
+                await self._propose(planned, self.table.latest[1])
+
+    async def _propose(self, in_sync: InSyncSet, members: Mapping[int, str]) -> None:
+        """On this master's own disk first, then to the slaves. One at a time: each is made from the last."""
+        epoch = self.table.epoch
+        await self._file.change(lambda state: take_set(state, epoch, in_sync, members))
+        self.table.propose(in_sync, members)
+        self.appended()
+
+    async def _tick_forever(self) -> None:
+        count = 0
+        while True:
+            await asyncio.sleep(_TICK_S)
+            count += 1
+            self.waits.expire(self._loop.time())
+            if count % _PLAN_EVERY == 0:
+                self._plan_soon()
+
+    @property
+    def _state(self) -> GroupState:
+        assert self._file.state is not None
+        return self._file.state

@@ -1,0 +1,74 @@
+"""The other members over the wire, each request with a proof that its sender knows the cluster secret."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from engine.errors import NotPermitted, PeerError
+from engine.net.requester import Requester
+from engine.protocol.bodies.broker_groups import GroupStatus
+from engine.protocol.cluster_proof import PROOF_FIELD, proves, request_proof
+from engine.protocol.codes import RequestCode
+from engine.protocol.commands import Command
+from engine.protocol.headers.broker_groups import (
+    CrownRequest,
+    FollowRequest,
+    HandOverRequest,
+    PromiseRequest,
+)
+from engine.protocol.wire import Header
+
+TIMEOUT_MS = 3_000
+HAND_OVER_MS = 5_000
+
+
+def check_proof(secret: bytes | None, request: Command) -> None:
+    """Refuse whoever does not know the secret; without a secret nobody can."""
+    if secret is None:
+        raise NotPermitted("this broker has no cluster secret (signalboxClusterSecretFile)")
+    wanted = request_proof(secret, request.code, request.fields, bytes(request.body))
+    if not proves(request.fields.get(PROOF_FIELD), wanted):
+        raise NotPermitted("the proof of the cluster secret is missing or wrong")
+
+
+@dataclass(frozen=True, slots=True)
+class MemberRequests:
+    cluster: str
+    broker: str
+    secret: bytes | None
+    requester: Requester
+
+    async def status(self, address: str) -> GroupStatus:
+        answer = await self._ask(address, Command(RequestCode.SIGNALBOX_GROUP_STATUS))
+        return GroupStatus.decode(answer.body)
+
+    async def promise(self, address: str, epoch: int, reign: int) -> GroupStatus:
+        header = PromiseRequest(self.cluster, self.broker, epoch, reign)
+        answer = await self._demand(address, RequestCode.SIGNALBOX_GROUP_PROMISE, header)
+        return GroupStatus.decode(answer.body)
+
+    async def crown(self, address: str, epoch: int, reign: int) -> None:
+        header = CrownRequest(self.cluster, self.broker, epoch, reign)
+        await self._demand(address, RequestCode.SIGNALBOX_GROUP_CROWN, header)
+
+    async def follow(self, address: str, epoch: int, reign: int, master_id: int, master: str) -> None:
+        header = FollowRequest(self.cluster, self.broker, epoch, reign, master_id, master)
+        await self._demand(address, RequestCode.SIGNALBOX_GROUP_FOLLOW, header)
+
+    async def hand_over(self, address: str, epoch: int, member_id: int) -> None:
+        header = HandOverRequest(self.cluster, self.broker, epoch, member_id, HAND_OVER_MS)
+        await self._demand(address, RequestCode.SIGNALBOX_GROUP_HAND_OVER, header, HAND_OVER_MS + TIMEOUT_MS)
+
+    async def _demand(
+        self, address: str, code: RequestCode, header: Header, timeout_ms: int = TIMEOUT_MS
+    ) -> Command:
+        fields = header.encode()
+        if self.secret is not None:
+            fields[PROOF_FIELD] = request_proof(self.secret, code, fields, b"")
+        return await self._ask(address, Command(code, fields=fields), timeout_ms)
+
+    async def _ask(self, address: str, command: Command, timeout_ms: int = TIMEOUT_MS) -> Command:
+        answer = await self.requester.request(address, command, timeout_ms)
+        if answer.code != 0:
+            raise PeerError(answer.remark or f"answered {answer.code}", code=answer.code)
+        return answer

@@ -1,0 +1,197 @@
+"""Makes a master: asks the members, collects promises, lets the pure rules decide, tells everybody.
+
+Any member may run it, for an operator (`promote`) or for itself when it restarts as master. It asks twice:
+first without obligation, so that a promotion that cannot succeed disturbs nobody; then for promises, each of
+which ends the old reign at that member. Should this process die in between, the group has no master, and the
+next attempt begins with a higher epoch.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol, TypeVar
+
+from engine.broker.replication.election import Election, Vote, elect, resume
+from engine.broker.replication.group_state import GroupState, InSyncSet
+from engine.errors import EngineError, Refused
+from engine.protocol.bodies.broker_groups import GroupStatus
+from engine.protocol.bodies.broker_groups import Promotion as PromotionAnswer
+
+log = logging.getLogger(__name__)
+
+_MAX_EPOCH = 0x7FFF_FFF0
+_T = TypeVar("_T")
+
+
+class Members(Protocol):
+    """The other members, over the wire; each raises EngineError when a member does not do as asked."""
+
+    async def status(self, address: str) -> GroupStatus: ...
+
+    async def promise(self, address: str, epoch: int, reign: int) -> GroupStatus: ...
+
+    async def crown(self, address: str, epoch: int, reign: int) -> None: ...
+
+    async def follow(self, address: str, epoch: int, reign: int, master_id: int, master: str) -> None: ...
+
+    async def hand_over(self, address: str, epoch: int, member_id: int) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Self:
+    """This member, asked without the wire."""
+
+    member_id: int
+    status: Callable[[], GroupStatus]
+    promise: Callable[[int, int], Awaitable[GroupStatus]]
+    crown: Callable[[int, int], Awaitable[None]]
+    follow: Callable[[int, int, int, str], Awaitable[None]]
+
+
+class HigherEpoch(Refused):
+    """Another member already has a master of a higher epoch: follow it."""
+
+    def __init__(self, epoch: int, master_id: int, address: str) -> None:
+        super().__init__(f"member {master_id} at {address} is master of epoch {epoch}")
+        self.master_id, self.address = master_id, address
+
+
+class Promoter:
+    def __init__(self, me: Self, members: Members, draw_reign: Callable[[], int]) -> None:
+        self._me = me
+        self._members = members
+        self._draw_reign = draw_reign
+        self._turn = asyncio.Lock()
+
+    async def promote(
+        self, state: GroupState, wanted: int | None, *, is_unclean: bool = False
+    ) -> PromotionAnswer:
+        """For an operator. Raises Refused with the reason when the rules forbid it."""
+
+        def decide(votes: Sequence[Vote]) -> Election:
+            return elect(votes, list(state.members), wanted=wanted, is_unclean=is_unclean)
+
+        async with self._turn:
+            statuses = await self._ask(state)
+            await self._hand_over(state, statuses, wanted)
+            statuses = await self._ask(state)
+            return await self._run(state, statuses, decide, step=2 if is_unclean else 1)
+
+    async def resume(self, state: GroupState) -> PromotionAnswer:
+        """For a master that restarted, or a member whose last promise came to nothing."""
+        me = self._me.member_id
+
+        def decide(votes: Sequence[Vote]) -> Election:
+            return resume(me, state.master_id == me, votes, list(state.members))
+
+        async with self._turn:
+            statuses = await self._ask(state)
+            for status in statuses.values():
+                if status.master_id is not None and status.epoch > state.epoch:
+                    address = status.members.get(str(status.master_id), "")
+                    raise HigherEpoch(status.epoch, status.master_id, address)
+            return await self._run(state, statuses, decide, step=1)
+
+    async def _run(
+        self,
+        state: GroupState,
+        statuses: Mapping[int, GroupStatus],
+        decide: Callable[[Sequence[Vote]], Election],
+        *,
+        step: int,
+    ) -> PromotionAnswer:
+        rehearsal = decide([vote_of(status) for status in statuses.values()])
+        if rehearsal.winner is None:
+            raise Refused(f"nothing was changed: {rehearsal.reason}")
+        epoch = max(status.epoch for status in statuses.values()) + step
+        if epoch > _MAX_EPOCH:
+            raise Refused(f"epoch {epoch} is impossible")
+        reign = self._draw_reign()
+        promised = await self._collect(state, statuses, epoch, reign)
+        outcome = decide([vote_of(status) for status in promised.values()])
+        if outcome.winner is None:
+            raise Refused(f"epoch {epoch} was promised and has no master: {outcome.reason}")
+        return await self._enthrone(state, outcome, epoch, reign)
+
+    # -- asking ---------------------------------------------------------------------------------------------
+
+    async def _ask(self, state: GroupState) -> dict[int, GroupStatus]:
+        others = {member: self._members.status(at) for member, at in self._others(state).items()}
+        return {self._me.member_id: self._me.status(), **await _answers(others)}
+
+    async def _collect(
+        self, state: GroupState, statuses: Mapping[int, GroupStatus], epoch: int, reign: int
+    ) -> dict[int, GroupStatus]:
+        """Promises of those that answered. This member promises first: if it cannot, nobody is disturbed."""
+        own = await self._me.promise(epoch, reign)
+        others = {
+            member: self._members.promise(address, epoch, reign)
+            for member, address in self._others(state).items()
+            if member in statuses
+        }
+        return {self._me.member_id: own, **await _answers(others)}
+
+    async def _hand_over(
+        self, state: GroupState, statuses: Mapping[int, GroupStatus], wanted: int | None
+    ) -> None:
+        """A live master lets the wanted member catch up first; without it the longest log would win again."""
+        master = state.master_id
+        if wanted is None or master is None or wanted == master or master not in statuses:
+            return
+        await self._members.hand_over(state.members[master], state.epoch, wanted)
+
+    async def _enthrone(
+        self, state: GroupState, outcome: Election, epoch: int, reign: int
+    ) -> PromotionAnswer:
+        winner = outcome.winner
+        assert winner is not None
+        address = state.members[winner]
+        if winner == self._me.member_id:
+            await self._me.crown(epoch, reign)
+        else:
+            await self._members.crown(address, epoch, reign)
+        others = {
+            member: self._members.follow(at, epoch, reign, winner, address)
+            for member, at in self._others(state).items()
+            if member != winner
+        }
+        told = await _answers(others)
+        if winner != self._me.member_id:
+            await self._me.follow(epoch, reign, winner, address)
+        silent = tuple(sorted(set(others) - set(told)))
+        log.warning("member %d at %s is master of epoch %d", winner, address, epoch)
+        return PromotionAnswer(epoch, winner, address, outcome.reason or None, silent)
+
+    def _others(self, state: GroupState) -> dict[int, str]:
+        return {member: at for member, at in state.members.items() if member != self._me.member_id}
+
+
+def vote_of(status: GroupStatus) -> Vote:
+    told = status.in_sync
+    in_sync = InSyncSet(told.epoch, told.version, tuple(told.ids), told.min_in_sync)
+    return Vote(
+        member_id=status.member_id,
+        log_epoch=status.log_epoch,
+        log_end=status.log_end,
+        log_start=status.log_start,
+        copied_from=status.copied_from,
+        confirmed_offset=status.confirmed_offset,
+        in_sync=in_sync,
+    )
+
+
+async def _answers(asked: Mapping[int, Awaitable[_T]]) -> dict[int, _T]:
+    """Of those that did as asked."""
+    results = await asyncio.gather(*asked.values(), return_exceptions=True)
+    answers: dict[int, _T] = {}
+    for member, result in zip(asked, results, strict=True):
+        if isinstance(result, EngineError | OSError):
+            log.info("member %d did not answer: %s", member, result)
+        elif isinstance(result, BaseException):
+            raise result
+        else:
+            answers[member] = result
+    return answers

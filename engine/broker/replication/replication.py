@@ -1,0 +1,371 @@
+"""A broker's life in its group: seeking, reigning or following, and how it passes from one to the other.
+
+Every change of role goes through one lock, and always in this order: stop what the old role does, store the
+new state on disk, begin the new role. So a promise is given only when nothing more of the old master can be
+acknowledged here, and a reign begins only when this member's disk says so. Loop thread only.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import random
+from collections.abc import Awaitable, Callable, Coroutine
+from dataclasses import dataclass, replace
+from typing import Any
+
+from engine.broker.replication.epochs import log_epoch
+from engine.broker.replication.following import CopyHooks, Following, MasterPlace
+from engine.broker.replication.group_file import GroupFile
+from engine.broker.replication.group_state import (
+    GroupState,
+    StaleEpoch,
+    crown,
+    follow,
+    found,
+    promise,
+    wire_id,
+)
+from engine.broker.replication.ha_server import HaServer
+from engine.broker.replication.mastering import GroupName, Mastering
+from engine.broker.replication.promotion import HigherEpoch, Members, Promoter, Self
+from engine.broker.tasks import start_task, stop_tasks
+from engine.errors import EngineError, PeerError, Refused
+from engine.protocol.bodies.broker_groups import GroupStatus, InSyncInfo
+from engine.protocol.bodies.broker_groups import Promotion as PromotionAnswer
+from engine.protocol.codes import ResponseCode
+from engine.store.message_store import MessageStore
+
+log = logging.getLogger(__name__)
+
+SEEK_S = 1.0
+LOST_PROMISE_S = 5.0
+"""How long a member that promised waits for the outcome before it asks for one itself."""
+WATCH_S = 2.0
+SAVE_S = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class RoleHooks:
+    """What the broker does when its role changes; each returns when it is done."""
+
+    become_master: Callable[[int], Coroutine[Any, Any, None]]
+    """Returns once writes are taken (the confirmed offset may hold it up) or another role was asked for."""
+    become_slave: Callable[[str | None, int, int], Awaitable[None]]
+    seek: Callable[[int], Awaitable[None]]
+    copy: CopyHooks
+    visible: Callable[[], None]
+    """Dispatch may go on."""
+
+
+@dataclass(frozen=True, slots=True)
+class GroupRules:
+    min_in_sync: int
+    catch_up_ms: int
+
+
+class Replication:
+    def __init__(
+        self,
+        name: GroupName,
+        address: str,
+        ha_address: str,
+        secret: bytes | None,
+        rules: GroupRules,
+        file: GroupFile,
+        store: MessageStore,
+        server: HaServer,
+        members: Members,
+        hooks: RoleHooks,
+        *,
+        named_master: Callable[[], tuple[str | None, str | None]],
+        now_ms: Callable[[], int],
+    ) -> None:
+        self._name = name
+        self._address, self._ha_address = address, ha_address
+        self._secret = secret
+        self._rules = rules
+        self._file = file
+        self._store = store
+        self._server = server
+        self._members = members
+        self._hooks = hooks
+        self._named_master = named_master
+        self._now_ms = now_ms
+        self._turn = asyncio.Lock()
+        own = Self(name.member_id, self.status, self.promise, self.crown, self.follow)
+        self._promoter = Promoter(own, members, lambda: random.SystemRandom().getrandbits(62))
+        self._seeking: asyncio.Task[None] | None = None
+        self._watching: asyncio.Task[None] | None = None
+        self._becoming: asyncio.Task[None] | None = None
+        self.mastering: Mastering | None = None
+        self.following: Following | None = None
+        self.trouble = ""
+
+    # -- from start to stop ---------------------------------------------------------------------------------
+
+    async def start(self, *, is_slave: bool) -> None:
+        """What the file says wins over broker.conf: a promotion outlives a restart."""
+        state = self._file.state
+        if state is None or state.epoch == 0:
+            await self._start_without_group(is_slave)
+        else:
+            await self._file.change(self._sober)
+            self._store.confirmed_offset = state.confirmed_offset
+            me = self._name.member_id
+            if state.master_id in (me, None):
+                self._seek_soon(0.0)
+            else:
+                await self._serve_under(self._state)
+        self._watching = start_task(self._watch_forever(), "watch the group")
+
+    async def _start_without_group(self, is_slave: bool) -> None:
+        if is_slave:
+            await self._serve_under(self._state)
+            return
+        reign = random.SystemRandom().getrandbits(62)
+        name, minimum = self._name, self._rules.min_in_sync
+        await self._file.change(lambda _: found(name.member_id, self._address, reign, minimum))
+        await self._reign()
+
+    def _sober(self, state: GroupState) -> GroupState:
+        """After a power cut the log may end before entries that are on disk: they were not reached."""
+        end = self._store.commit_log_max_offset
+        history = tuple(entry for entry in state.history if entry.start_offset <= end)
+        members = {**state.members, self._name.member_id: self._address}
+        changed = replace(state, history=history, members=members)
+        return state if changed == state else changed
+
+    async def stop(self) -> None:
+        await stop_tasks(self._watching, self._seeking, self._becoming)
+        await self._save_confirmed()
+        await self._leave_role()
+        await self._server.close()
+
+    # -- roles ----------------------------------------------------------------------------------------------
+
+    async def _leave_role(self) -> None:
+        """When this returns, no slave's acknowledgement and no master's byte is taken any more."""
+        self._server.drop_all()
+        if self.following is not None:
+            await self.following.stop()
+            self.following = None
+        if self.mastering is not None:
+            mastering, self.mastering = self.mastering, None
+            await mastering.stop()
+
+    async def _reign(self) -> None:
+        state = self._state
+        self.mastering = Mastering(
+            self._name,
+            self._file,
+            self._store,
+            min_in_sync=self._rules.min_in_sync,
+            catch_up_ms=self._rules.catch_up_ms,
+            now_ms=self._now_ms,
+            visible=self._hooks.visible,
+            loop=asyncio.get_running_loop(),
+        )
+        self.trouble = ""
+        self._store.confirmed_offset = state.confirmed_offset
+        self.mastering.start()
+        self._server.master = self.mastering
+        log.warning("master of epoch %d", state.epoch)
+        # Slaves must be able to join meanwhile: writes are taken once the end of the log is confirmed.
+        self._becoming = start_task(self._hooks.become_master(state.epoch), "take writes")
+
+    async def _serve_under(self, state: GroupState) -> None:
+        master_id = state.master_id
+        address = state.members.get(master_id) if master_id is not None else None
+        me = self._name.member_id
+        await self._hooks.become_slave(address, wire_id(me, master_id), state.epoch)
+        identity = {"cluster": self._name.cluster, "broker": self._name.broker, "member": me}
+        self.following = Following(
+            {**identity, "address": self._address},
+            self._secret,
+            self._file,
+            self._store,
+            self._hooks.copy,
+            self._find_master,
+        )
+        self.following.start()
+
+    def _seek_soon(self, delay_s: float) -> None:
+        if self._seeking is None or self._seeking.done():
+            self._seeking = start_task(self._seek(delay_s), "seek a master")
+
+    async def _seek(self, delay_s: float) -> None:
+        """Until this member reigns or follows."""
+        await asyncio.sleep(delay_s)
+        while self.mastering is None and self.following is None:
+            state = self._state
+            try:
+                await self._promoter.resume(state)
+            except HigherEpoch as higher:
+                await self._follow_found(higher)
+            except EngineError as error:
+                self._note(error.text)
+            await asyncio.sleep(SEEK_S + random.random() * SEEK_S)
+
+    async def _follow_found(self, higher: HigherEpoch) -> None:
+        """Its handshake tells epoch and reign; until then this member only knows where to ask."""
+        async with self._turn:
+            await self._leave_role()
+            members = {**self._state.members, higher.master_id: higher.address}
+            await self._serve_under(replace(self._state, master_id=higher.master_id, members=members))
+
+    # -- what members ask of each other ---------------------------------------------------------------------
+
+    def status(self) -> GroupStatus:
+        state, store = self._state, self._store
+        told = state.in_sync
+        following = self.following
+        return GroupStatus(
+            cluster_name=self._name.cluster,
+            broker_name=self._name.broker,
+            member_id=self._name.member_id,
+            role="master" if self.mastering else "slave" if following else "seeking",
+            epoch=state.epoch,
+            reign=state.reign,
+            master_id=state.master_id,
+            log_epoch=log_epoch(state.history),
+            log_start=store.commit_log_min_offset,
+            log_end=store.replica.durable_end,
+            copied_from=state.copied_from,
+            confirmed_offset=store.confirmed_offset or state.confirmed_offset,
+            in_sync=InSyncInfo(told.epoch, told.version, told.ids, told.min_in_sync),
+            members={str(member): address for member, address in state.members.items()},
+            ha_address=self._ha_address,
+            trouble=(following.trouble if following else self.trouble) or None,
+        )
+
+    async def promise(self, epoch: int, reign: int) -> GroupStatus:
+        async with self._turn:
+            promise(self._state, epoch, reign)  # whoever is refused disturbs nothing
+            if epoch != self._state.epoch:
+                was_master = self.mastering is not None
+                await self._leave_role()
+                await self._file.change(lambda state: promise(state, epoch, reign))
+                await self._hooks.seek(epoch)
+                self._seek_soon(LOST_PROMISE_S * (1 if was_master else 1 + random.random()))
+            return self.status()
+
+    async def crown(self, epoch: int, reign: int) -> None:
+        async with self._turn:
+            if self.mastering is not None and self._state.epoch == epoch:
+                return
+            if (whole := self._store.replica.whole_end()) < self._store.commit_log_max_offset:
+                await self._hooks.copy.truncate(whole)
+            me, end = self._name.member_id, self._store.commit_log_max_offset
+            await self._file.change(lambda state: crown(state, epoch, reign, me, end))
+            await self._reign()
+
+    async def follow(self, epoch: int, reign: int, master_id: int, address: str) -> None:
+        async with self._turn:
+            if self.mastering is not None and self._state.epoch >= epoch:
+                raise StaleEpoch(f"this member is master of epoch {self._state.epoch}")
+            await self._leave_role()
+
+            def step(state: GroupState) -> GroupState:
+                followed = follow(state, epoch, reign, master_id)
+                return replace(followed, members={**followed.members, master_id: address})
+
+            await self._file.change(step)
+            await self._serve_under(self._state)
+
+    async def hand_over(self, epoch: int, member_id: int, timeout_ms: int) -> None:
+        """Take no more writes; return when the member has all. If nobody takes over, writes come back."""
+        mastering = self.mastering
+        if mastering is None or self._state.epoch != epoch:
+            raise StaleEpoch(f"this member is not master of epoch {epoch}")
+        await self._hooks.seek(epoch)
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + timeout_ms / 1000
+        loop.call_later(timeout_ms / 1000 + WATCH_S, self._take_back, mastering)
+        while loop.time() < deadline:
+            link = mastering.links.get(member_id)
+            if link is not None and link.acknowledged_offset >= self._store.commit_log_max_offset:
+                return
+            await asyncio.sleep(0.01)
+        raise Refused(f"member {member_id} did not catch up within {timeout_ms} ms")
+
+    def _take_back(self, mastering: Mastering) -> None:
+        if self.mastering is mastering:
+            log.warning("nobody took over: this member writes again")
+            self._becoming = start_task(self._hooks.become_master(self._state.epoch), "take writes again")
+
+    async def promote(self, seen_epoch: int, wanted: int | None, *, is_unclean: bool) -> PromotionAnswer:
+        state = self._state
+        if seen_epoch != state.epoch:
+            raise StaleEpoch(f"the group is at epoch {state.epoch}, the request speaks of {seen_epoch}")
+        if wanted is not None and wanted not in state.members:
+            raise Refused(f"the group has no member {wanted}: it has {sorted(state.members)}")
+        return await self._promoter.promote(state, wanted, is_unclean=is_unclean)
+
+    # -- finding and watching -------------------------------------------------------------------------------
+
+    async def _find_master(self) -> MasterPlace | None:
+        """Ask the one that the group or a name server names; it may name another."""
+        named, named_ha = self._named_master()
+        state = self._state
+        known = state.members.get(state.master_id) if state.master_id is not None else None
+        for address in dict.fromkeys(filter(None, (known, named, *self._other_addresses()))):
+            try:
+                status = await self._members.status(address)
+            except PeerError as error:
+                if error.code != ResponseCode.REQUEST_CODE_NOT_SUPPORTED or not named_ha:
+                    raise
+                return MasterPlace(named_ha, is_ours=False)
+            except EngineError:
+                continue
+            if status.role == "master" and status.ha_address and status.epoch >= state.epoch:
+                return MasterPlace(status.ha_address, is_ours=True)
+        return None
+
+    def _other_addresses(self) -> list[str]:
+        me = self._name.member_id
+        return [address for member, address in self._state.members.items() if member != me]
+
+    async def _watch_forever(self) -> None:
+        """A master that lost sight of a member asks whether it was replaced; all keep what is confirmed."""
+        since_save = 0.0
+        while True:
+            await asyncio.sleep(SAVE_S)
+            since_save += SAVE_S
+            await self._save_confirmed()
+            if since_save >= WATCH_S:
+                since_save = 0.0
+                await self._look_for_successor()
+
+    async def _save_confirmed(self) -> None:
+        confirmed = min(self._store.confirmed_offset or 0, self._store.dispatched_offset)
+        if confirmed > self._state.confirmed_offset:
+            await self._file.change(lambda state: replace(state, confirmed_offset=confirmed))
+
+    async def _look_for_successor(self) -> None:
+        mastering, state = self.mastering, self._state
+        if mastering is None:
+            return
+        for member, address in state.members.items():
+            if member == self._name.member_id or member in mastering.links:
+                continue
+            try:
+                status = await self._members.status(address)
+            except EngineError:
+                continue
+            if status.epoch > state.epoch and self.mastering is mastering:
+                log.warning("member %d has promised epoch %d: this master steps down", member, status.epoch)
+                async with self._turn:
+                    await self._leave_role()
+                    await self._hooks.seek(status.epoch)
+                self._seek_soon(0.0 if status.master_id is not None else LOST_PROMISE_S)
+                return
+
+    def _note(self, trouble: str) -> None:
+        if trouble != self.trouble:
+            log.warning("no writes yet: %s", trouble)
+        self.trouble = trouble
+
+    @property
+    def _state(self) -> GroupState:
+        return self._file.state or GroupState()

@@ -1,0 +1,49 @@
+"""A broker group's members among themselves, and what `promote` shows (docs/adr/0008): 30010 to 30015."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from engine.protocol.wire import Body, Int32, Int64
+
+
+@dataclass(frozen=True, slots=True)
+class InSyncInfo(Body):
+    epoch: Int32 = 0
+    version: Int64 = 0
+    ids: tuple[Int64, ...] = ()
+    min_in_sync: Int32 = 1
+
+
+@dataclass(frozen=True, slots=True)
+class GroupStatus(Body):
+    """Answer to 30010 and, once promised, to 30011. Offsets are commit-log offsets."""
+
+    cluster_name: str = ""
+    broker_name: str = ""
+    member_id: Int64 = 0
+    role: str = ""
+    epoch: Int32 = 0
+    reign: Int64 = 0
+    master_id: Int64 | None = None
+    log_epoch: Int32 = 0
+    log_start: Int64 = 0
+    log_end: Int64 = 0
+    copied_from: Int64 = 0
+    confirmed_offset: Int64 = 0
+    in_sync: InSyncInfo = InSyncInfo()
+    members: dict[str, str] = field(default_factory=dict)
+    ha_address: str | None = None
+    trouble: str | None = None
+    """Why a slave copies nothing, or a master takes no writes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Promotion(Body):
+    """Answer to 30015."""
+
+    epoch: Int32 = 0
+    master_id: Int64 = 0
+    master_address: str = ""
+    may_be_lost: str | None = None
+    silent_members: tuple[Int64, ...] = ()

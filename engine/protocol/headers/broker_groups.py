@@ -1,0 +1,53 @@
+"""Headers of a broker group's own requests (docs/adr/0008)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from engine.protocol.wire import Header, Int32, Int64
+
+
+@dataclass(frozen=True, slots=True)
+class PromiseRequest(Header):
+    """30011 and 30012: an epoch and its reign."""
+
+    cluster_name: str
+    broker_name: str
+    epoch: Int32
+    reign: Int64
+
+
+CrownRequest = PromiseRequest
+
+
+@dataclass(frozen=True, slots=True)
+class FollowRequest(Header):
+    """30013."""
+
+    cluster_name: str
+    broker_name: str
+    epoch: Int32
+    reign: Int64
+    master_id: Int64
+    master_address: str
+
+
+@dataclass(frozen=True, slots=True)
+class HandOverRequest(Header):
+    """30014: take no more writes until this member has all of the log, or the time is up."""
+
+    cluster_name: str
+    broker_name: str
+    epoch: Int32
+    member_id: Int64
+    timeout_millis: Int64 = 5_000
+
+
+@dataclass(frozen=True, slots=True)
+class PromoteRequest(Header):
+    """30015. The epoch is the one that the caller saw last: a request that is repeated finds another."""
+
+    broker_name: str
+    epoch: Int32
+    wanted: Int64 | None = None
+    unclean: bool = False

@@ -1,0 +1,175 @@
+"""Members of a group in one process: real stores, real files, real HA sockets. Only what brokers ask of each
+other over the remoting port goes by call."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from engine.broker.replication.following import CopyHooks
+from engine.broker.replication.group_file import GroupFile
+from engine.broker.replication.ha_server import HaServer
+from engine.broker.replication.mastering import GroupName
+from engine.broker.replication.replication import GroupRules, Replication, RoleHooks
+from engine.errors import EngineError, PeerUnreachable
+from engine.protocol.bodies.broker_groups import GroupStatus
+from tests.engine.store.samples import dispatch_all, draft, open_store, put
+
+SECRET = b"a secret of the cluster"
+
+
+class Wire:
+    """Requests between members, by call; a member that is cut off or dead does not answer."""
+
+    def __init__(self) -> None:
+        self.members: dict[str, Member] = {}
+        self.cut: set[tuple[int, int]] = set()
+
+    def reach(self, me: int, address: str) -> Replication:
+        other = self.members.get(address)
+        if other is None or (me, other.member_id) in self.cut:
+            raise PeerUnreachable(f"{address} does not answer")
+        return other.replication
+
+
+class Requests:
+    def __init__(self, wire: Wire, me: int) -> None:
+        self._wire, self._me = wire, me
+
+    async def status(self, address: str) -> GroupStatus:
+        return self._wire.reach(self._me, address).status()
+
+    async def promise(self, address: str, epoch: int, reign: int) -> GroupStatus:
+        return await self._wire.reach(self._me, address).promise(epoch, reign)
+
+    async def crown(self, address: str, epoch: int, reign: int) -> None:
+        await self._wire.reach(self._me, address).crown(epoch, reign)
+
+    async def follow(self, address: str, epoch: int, reign: int, master_id: int, master: str) -> None:
+        await self._wire.reach(self._me, address).follow(epoch, reign, master_id, master)
+
+    async def hand_over(self, address: str, epoch: int, member_id: int) -> None:
+        await self._wire.reach(self._me, address).hand_over(epoch, member_id, 2_000)
+
+
+class Member:
+    """One broker without its clients."""
+
+    def __init__(
+        self,
+        root: Path,
+        wire: Wire,
+        member_id: int,
+        port: int,
+        *,
+        master: str | None = None,
+        min_in_sync: int = 2,
+        catch_up_ms: int = 15_000,
+        secret: bytes | None = SECRET,
+        **changes: object,
+    ) -> None:
+        self.member_id = member_id
+        self.address = f"member-{member_id}"
+        self.port = port
+        self._wire, self._master = wire, master
+        self.store = open_store(root, **changes)
+        self.file = GroupFile(root / "config", ThreadPoolExecutor(1))
+        self.file.load()
+        self.role = "none"
+        self.server = HaServer(secret, allows_plain=False)
+        hooks = RoleHooks(
+            self._become_master,
+            self._become_slave,
+            self._seek,
+            CopyHooks(self._truncate, self._appended),
+            self._appended,
+        )
+        self.replication = Replication(
+            GroupName("c", "b", member_id),
+            self.address,
+            f"127.0.0.1:{port}",
+            secret,
+            GroupRules(min_in_sync, catch_up_ms),
+            self.file,
+            self.store,
+            self.server,
+            Requests(wire, member_id),
+            hooks,
+            named_master=lambda: (master, None),
+            now_ms=lambda: int(asyncio.get_running_loop().time() * 1000),
+        )
+
+    async def start(self) -> None:
+        server = await asyncio.start_server(self.server._take, "127.0.0.1", self.port)
+        self.server._server = server
+        self._wire.members[self.address] = self
+        await self.replication.start(is_slave=self._master is not None)
+
+    async def stop(self) -> None:
+        self._wire.members.pop(self.address, None)
+        await self.replication.stop()
+        self.store.close()
+
+    async def _become_master(self, epoch: int) -> None:
+        mastering = self.replication.mastering
+        while self.store.dispatched_offset < self.store.commit_log_max_offset:
+            dispatch_all(self.store)
+            await asyncio.sleep(0.01)
+        if self.replication.mastering is not mastering:
+            return
+        self.role = "master"
+        self.store.adopt_queue_offsets()
+
+    async def _become_slave(self, address: str | None, broker_id: int, epoch: int) -> None:
+        self.role = f"slave {broker_id}"
+
+    async def _seek(self, epoch: int) -> None:
+        self.role = "seeking"
+
+    async def _truncate(self, offset: int) -> None:
+        self.store.truncate(offset)
+
+    def _appended(self) -> None:
+        dispatch_all(self.store)
+
+    def put(self, number: int) -> int:
+        """Append; the offset behind the record."""
+        assert self.role == "master"
+        result = put(self.store, draft(number))
+        assert self.replication.mastering is not None
+        self.replication.mastering.appended()
+        return result.commit_log_offset + result.size
+
+    async def send(self, number: int, timeout_ms: int = 3_000) -> bool:
+        """A send that waits for the whole in-sync set: whether it was acknowledged."""
+        mastering = self.replication.mastering
+        if mastering is None or self.role != "master" or not mastering.table.is_enough():
+            return False
+        end = self.put(number)
+        future: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
+        mastering.wait(-1, end, timeout_ms, lambda ok: future.done() or future.set_result(ok))
+        return await future
+
+    def log(self) -> bytes:
+        return self.store.replica.read(self.store.commit_log_min_offset, self.store.commit_log_max_offset)
+
+
+async def until(holds: Callable[[], object], seconds: float = 10.0) -> None:
+    async with asyncio.timeout(seconds):
+        while not holds():
+            await asyncio.sleep(0.01)
+
+
+@contextlib.asynccontextmanager
+async def running(*members: Member) -> AsyncIterator[None]:
+    for member in members:
+        await member.start()
+    try:
+        yield
+    finally:
+        for member in members:
+            with contextlib.suppress(EngineError):
+                await member.stop()

@@ -1,0 +1,171 @@
+"""A group over real sockets and files: copy, confirm, promote, rejoin."""
+
+from __future__ import annotations
+
+import socket
+from pathlib import Path
+
+import pytest
+
+from engine.errors import Refused
+from tests.engine.broker.replication.members import Member, Wire, running, until
+from tests.engine.store.samples import draft, put
+
+pytestmark = pytest.mark.asyncio
+
+
+def free_ports(count: int) -> list[int]:
+    sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
+    ports = [sock.getsockname()[1] for sock in sockets]
+    for sock in sockets:
+        sock.close()
+    return ports
+
+
+def group(root: Path, size: int = 2, **options: object) -> list[Member]:
+    wire = Wire()
+    return [
+        Member(
+            root / str(number),
+            wire,
+            number,
+            port,
+            master="member-0" if number else None,
+            **options,  # type: ignore[arg-type]
+        )
+        for number, port in enumerate(free_ports(size))
+    ]
+
+
+def in_sync(member: Member) -> tuple[int, ...]:
+    mastering = member.replication.mastering
+    return mastering.table.current.ids if mastering is not None else ()
+
+
+async def test_a_slave_copies_from_the_beginning_and_is_in_sync(tmp_path: Path) -> None:
+    master, slave = group(tmp_path)
+    async with running(master):
+        await until(lambda: master.role == "master")
+        for number in range(700):  # several segments
+            master.put(number)
+        async with running(slave):
+            await until(lambda: in_sync(master) == (0, 1))
+            assert await master.send(700)
+            assert slave.log() == master.log()
+            assert slave.store.commit_log_min_offset == 0
+            assert slave.role == "slave 1"
+
+
+async def test_alone_with_two_needed_nothing_is_acknowledged_or_seen(tmp_path: Path) -> None:
+    master, _ = group(tmp_path)
+    async with running(master):
+        await until(lambda: master.role == "master")
+        assert not await master.send(0)
+        master.put(1)
+        assert master.store.readable_end() == 0
+
+
+async def test_the_slave_is_promoted_and_has_everything(tmp_path: Path) -> None:
+    master, slave = group(tmp_path)
+    async with running(slave):
+        async with running(master):
+            await until(lambda: in_sync(master) == (0, 1))
+            acknowledged = [await master.send(number) for number in range(50)]
+            assert all(acknowledged)
+            before = master.log()
+        answer = await slave.replication.promote(1, None, is_unclean=False)
+        assert (answer.epoch, answer.master_id, answer.may_be_lost) == (2, 1, None)
+        assert slave.replication.status().role == "master" and slave.log() == before
+        assert not await slave.send(50), "one of two is not enough"
+
+
+async def test_an_old_master_cuts_its_extra_tail_and_follows(tmp_path: Path) -> None:
+    master, slave = group(tmp_path)
+    async with running(slave):
+        async with running(master):
+            await until(lambda: in_sync(master) == (0, 1))
+            assert await master.send(0)
+        await slave.replication.promote(1, None, is_unclean=False)
+        # what a master that nobody could reach any more wrote to its log before it died
+        old = Member(tmp_path / "0", slave._wire, 0, master.port)
+        old.store.adopt_queue_offsets()
+        put(old.store, draft(99))
+        async with running(old):
+            await until(lambda: in_sync(slave) == (0, 1))
+            assert old.role == "slave 1" and old.log() == slave.log()
+            assert await slave.send(1) and old.log() == slave.log()
+
+
+async def test_a_promotion_that_cannot_succeed_disturbs_nobody(tmp_path: Path) -> None:
+    members = group(tmp_path, 3)
+    async with running(*members):
+        await until(lambda: in_sync(members[0]) == (0, 1, 2))
+        assert await members[0].send(0)
+        assert [sorted(member.replication.status().members) for member in members] == [["0", "1", "2"]] * 3
+        wire = members[0]._wire
+        wire.cut |= {(2, 0), (2, 1)}
+        with pytest.raises(Refused, match="2 are needed"):
+            await members[2].replication.promote(1, None, is_unclean=False)
+        assert await members[0].send(1)
+        assert members[2].replication.status().epoch == 1
+
+
+async def test_a_master_hands_over_to_the_wanted_member(tmp_path: Path) -> None:
+    members = group(tmp_path, 3)
+    async with running(*members):
+        await until(lambda: in_sync(members[0]) == (0, 1, 2))
+        answer = await members[1].replication.promote(1, 2, is_unclean=False)
+        assert answer.master_id == 2
+        await until(lambda: in_sync(members[2]) == (0, 1, 2))
+        assert members[0].role == "slave 2" and members[1].role == "slave 1"
+        assert await members[2].send(0)
+
+
+async def test_a_restarted_master_asks_before_it_writes(tmp_path: Path) -> None:
+    master, slave = group(tmp_path)
+    async with running(slave):
+        async with running(master):
+            await until(lambda: in_sync(master) == (0, 1))
+            assert await master.send(0)
+        again = Member(tmp_path / "0", slave._wire, 0, master.port)
+        async with running(again):
+            await until(lambda: again.role == "master")
+            assert again.replication.status().epoch == 2
+            await until(lambda: in_sync(again) == (0, 1))
+            assert await again.send(1) and again.log() == slave.log()
+
+
+async def test_a_master_with_two_needed_does_not_resume_alone(tmp_path: Path) -> None:
+    master, slave = group(tmp_path)
+    async with running(master, slave):
+        await until(lambda: in_sync(master) == (0, 1))
+    again = Member(tmp_path / "0", Wire(), 0, master.port)
+    async with running(again):
+        await until(lambda: "2 are needed" in again.replication.trouble)
+        assert again.replication.mastering is None
+
+
+async def test_both_restart_together(tmp_path: Path) -> None:
+    master, slave = group(tmp_path)
+    async with running(master, slave):
+        await until(lambda: in_sync(master) == (0, 1))
+        assert await master.send(0)
+    wire = Wire()
+    again = [
+        Member(tmp_path / str(number), wire, number, member.port)
+        for number, member in enumerate((master, slave))
+    ]
+    async with running(*again):
+        await until(lambda: in_sync(again[0]) == (0, 1))
+        assert await again[0].send(1) and again[0].log() == again[1].log()
+
+
+async def test_who_does_not_know_the_secret_is_no_slave(tmp_path: Path) -> None:
+    master, _ = group(tmp_path)
+    stranger = Member(
+        tmp_path / "x", master._wire, 1, free_ports(1)[0], master="member-0", secret=b"another secret, wrong"
+    )
+    async with running(master, stranger):
+        await until(lambda: stranger.replication.status().trouble)
+        assert "cluster secret" in str(stranger.replication.status().trouble)
+        assert in_sync(master) == (0,) and stranger.log() == b""
