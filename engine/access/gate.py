@@ -60,9 +60,10 @@ def no_address_of(account: Account, ip: str) -> bool:
     return False
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class GateSettings:
-    """With `authorizes` off, any known user may do everything but change users or pose as a broker.
+    """With `authorizes` off, any known user may do everything but change users or pose as a broker. With
+    `users_are_supers` no policy but only a super user may look at or change users.
 
     `unsigned_codes` and `unauthorized_codes` are ACL 2.0's white lists; `is_free_address` and
     `is_free_address_of` those of ACL 1.0, which never free an admin's request.
@@ -70,6 +71,7 @@ class GateSettings:
 
     cluster: str
     authorizes: bool = True
+    users_are_supers: bool = False
     unsigned_codes: frozenset[int] = frozenset()
     unauthorized_codes: frozenset[int] = frozenset()
     is_free_address: Callable[[str], bool] = no_address
@@ -180,7 +182,8 @@ class Gate:
             return
         if account is None:
             raise self._words.no_name()
-        if rule.is_peer or not settings.authorizes:
+        guards_users = rule.is_about_users and settings.users_are_supers
+        if rule.is_peer or guards_users or not settings.authorizes:
             raise self._words.not_super(account.name, request.code)
         if rule.cluster:
             self._check(account, Need(Kind.CLUSTER, settings.cluster, rule.cluster), ip)

@@ -209,7 +209,7 @@ def with_account(
 
 def merged_account(old: PlainAccessConfig | None, given: Mapping[str, Any]) -> PlainAccessConfig:
     """The account with what a request gives; what it leaves out stays."""
-    members = {} if old is None else old.to_json()
+    members = {} if old is None else _plain_mapping(old)
     members |= {key: value for key, value in given.items() if value is not None}
     account = PlainAccessConfig.from_json(members)
     check_plain_account(account)

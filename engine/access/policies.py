@@ -1,7 +1,7 @@
 """What a user may do: entries of allowed or denied actions on resources, in a custom and a default policy.
 
-Values between the wire's `AclInfo` and the decision. An entry is found by its resource: a later one for the
-same resource replaces it, in its policy. Pure.
+Values between the wire's `AclInfo` and the decision. Entries are found by their resource: later ones for the
+same resource replace them, in their policy. Pure.
 """
 
 from __future__ import annotations
@@ -93,11 +93,18 @@ def _network(text: str) -> IPv4Network | IPv6Network:
 
 
 def merged(acl: Acl, policy: PolicyType, entries: tuple[PolicyEntry, ...]) -> Acl:
-    """The policies with these entries put in, each in the place of the one with its resource."""
-    kept = {entry.resource: entry for entry in (*acl.entries(policy), *entries)}
-    if len(kept) > MAX_ENTRIES:
+    """The policies with these entries put in, in the place of those with their resource."""
+    rows: dict[Resource, list[PolicyEntry]] = {}
+    for entry in acl.entries(policy):
+        rows.setdefault(entry.resource, []).append(entry)
+    for resource in {entry.resource for entry in entries} & rows.keys():
+        rows[resource] = []
+    for entry in entries:
+        rows.setdefault(entry.resource, []).append(entry)
+    joined = tuple(entry for row in rows.values() for entry in row)
+    if len(joined) > MAX_ENTRIES:
         raise not_valid(f"a user has at most {MAX_ENTRIES} policy entries")
-    return _with(acl, policy, tuple(kept.values()))
+    return _with(acl, policy, joined)
 
 
 def without(acl: Acl, policy: PolicyType, resource: Resource) -> Acl:

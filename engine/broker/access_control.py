@@ -82,12 +82,16 @@ class AccessControl:
         rules: dict[int, Rule] = dict.fromkeys(map(int, REFUSALS), DECLINED) | BROKER_RULES
         accounts: Accounts = self.users
         wanted = GateSettings(
-            self._cluster, settings.authorizes, settings.unsigned_codes, settings.unauthorized_codes
+            cluster=self._cluster,
+            authorizes=settings.authorizes,
+            unsigned_codes=settings.unsigned_codes,
+            unauthorized_codes=settings.unauthorized_codes,
         )
         if self._plain is not None:
             accounts = self._plain.accounts
             wanted = GateSettings(
-                self._cluster,
+                cluster=self._cluster,
+                users_are_supers=True,
                 is_free_address=self._plain.is_free_address,
                 is_free_address_of=self._plain.is_free_address_of,
                 words=Acl1Wording(),

@@ -69,10 +69,10 @@ class NamesrvAccess:
             return None
         file = accounts.file
         wanted = GateSettings(
-            "",
-            settings.authorizes,
-            settings.unsigned_codes,
-            settings.unauthorized_codes,
+            cluster="",
+            authorizes=settings.authorizes,
+            unsigned_codes=settings.unsigned_codes,
+            unauthorized_codes=settings.unauthorized_codes,
             is_free_address=no_address if file is None else file.is_free_address,
             is_free_address_of=PlainFiles.is_free_address_of,
         )

@@ -43,7 +43,7 @@ def accounts() -> AccountTable:
 
 
 def gate(users: AccountTable | None = None, **settings: object) -> Gate:
-    wanted = GateSettings("DefaultCluster", **settings)  # type: ignore[arg-type]
+    wanted = GateSettings(cluster="DefaultCluster", **settings)  # type: ignore[arg-type]
     return Gate(users or accounts(), BROKER_RULES, HANDLED, wanted)
 
 
@@ -203,6 +203,6 @@ def test_a_refusal_is_logged_once_and_without_line_breaks(caplog: pytest.LogCapt
 def test_a_row_that_is_missing_refuses() -> None:
     """Default deny: a handler without a rule is for super users alone."""
     rules: dict[int, Rule] = {}
-    checked = Gate(accounts(), rules, {10}, GateSettings("c"))
+    checked = Gate(accounts(), rules, {10}, GateSettings(cluster="c"))
     refused(checked, request(10, "alice", topic="orders"))
     checked(request(10, "root"), PEER)

@@ -86,6 +86,7 @@ def test_a_bad_value_refuses_the_start_and_says_why(line: str, said: str) -> Non
         load_options(line)
     assert said in refused.value.text
     assert line.partition("=")[0] in refused.value.text
+    assert "canary" not in refused.value.text
 
 
 def test_features_that_are_switched_off_are_fine() -> None:
