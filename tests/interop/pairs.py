@@ -6,7 +6,7 @@ Each scenario takes a topic of its own, made on both brokers with as many queues
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -53,11 +53,10 @@ def routed_to(name_server: str, topic: str) -> set[str]:
 
 
 @contextmanager
-def running_pair(target: str, home: Path) -> Iterator[Pair]:
-    with running(target, home / "a") as first:
-        second = Cluster(
-            target, home / "b", {"brokerName": SECOND_NAME}, name_server_port=first.name_server_port
-        )
+def running_pair(target: str, home: Path, overrides: Mapping[str, str] | None = None) -> Iterator[Pair]:
+    with running(target, home / "a", overrides) as first:
+        own = {**(overrides or {}), "brokerName": SECOND_NAME}
+        second = Cluster(target, home / "b", own, name_server_port=first.name_server_port)
         second.home.mkdir(parents=True)
         try:
             second.start_broker()
