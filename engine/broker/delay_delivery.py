@@ -15,7 +15,6 @@ from engine.broker.deliverer import Delivered, Deliverer
 from engine.broker.redelivery import restored
 from engine.broker.tasks import start_task, stop_tasks
 from engine.protocol.names import SCHEDULE_TOPIC
-from engine.protocol.properties import Property
 from engine.protocol.records import decode_record
 from engine.store.message_store import MessageStore
 from engine.store.results import QueueUnit
@@ -110,7 +109,7 @@ class DelayDelivery:
         for unit, raw in zip(units, raws, strict=True):
             draft = None
             if raw is not None:
-                draft = restored(decode_record(raw, 0, False), (Property.DELAY,))
+                draft = restored(decode_record(raw, 0, False), ())
             now_ms = self._now_ms()
             if draft is None:
                 log.error("the delayed message %d of level %d is lost: unreadable", unit.queue_offset, level)

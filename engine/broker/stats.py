@@ -154,6 +154,7 @@ class BrokerStats:
         self._store_stats = store_stats
         self._topics = _Items(traffic.put_by_topic, now_ms)
         self._pairs = _Items(traffic.got_by_pair, now_ms)
+        self._sent_back = _Items(traffic.sent_back_by_pair, now_ms)
         self._broker = {name: Past(now_ms, values) for name, values in self._broker_values().items()}
         self._rates = Track(0, _RATE_SPAN_MS, now_ms, self.totals())
         self._ticked_ms = now_ms
@@ -169,8 +170,9 @@ class BrokerStats:
     def tick(self, now_ms: int) -> Iterator[None]:
         """Every ten seconds; the caller goes on with it until it ends, and may do other things between."""
         self._tick_broker(now_ms)
-        yield from self._topics.tick(now_ms, MAX_ITEMS - len(self._pairs))
-        yield from self._pairs.tick(now_ms, MAX_ITEMS - len(self._topics))
+        yield from self._topics.tick(now_ms, MAX_ITEMS - len(self._pairs) - len(self._sent_back))
+        yield from self._pairs.tick(now_ms, MAX_ITEMS - len(self._topics) - len(self._sent_back))
+        yield from self._sent_back.tick(now_ms, MAX_ITEMS - len(self._topics) - len(self._pairs))
 
     def _tick_broker(self, now_ms: int) -> None:
         totals = self.totals()
@@ -197,6 +199,10 @@ class BrokerStats:
             topic, _, group = key.partition("@")
             found = self._pairs.find((topic, group))
             return found and found[0].data(now_ms, found[1], _PAIR_COLUMNS[name])
+        if name == "SNDBCK_PUT_NUMS":
+            topic, _, group = key.partition("@")
+            found = self._sent_back.find((topic, group))
+            return found and found[0].data(now_ms, found[1], 0)
         if name in self._broker and key == self._cluster:
             return self._broker[name].data(now_ms, self._broker_values()[name], 0)
         return None

@@ -5,6 +5,7 @@ Plain counters that only grow; rates, days and windows are made by whoever sampl
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 
@@ -22,6 +23,8 @@ class Traffic:
         self.put_by_topic: dict[str, Count] = {}
         self.got_by_pair: dict[tuple[str, str], Count] = {}
         """(topic, group)"""
+        self.sent_back_by_pair: dict[tuple[str, str], Count] = {}
+        """(first topic, group)"""
         self.put_failed = 0
         self.pulls_found = 0
         self.pulls_missed = 0
@@ -43,11 +46,20 @@ class Traffic:
         count.requests += 1
         self.pulls_found += 1
 
+    def sent_back(self, topic: str, group: str, size_bytes: int) -> None:
+        count = self.sent_back_by_pair.setdefault((topic, group), Count())
+        count.messages += 1
+        count.size_bytes += size_bytes
+        count.requests += 1
+
     def forget_topic(self, topic: str) -> None:
         self.put_by_topic.pop(topic, None)
-        for pair in [pair for pair in self.got_by_pair if pair[0] == topic]:
-            del self.got_by_pair[pair]
+        self._forget_pairs(lambda pair: pair[0] == topic)
 
     def forget_group(self, group: str) -> None:
-        for pair in [pair for pair in self.got_by_pair if pair[1] == group]:
-            del self.got_by_pair[pair]
+        self._forget_pairs(lambda pair: pair[1] == group)
+
+    def _forget_pairs(self, is_gone: Callable[[tuple[str, str]], bool]) -> None:
+        for counts in (self.got_by_pair, self.sent_back_by_pair):
+            for pair in list(filter(is_gone, counts)):
+                del counts[pair]

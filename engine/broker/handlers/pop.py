@@ -19,6 +19,7 @@ from engine.broker.pop.admission import PopAdmission, check_invisible
 from engine.broker.pop.orders import OrderTable
 from engine.broker.pop.pop_answer import PopAnswer
 from engine.broker.pop.pop_requests import (
+    ALL_POPS,
     Place,
     PopRequest,
     places_of,
@@ -43,6 +44,8 @@ from engine.store.reader import select_records
 from engine.store.results import Arrival, GetResult, PutResult, PutStatus
 
 MAX_WAITING_PER_QUEUE = 1024
+MAX_WAITING = 100_000
+"""RocketMQ's popPollingSize and maxPopPollingSize."""
 
 
 class PopHandlers:
@@ -252,14 +255,17 @@ class PopHandlers:
         now_ms = self._now_ms()
         if asked.deadline_ms <= now_ms or not self._can_park(client):
             return self._nothing(answer, ResponseCode.POLLING_TIMEOUT)
-        if self._holds.count_at(asked.waiting_key) >= MAX_WAITING_PER_QUEUE:
+        if (
+            self._holds.count_at(ALL_POPS) >= MAX_WAITING
+            or self._holds.count_at(asked.waiting_key) >= MAX_WAITING_PER_QUEUE
+        ):
             return self._nothing(answer, ResponseCode.POLLING_FULL)
         until_ms = asked.deadline_ms
         places = self._waited_for(asked)
         if asked.is_ordered:
             free = [self._free_at_ms(asked, queue_id) for _, queue_id in places]
             until_ms = min([until_ms, *(at for at in free if at is not None)])
-        keys = (*places, asked.waiting_key)
+        keys = (*places, asked.waiting_key, ALL_POPS)
         return Hold(
             keys,
             max(1, until_ms - now_ms),

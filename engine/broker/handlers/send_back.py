@@ -28,6 +28,7 @@ from engine.protocol.bodies.topics import PERM_WRITE
 from engine.protocol.codes import RequestCode, ResponseCode
 from engine.protocol.commands import Command
 from engine.protocol.headers.send import ConsumerSendMsgBackRequest
+from engine.protocol.properties import Property
 from engine.protocol.records import decode_record
 from engine.store.message_store import MessageStore
 from engine.store.results import PutStatus
@@ -97,14 +98,15 @@ class SendBackHandlers:
         self._check_record(request, client, topic_of(record), Action.SUB, header.group)
         plan = plan_send_back(record, group, header, request.version, self._draw)
         topic = plan.draft.topic
+        first_topic = record.properties.get(Property.RETRY_TOPIC) or record.topic
         if topic in self._topics and topic not in self._topics.unsaved:
-            return self._append(plan)
+            return self._append(plan, first_topic, header.group)
         if topic not in self._topics:
             config = retry_topic_config(topic, plan.queue_nums, header.unit_mode)
             self._topics.create_unsaved(config, self._now_ms())
-        return Persist(TOPICS_FILE, resume=lambda: self._append(plan))
+        return Persist(TOPICS_FILE, resume=lambda: self._append(plan, first_topic, header.group))
 
-    def _append(self, plan: SendBackPlan) -> Outcome:
+    def _append(self, plan: SendBackPlan, first_topic: str, group: str) -> Outcome:
         self._durability.check()
         now_ms = self._now_ms()
         draft = self._parking.plan(plan.draft, now_ms)
@@ -114,4 +116,5 @@ class SendBackHandlers:
             raise Refused(result.remark or f"the message was not stored: {result.status.value}")
         self._appended()
         self._traffic.put(draft.topic, 1, result.size)
+        self._traffic.sent_back(first_topic, group, result.size)
         return self._durability.answer_or_fail(result.commit_log_offset + result.size, Reply())

@@ -35,6 +35,10 @@ class PopRequest:
         return waiting_key(self.topic, self.group, self.queue_id)
 
 
+ALL_POPS = "pops"
+"""What all long polls are counted under."""
+
+
 def waiting_key(topic: str, group: str, queue_id: int) -> Hashable:
     """What the long polls of one group for one queue (-1: all) are counted and woken under."""
     return "pop", topic, group, queue_id

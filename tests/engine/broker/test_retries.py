@@ -9,6 +9,7 @@ import pytest
 from engine.broker.retries import plan_send_back
 from engine.protocol.bodies.basics import MessageQueue
 from engine.protocol.bodies.groups import SubscriptionGroupConfig
+from engine.protocol.bodies.stats import BrokerStatsData
 from engine.protocol.codes import RequestCode, ResponseCode
 from engine.protocol.commands import Command
 from engine.protocol.headers.send import ConsumerSendMsgBackRequest
@@ -112,6 +113,9 @@ async def test_a_message_fails_until_it_is_a_dead_letter(start_broker: StartBrok
     (dead,) = await pulled(peer, DLQ, 1)
     assert (dead.body, dead.reconsume_times, dead.uniq_key) == (b"bad", 3, "K" * 32)
     assert broker.inner.topics.get(DLQ).perm == 6  # type: ignore[union-attr]
+    view = {"statsName": "SNDBCK_PUT_NUMS", "statsKey": f"orders@{DLQ.removeprefix('%DLQ%')}"}
+    stats = await peer.ask(RequestCode.VIEW_BROKER_STATS_DATA, view)
+    assert BrokerStatsData.decode(stats.body).stats_minute.sum == 3
     await peer.close()
 
 

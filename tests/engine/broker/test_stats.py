@@ -58,6 +58,15 @@ def test_a_topic_is_seen_before_the_first_tick(clocked: Clocked) -> None:
     assert data is not None and data.stats_minute == BrokerStatsItem(3, 3.0, 3.0)
 
 
+def test_what_groups_sent_back_goes_by_first_topic_and_group(clocked: Clocked) -> None:
+    clocked.traffic.sent_back("orders", "billing", 100)
+    clocked.tick()
+    data = clocked.stats.view("SNDBCK_PUT_NUMS", "orders@billing", clocked.now_ms)
+    assert data is not None and data.stats_minute.sum == 1
+    clocked.traffic.forget_group("billing")
+    assert clocked.stats.view("SNDBCK_PUT_NUMS", "orders@billing", clocked.now_ms) is None
+
+
 def test_gets_go_by_topic_and_group(clocked: Clocked) -> None:
     clocked.traffic.got("orders", "billing", 8, 800)
     clocked.tick()

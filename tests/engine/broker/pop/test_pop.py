@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import time
+import tracemalloc
+from collections.abc import Hashable
 from dataclasses import replace
 
 import pytest
 
+from engine.broker.holds import Holds, Parked
+from engine.broker.pop.pop_requests import ALL_POPS, waiting_key
 from engine.protocol.bodies.pop import BatchAck, BatchAckMessageRequestBody, encode_bit_set
 from engine.protocol.codes import RequestCode, ResponseCode
 from engine.protocol.headers.pop import NotificationRequest, PeekMessageRequest, PollingInfoRequest
@@ -372,3 +376,50 @@ async def test_nobody_writes_into_the_revive_log_from_outside(
     answer = await peer.send(REVIVE, b"{}", properties={"TAGS": "ack", **properties})
     assert answer.code == ResponseCode.NO_PERMISSION
     assert broker.inner.store.commit_log_max_offset == 0
+
+
+def park_pops(broker: RunningBroker, count: int, keys: tuple[Hashable, ...]) -> None:
+    """As long polls of other clients would."""
+    holds = broker.inner.waits.holds
+    for number in range(count):
+        client = f"client-{number % 100}"
+        holds.park(Parked(keys, 1 << 40, lambda arrival: False, client, lambda: None))
+
+
+@pytest.mark.parametrize(
+    ("parked", "keys"),
+    [(1_024, (waiting_key("orders", "poppers", -1),)), (100_000, (ALL_POPS,))],
+)
+async def test_a_pop_too_many_does_not_wait(
+    broker: RunningBroker, peer: Peer, parked: int, keys: tuple[Hashable, ...]
+) -> None:
+    await send(peer, "orders", b"1")
+    await pop(peer, "orders", poll_time=5_000)
+    holds = broker.inner.waits.holds
+    park_pops(broker, parked - 1, keys)
+    waiting = asyncio.create_task(ask_pop(peer, "orders", poll_time=5_000))
+    await eventually(lambda: holds.count_at(keys[0]) == parked)
+    assert (await ask_pop(peer, "orders", poll_time=5_000)).code == ResponseCode.POLLING_FULL
+    # Not even then is it told to wait whose time is up.
+    assert (await ask_pop(peer, "orders", poll_time=0)).code == ResponseCode.POLLING_TIMEOUT
+    holds.drop_client("client-0")
+    second = asyncio.create_task(ask_pop(peer, "orders", poll_time=5_000))
+    await send(peer, "orders", b"2", b"3")
+    bodies = [record.body for answer in await asyncio.gather(waiting, second) for record in records(answer)]
+    assert sorted(bodies) == [b"2", b"3"]
+    holds.release_all()
+
+
+def test_a_hundred_thousand_waiting_pops_fit_in_memory() -> None:
+    """On all four queues of a topic, a group of its own each: the dearest case."""
+    holds = Holds()
+    tracemalloc.start()
+    for number in range(100_000):
+        group = f"group-{number}"
+        keys = (*(("orders", queue_id) for queue_id in range(4)), waiting_key("orders", group, -1), ALL_POPS)
+        holds.park(Parked(keys, number, lambda arrival: False, number % 100, lambda: None))
+    used, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert used < 200 << 20
+    assert len(holds.release_all()) == 100_000
+    assert holds.count_at(ALL_POPS) == 0
