@@ -24,6 +24,14 @@ def test_an_expired_lease_may_be_taken() -> None:
     assert locks.lock("g", "a", [Q0], LEASE_MS + 2) == []
 
 
+def test_a_lease_lasts_a_minute_from_its_last_renewal() -> None:
+    locks = QueueLocks()
+    locks.lock("g", "a", [Q0], 0)
+    locks.lock("g", "a", [Q0], 30_000)
+    assert locks.lock("g", "b", [Q0], 90_000) == []
+    assert locks.lock("g", "b", [Q0], 90_001) == [Q0]
+
+
 def test_only_the_holder_unlocks() -> None:
     locks = QueueLocks()
     locks.lock("g", "a", [Q0], 0)

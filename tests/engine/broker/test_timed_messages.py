@@ -191,3 +191,14 @@ async def test_tools_see_what_waits(broker: RunningBroker, peer: Peer) -> None:
     assert check.timer_log_flush_pos == 52
     metrics = (await peer.ask(RequestCode.GET_TIMER_METRICS)).body
     assert b'"orders"' in metrics
+
+
+async def test_a_broker_may_allow_more_than_three_days(start_broker: StartBroker) -> None:
+    broker = await start_broker(timerMaxDelaySec="864000")
+    peer = Peer(broker.address)
+    assert (await peer.send("orders", properties={"TIMER_DELAY_SEC": "864000"})).code == 0
+    end = broker.inner.store.commit_log_max_offset
+    refused = await peer.send("orders", properties={"TIMER_DELAY_SEC": "864001"})
+    assert refused.code == ResponseCode.MESSAGE_ILLEGAL
+    assert broker.inner.store.commit_log_max_offset == end
+    await peer.close()

@@ -26,6 +26,7 @@ from engine.client import (
     PushConsumer,
     ReceivedMessage,
 )
+from engine.client.send_backs import SendBacks
 from engine.errors import BadInput, PeerUnreachable
 
 Fresh = Callable[[str], str]
@@ -280,6 +281,39 @@ async def test_broadcast_reaches_every_consumer_and_remembers_in_a_file(
     await send_all(namesrv, topic, 1)
     await consume("one", 11)
     assert len(listeners["one"].messages) == 11
+
+
+async def test_what_fails_in_broadcast_is_not_tried_again(
+    namesrv: str, fresh: Fresh, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    topic, group = fresh("broadcast"), fresh("group")
+    await send_all(namesrv, topic, 3)
+    seen: list[int] = []
+    given_back: list[ReceivedMessage] = []
+
+    async def send_back(self: SendBacks, message: ReceivedMessage, delay_level: int = 0) -> None:
+        given_back.append(message)
+
+    monkeypatch.setattr(SendBacks, "send_back", send_back)
+
+    async def listener(message: ReceivedMessage) -> None:
+        seen.append(int(message.body))
+        raise ValueError("bad message")
+
+    options = ConsumerOptions(
+        model=MessageModel.BROADCASTING,
+        from_where=ConsumeFromWhere.CONSUME_FROM_FIRST_OFFSET,
+        offsets_folder=str(tmp_path),
+    )
+    async with ClientInstance(namesrv) as instance:
+        consumer = PushConsumer(group, listener, instance=instance, options=options)
+        consumer.subscribe(topic)
+        async with consumer:
+            await until(lambda: len(seen) == 3)
+            await send_all(namesrv, topic, 1)
+            await until(lambda: len(seen) == 4)
+    assert sorted(seen) == [0, 0, 1, 2]
+    assert given_back == []
 
 
 @pytest.mark.parametrize(
