@@ -18,7 +18,7 @@ from engine.net.outcomes import Handler, Outcome, Reply
 from engine.protocol.bodies.groups import GetConsumerListByGroupResponseBody
 from engine.protocol.bodies.heartbeats import CheckClientRequestBody, ConsumerData, HeartbeatData
 from engine.protocol.codes import RequestCode, ResponseCode
-from engine.protocol.commands import Command
+from engine.protocol.commands import Buffer, Command
 from engine.protocol.headers.clients import (
     GetConsumerListByGroupRequest,
     HeartbeatResponse,
@@ -28,6 +28,8 @@ from engine.protocol.names import check_group, is_valid_topic, retry_topic
 
 MAX_GROUPS_PER_HEARTBEAT = 1_000
 MAX_SUBSCRIPTIONS_PER_GROUP = 10_000
+MAX_SUBSCRIPTIONS_PER_HEARTBEAT = 20_000
+MAX_HEARTBEAT_BYTES = 4 * 1024 * 1024
 MAX_CLIENT_ID_LENGTH = 1_024
 MAX_PRODUCER_GROUP_LENGTH = 255
 
@@ -65,6 +67,7 @@ class ClientHandlers:
         }
 
     def heartbeat(self, request: Command, client: Connection) -> Outcome:
+        _check_size(request.body)
         data = HeartbeatData.decode(request.body)
         _check_heartbeat(data)
         now_ms = self._now_ms()
@@ -127,6 +130,14 @@ class ClientHandlers:
         if data is not None and not is_tag_type(data.expression_type):
             subscription_filter(data.sub_string, data.expression_type, allows_sql=self._allows_sql)
         return Reply()
+
+
+def _check_size(body: Buffer) -> None:
+    """Before it is decoded, which takes seconds for a hundred thousand subscriptions."""
+    if len(body) > MAX_HEARTBEAT_BYTES:
+        raise _bad(f"a heartbeat of {len(body)} bytes, at most {MAX_HEARTBEAT_BYTES} are read")
+    if bytes(body).count(b'"topic"') > MAX_SUBSCRIPTIONS_PER_HEARTBEAT:
+        raise _bad(f"more than {MAX_SUBSCRIPTIONS_PER_HEARTBEAT} subscriptions in one heartbeat")
 
 
 def _check_heartbeat(data: HeartbeatData) -> None:
