@@ -14,7 +14,7 @@ from collections.abc import Callable
 from engine.errors import BadInput, PeerUnreachable
 from engine.net.connection import RECEIVE_BUFFER_BYTES, Connection, Serve
 from engine.net.flow import ConnectionLimits
-from engine.net.tls import TlsOptions
+from engine.net.tls import RenewedContext, TlsOptions
 from engine.net.tls_stream import TlsStream, explained
 from engine.protocol.commands import Command
 from engine.protocol.signing import Credentials, sign
@@ -29,10 +29,10 @@ def parse_address(address: str) -> tuple[str, int]:
 
 
 class ClientTls:
-    """Opens connections over TLS; files are read once, when it is made."""
+    """Opens connections over TLS, each with the certificates that there are by then."""
 
     def __init__(self, options: TlsOptions) -> None:
-        self._context = options.context()
+        self._renewed = RenewedContext(options)
         self._server_name = options.server_name
         self._buffer = memoryview(bytearray(RECEIVE_BUFFER_BYTES))
 
@@ -54,8 +54,9 @@ class ClientTls:
             else:
                 opening.set_exception(error)
 
+        self._renewed.refresh()
         name = self._server_name or host
-        stream = TlsStream(self._context, self._buffer, above, opened, server_name=name)
+        stream = TlsStream(self._renewed.context, self._buffer, above, opened, server_name=name)
         await loop.create_connection(lambda: stream, host, port)
         try:
             return await opening

@@ -1,9 +1,9 @@
 """TLS as values: who we are, whom we trust, and the contexts made of it. No sockets, no loop.
 
-TLS 1.2 and later; no renegotiation (CVE-2011-1473), no compression. A server's files may be replaced while it
-runs: `ServerTls.refresh` looks at them, handshakes that begin later use the new ones, connections that exist
-stay. Files that cannot be used leave the old certificate in force, with one warning for each change of them.
-Anything else that listens may take the same `ServerTls`. Passwords are in no `repr`.
+TLS 1.2 and later; no renegotiation (CVE-2011-1473), no compression. The files may be replaced while a process
+runs: `refresh` looks at them, handshakes that begin later use the new ones, connections that exist stay.
+Files that cannot be used leave the old ones in force, with one warning for each change of them. Anything else
+that listens may take the same `ServerTls`. Passwords are in no `repr`.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import os
 import ssl
 from dataclasses import dataclass, field
 from enum import Enum
+from typing import Protocol
 
 from engine.errors import BadInput
 
@@ -65,8 +66,7 @@ class ServerFiles:
         return context
 
     def stamp(self) -> Stamp:
-        """Changes when one of the files does; a file that is not there has a stamp too."""
-        return tuple(_stamp(path) for path in (self.cert_path, self.key_path, self.trust_path) if path)
+        return _stamp(self.cert_path, self.key_path, self.trust_path)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +99,39 @@ class TlsOptions:
             _load_identity(context, self.cert_file or "", self.key_file or "", self.key_password)
         return context
 
+    def stamp(self) -> Stamp:
+        return _stamp(self.ca_file, self.cert_file, self.key_file)
+
+
+class ContextFiles(Protocol):
+    """Files that a context is made of."""
+
+    def context(self) -> ssl.SSLContext: ...
+
+    def stamp(self) -> Stamp:
+        """Changes when one of the files does."""
+
+
+class RenewedContext:
+    """The context of files as they are now, or as they were when they last could be used."""
+
+    def __init__(self, files: ContextFiles) -> None:
+        self._files = files
+        self._stamp = files.stamp()
+        self.context = files.context()
+
+    def refresh(self) -> None:
+        stamp = self._files.stamp()
+        if stamp == self._stamp:
+            return
+        self._stamp = stamp
+        try:
+            self.context = self._files.context()
+        except BadInput as error:
+            log.warning("the new TLS files cannot be used, the old certificate stays: %s", error.text)
+        else:
+            log.info("TLS files have changed and were loaded again")
+
 
 class ServerTls:
     """A server's mode and the context for the next handshake; None: it has no certificate."""
@@ -110,22 +143,18 @@ class ServerTls:
         context: ssl.SSLContext | None = None,
     ) -> None:
         self.mode = mode
-        self._files = files if mode is not TlsMode.DISABLED else None
-        self._stamp = self._files.stamp() if self._files else ()
-        self.context = self._files.context() if self._files else context
+        self._renewed = RenewedContext(files) if files and mode is not TlsMode.DISABLED else None
+        self._fixed = context
         if mode is TlsMode.ENFORCING and self.context is None:
             raise BadInput("tls.server.mode=enforcing needs tls.server.certPath and tls.server.keyPath")
 
+    @property
+    def context(self) -> ssl.SSLContext | None:
+        return self._renewed.context if self._renewed is not None else self._fixed
+
     def refresh(self) -> None:
-        if self._files is None or (stamp := self._files.stamp()) == self._stamp:
-            return
-        self._stamp = stamp
-        try:
-            self.context = self._files.context()
-        except BadInput as error:
-            log.warning("the new TLS files cannot be used, the old certificate stays: %s", error.text)
-        else:
-            log.info("TLS certificate loaded again from %s", self._files.cert_path)
+        if self._renewed is not None:
+            self._renewed.refresh()
 
     def context_for(self, first_byte: int) -> ssl.SSLContext | None:
         """What a peer gets that begins with this byte: a context for TLS, None for plain frames; BadInput:
@@ -177,7 +206,12 @@ def _insist_readable(path: str) -> None:
         raise BadInput(f"{path or 'a TLS file'} cannot be read: {error.strerror}") from None
 
 
-def _stamp(path: str) -> tuple[int, int, int]:
+def _stamp(*paths: str | None) -> Stamp:
+    return tuple(_stamp_of(path) for path in paths if path)
+
+
+def _stamp_of(path: str) -> tuple[int, int, int]:
+    """A file that is not there has a stamp too."""
     try:
         status = os.stat(path)
     except OSError:

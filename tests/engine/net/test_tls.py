@@ -431,6 +431,26 @@ def test_broken_files_leave_the_old_certificate_with_one_warning(tmp_path: Path,
     assert tls.context is not old
 
 
+async def test_a_clients_renewed_certificate_is_used_for_its_next_connection(start, server_files, tmp_path):
+    """A broker that lives longer than its certificate must come back to its name servers."""
+    authority, stranger = Authority(tmp_path), Authority(tmp_path / "other", "other")
+    mine, old = authority.issue("client"), stranger.issue("old")
+    good = Path(mine.cert).read_bytes(), Path(mine.key).read_bytes()
+    Path(mine.cert).write_bytes(Path(old.cert).read_bytes())
+    Path(mine.key).write_bytes(Path(old.key).read_bytes())
+    issued = authority.issue("server")
+    peer = start(
+        TlsMode.ENFORCING, ServerFiles(issued.cert, issued.key, "", authority.ca, ClientAuth.REQUIRE)
+    )
+    requester = Requester(lambda request, client: None, tls=TlsOptions(authority.ca, mine.cert, mine.key))
+    with pytest.raises(PeerUnreachable):
+        await requester.request(peer.address, Command(ECHO), 5000)
+    Path(mine.cert).write_bytes(good[0])
+    Path(mine.key).write_bytes(good[1])
+    assert (await requester.request(peer.address, Command(ECHO), 5000)).code == 0
+    await requester.close()
+
+
 def test_passwords_are_in_no_repr():
     assert "canary" not in repr(ServerFiles("a", "b", "canary")) + repr(TlsOptions(key_password="canary"))
 
