@@ -116,6 +116,8 @@ class Housekeeping:
         loop = asyncio.get_running_loop()
         while True:
             await asyncio.sleep(_PREPARE_S)
+            if read_ahead := self._store.plan_read_ahead():
+                await loop.run_in_executor(self._threads, read_ahead)
             if self._store.needs_next_segment():
                 try:
                     await loop.run_in_executor(self._threads, self._store.prepare_next_segment)

@@ -30,6 +30,7 @@ from engine.store.options import StoreOptions
 from engine.store.queries import Queries
 from engine.store.queue_offsets import QueueKey, QueueOffsets
 from engine.store.queue_repair import QueueRepair
+from engine.store.read_ahead import ReadAhead
 from engine.store.reader import Matches, Reader
 from engine.store.record_reads import Place, RecordReads, plan_record_reads
 from engine.store.recovery import Progress, Recovery, RecoveryReport
@@ -68,6 +69,7 @@ class MessageStore:
             NextSegment(options.commit_log_path, size, options.pretouch_bytes),
             TransientPool(size) if options.transient_store_pool_enable else None,
         )
+        self._read_ahead = ReadAhead(self._log, options.pretouch_bytes)
         self._gate = Gate(self._log, waits_for_flush=options.is_sync_flush)
         self._queues = ConsumeQueues(
             options.consume_queue_path, options.mapped_file_size_consume_queue, options.max_open_queue_files
@@ -215,6 +217,10 @@ class MessageStore:
     def prepare_next_segment(self) -> bool:
         """Any thread. OSError (no room, no descriptor) leaves the store as it was."""
         return self._log.next_segment.prepare()
+
+    def plan_read_ahead(self) -> Callable[[], None] | None:
+        """What to run in a thread now, so that the next puts find the log's pages in memory. Ask often."""
+        return self._read_ahead.plan()
 
     def commit_transient(self, now_ms: int) -> int:
         """With a transient pool, every 200 ms at the latest: what is committed survives the process. The
