@@ -15,8 +15,8 @@ from struct import Struct
 from typing import NamedTuple
 from zlib import crc32
 
-from engine.errors import BadInput
-from engine.protocol.batches import decode_batch
+from engine.errors import BadInput, BadRequest
+from engine.protocol.batches import BatchItem, decode_batch
 
 try:
     import cython
@@ -148,17 +148,19 @@ def encode_batch_records(
     """The records, one behind the other, the first with a size of 0 (a log completes it last), and where each
     lies in the log, with the end behind them. `template`: the record of a message without body, properties
     and flag, whose topic begins behind `fixed_bytes`."""
+    topic_bytes = len(template) - fixed_bytes - 2
+    content_bytes = len(batch.body) - batch.count * 22
+    if fixed_bytes < 36 or topic_bytes <= 0 or batch.content_bytes != content_bytes:
+        raise BadInput("the template or the measure of a batch does not fit")
     if not cython.compiled:
         return _encode_plainly(batch, template, fixed_bytes, queue_offset, commit_log_offset)
     raw: cython.p_uchar = cython.cast(cython.p_uchar, PyBytes_AS_STRING(batch.body))
     end: cython.Py_ssize_t = len(batch.body)
     common: cython.p_uchar = cython.cast(cython.p_uchar, PyBytes_AS_STRING(template))
     fixed: cython.Py_ssize_t = fixed_bytes
-    topic_size: cython.Py_ssize_t = len(template) - fixed - 2
+    topic_size: cython.Py_ssize_t = topic_bytes
     count: cython.Py_ssize_t = batch.count
     total: cython.Py_ssize_t = count * len(template) + batch.content_bytes
-    if fixed < _QUEUE_OFFSET_AT + 16 or topic_size <= 0 or batch.content_bytes != end - count * _SMALLEST:
-        raise BadInput("the template or the measure of a batch does not fit")
     records: bytes = PyBytes_FromStringAndSize(cython.NULL, total)
     out: cython.p_uchar = cython.cast(cython.p_uchar, PyBytes_AS_STRING(records))
     place: cython.longlong = commit_log_offset
@@ -202,7 +204,7 @@ def _encode_plainly(
     place = commit_log_offset
     offsets: list[int] = []
     parts: list[bytes] = []
-    for number, item in enumerate(decode_batch(batch.body)):
+    for number, item in enumerate(_items_of(batch)):
         size = len(template) + len(item.body) + len(item.properties)
         _int32(fixed, 0, size if number else 0)
         _int32(fixed, _CRC_AT, crc32(item.body) & 0x7FFFFFFF)
@@ -213,6 +215,16 @@ def _encode_plainly(
         offsets.append(place)
         place += size
     return b"".join(parts), [*offsets, place]
+
+
+def _items_of(batch: Batch) -> list[BatchItem]:
+    try:
+        items = decode_batch(batch.body)
+    except BadRequest:
+        items = []
+    if len(items) != batch.count:
+        raise BadInput("the measure of a batch does not fit")
+    return items
 
 
 def message_ids(host: str, offsets: tuple[int, ...]) -> str:

@@ -6,8 +6,8 @@ here.
 
 It judges nothing. A frame whose lengths are out of bounds ends the cut in front of it, for `frames` to
 refuse; a header that is not of the everyday shape (JSON, all numbers int32, all extFields strings) is read by
-`commands`; one in the very shape of the Java client's sends is read without orjson. The same source runs
-uncompiled with the same results. Pure; safe from any thread.
+`commands`; one in the very shape of the Java client's is read without orjson. The same source runs uncompiled
+with the same results. Safe from any thread: the one table, of field names, only ever caches.
 """
 
 from __future__ import annotations
@@ -40,6 +40,10 @@ _INT32_MAX = cython.declare(cython.longlong, 0x7FFFFFFF)
 _MOST_FIELDS = cython.declare(cython.Py_ssize_t, MAX_EXT_FIELDS)
 _unpack_prefix = Struct(">ii").unpack_from
 _TEXT_BYTES = cython.declare(cython.Py_ssize_t, 1024)
+_NAME_BYTES = cython.declare(cython.Py_ssize_t, 40)
+_NAMES_KEPT = cython.declare(cython.Py_ssize_t, 1024)
+_MOST_QUICK_FIELDS = cython.declare(cython.Py_ssize_t, 32)
+_names: dict[bytes, str] = cython.declare(dict, {})
 
 
 def is_compiled() -> bool:
@@ -132,9 +136,8 @@ class _Cursor:
 
 @cython.cfunc
 def _quick_command(header: bytes, body: bytes) -> Command | None:
-    """The command of a header as the Java client writes those of sends: compact, in alphabetical order, with
-    fields named by one letter. None for any other, which orjson reads. Compiled only: it saves a dictionary
-    of the header, and looking through it."""
+    """The command of a header as the Java client writes them: compact, in alphabetical order. None for any
+    other, which orjson reads. Compiled only: it saves a dictionary of the header, and looking through it."""
     cursor: _Cursor = _Cursor()
     cursor.raw = cython.cast(cython.p_uchar, PyBytes_AS_STRING(header))
     cursor.at = 0
@@ -163,16 +166,11 @@ def _quick_command(header: bytes, body: bytes) -> Command | None:
 
 @cython.cfunc
 def _quick_fields(cursor: _Cursor) -> dict[str, str] | None:
-    """The extFields behind their opening brace, at most one for each letter."""
+    """The extFields behind their opening brace."""
     fields: dict[str, str] = {}
-    while cursor.end - cursor.at > 5 and len(fields) < 26:
-        raw: cython.p_uchar = cursor.raw + cursor.at
-        letter: cython.uchar = raw[1]
-        if raw[0] != 0x22 or letter < 0x61 or letter > 0x7A or memcmp(raw + 2, b'":"', 3) != 0:
-            return None
-        name = cython.cast(cython.p_char, raw + 1)[:1].decode("ascii")
-        cursor.at += 5
-        if not _take_text(cursor):
+    while len(fields) < _MOST_QUICK_FIELDS:
+        name: str | None = _take_name(cursor)
+        if name is None or not _take(cursor, b'":"', 3) or not _take_text(cursor):
             return None
         fields[name] = cursor.text
         if _take(cursor, b"}", 1):
@@ -180,6 +178,27 @@ def _quick_fields(cursor: _Cursor) -> dict[str, str] | None:
         if not _take(cursor, b",", 1):
             return None
     return None
+
+
+@cython.cfunc
+def _take_name(cursor: _Cursor) -> str | None:
+    """A field's name behind its opening quote, ASCII letters only; mostly one that was seen before."""
+    if not _take(cursor, b'"', 1):
+        return None
+    start: cython.Py_ssize_t = cursor.at
+    at: cython.Py_ssize_t = start
+    while at < cursor.end and at - start < _NAME_BYTES and 0x61 <= cursor.raw[at] | 0x20 <= 0x7A:
+        at += 1
+    if at == start:
+        return None
+    raw: bytes = cython.cast(cython.p_char, cursor.raw + start)[: at - start]
+    name = _names.get(raw)
+    if name is None:
+        name = raw.decode("ascii")
+        if len(_names) < _NAMES_KEPT:
+            _names[raw] = name
+    cursor.at = at
+    return name
 
 
 @cython.cfunc

@@ -21,6 +21,8 @@ from typing import Any, NamedTuple, Self, TypeVar, cast, get_type_hints
 
 from engine.errors import BadRequest
 from engine.protocol import fastjson
+from engine.protocol._headers_cy import BOOL, INT32, INT64, REQUIRED, TEXT, HeaderStep
+from engine.protocol._headers_cy import header_arguments as _header_arguments
 from engine.protocol.json_types import (
     Int32,
     Int64,
@@ -31,13 +33,11 @@ from engine.protocol.json_types import (
     json_reader,
     json_writer,
     missing,
-    parse_int,
     without_none,
 )
 
 __all__ = ["Body", "Header", "Int32", "Int64", "camel_case", "decode_list", "encode_list", "named"]
 
-_REQUIRED: Any = object()
 _T = TypeVar("_T", bound="Body")
 
 
@@ -58,13 +58,7 @@ def wire_name(field: Field[Any]) -> str:
 # --- headers ---------------------------------------------------------------------------------------
 
 
-_TEXT, _BOOL, _INT32, _INT64 = 0, 1, 1 << 31, 1 << 63
-"""Kinds of a header field; the kind of an integer is the first value above its range."""
-_KINDS: dict[Any, int] = {str: _TEXT, bool: _BOOL, Int32: _INT32, Int64: _INT64}
-
-
-# Wire name, attribute, kind, default. A plain tuple, because the interpreter unpacks only those fast.
-_HeaderStep = tuple[str, str, int, Any]
+_KINDS: dict[Any, int] = {str: TEXT, bool: BOOL, Int32: INT32, Int64: INT64}
 
 
 class Header:
@@ -90,49 +84,23 @@ class Header:
 
 
 def header_arguments(cls: type[Header], ext_fields: Mapping[str, str]) -> list[Any]:
-    """The decoded values in the order of the class's fields. Runs for every request: no calls per field."""
-    get = ext_fields.get
-    arguments: list[Any] = []
-    append = arguments.append
-    wire = text = None
-    try:
-        for wire, _, kind, default in _header_steps.get(cls) or _compile_header(cls):
-            text = get(wire)
-            if not text:
-                append(_when_absent(cls, wire, text, kind) if default is _REQUIRED else default)
-            elif kind == _TEXT:
-                append(text)
-            elif kind == _BOOL:
-                append(text == "true" or text.lower() == "true")
-            else:
-                value = int(text) if text.isdigit() else parse_int(text)
-                if not -kind <= value < kind:
-                    raise ValueError
-                append(value)
-    except ValueError:
-        remark = f"the field {wire} of {cls.__name__} has a bad value: {text!r:.80}"
-        raise BadRequest(remark, field=wire) from None
-    return arguments
+    """The decoded values in the order of the class's fields."""
+    fields = ext_fields if type(ext_fields) is dict else dict(ext_fields)
+    return _header_arguments(cls.__name__, _header_steps.get(cls) or _compile_header(cls), fields)
 
 
-def _when_absent(cls: type[Header], wire: str, text: str | None, kind: int) -> str:
-    if text is None or kind != _TEXT:
-        raise BadRequest(f"the field {wire} of {cls.__name__} is missing", field=wire)
-    return text
+_header_steps: dict[type[Header], tuple[HeaderStep, ...]] = {}
 
 
-_header_steps: dict[type[Header], tuple[_HeaderStep, ...]] = {}
-
-
-def _compile_header(cls: type[Header]) -> tuple[_HeaderStep, ...]:
+def _compile_header(cls: type[Header]) -> tuple[HeaderStep, ...]:
     hints = get_type_hints(cls, include_extras=True)
     steps = tuple(_header_step(field, without_none(hints[field.name])) for field in fields(cast(Any, cls)))
     _header_steps[cls] = steps
     return steps
 
 
-def _header_step(field: Field[Any], hint: Any) -> _HeaderStep:
-    default = _REQUIRED if field.default is MISSING else field.default
+def _header_step(field: Field[Any], hint: Any) -> HeaderStep:
+    default = REQUIRED if field.default is MISSING else field.default
     return wire_name(field), field.name, _KINDS[hint], default
 
 

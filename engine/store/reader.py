@@ -14,6 +14,7 @@ from typing import cast
 
 from engine.errors import CorruptRecord
 from engine.protocol._records_cy import scan_records
+from engine.protocol._units_cy import plain_spans
 from engine.protocol.layouts.queue_units import CQ_UNIT, CQ_UNIT_SIZE, is_ext_address
 from engine.protocol.records import raw_properties
 from engine.store.commit_log import CommitLog
@@ -295,20 +296,14 @@ def _plain_batch(
     queue: ConsumeQueue, queue_offset: int, max_count: int, max_bytes: int, hot_from: int
 ) -> _Batch | None:
     """The everyday pull, without a look at each unit: no filter, all of it hot, all within the limits."""
-    units = list(CQ_UNIT.iter_unpack(queue.read(queue_offset, max_count)))
-    sizes = [size for _, size, _ in units]
-    # Offsets of checked units only grow, so the first decides; a blank is larger than any limit.
-    if not units or units[0][0] < hot_from or min(sizes) <= 0 or sum(sizes) > max_bytes:
+    units = queue.read(queue_offset, max_count)
+    found = plain_spans(units, hot_from, max_bytes)
+    if found is None:
         return None
     batch = _Batch()
-    batch.count = len(units)
+    batch.count = len(units) // CQ_UNIT_SIZE
     batch.next_offset = queue_offset + batch.count
-    batch.size = sum(sizes)
-    start, end = units[0][0], units[-1][0] + sizes[-1]
-    if end - start == batch.size:
-        batch.spans = [start, end]
-    else:
-        batch.spans = [edge for offset, size, _ in units for edge in (offset, offset + size)]
+    batch.spans, batch.size = found
     return batch
 
 
