@@ -62,13 +62,7 @@ class MessageStore:
         self.options = options
         self._folder = folder
         self._stats = StoreStats()
-        size = options.mapped_file_size_commit_log
-        files = MappedFiles(options.commit_log_path, size, options.max_mapped_segments)
-        self._log = CommitLog(
-            files,
-            NextSegment(options.commit_log_path, size, options.pretouch_bytes),
-            TransientPool(size) if options.transient_store_pool_enable else None,
-        )
+        self._log = _log_of(options)
         self._read_ahead = ReadAhead(self._log, options.pretouch_bytes)
         self._gate = Gate(self._log, waits_for_flush=options.is_sync_flush)
         self._queues = ConsumeQueues(
@@ -494,3 +488,10 @@ class MessageStore:
         if self._index is not None:
             self._index.close()
         self._folder.unlock()
+
+
+def _log_of(options: StoreOptions) -> CommitLog:
+    size = options.mapped_file_size_commit_log
+    files = MappedFiles(options.commit_log_path, size, options.max_mapped_segments)
+    pool = TransientPool(size) if options.transient_store_pool_enable else None
+    return CommitLog(files, NextSegment(options.commit_log_path, size, options.pretouch_bytes), pool)
