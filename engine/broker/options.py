@@ -28,6 +28,7 @@ from engine.broker.option_kinds import (
     Text,
     Whole,
 )
+from engine.broker.profiles import PROFILE_KEY, profile_defaults
 from engine.daemon.access_settings import ACCESS_KEYS, AccessSettings, read_access
 from engine.daemon.tls_settings import TLS_KEYS, ReadFile, TlsSettings, read_tls
 from engine.errors import BadInput, NotPermitted
@@ -210,7 +211,7 @@ _MUST_BE_FALSE = (
     "enableLmq",
     "enableMultiDispatch",
 )
-_READ_ELSEWHERE = TLS_KEYS | ACCESS_KEYS
+_READ_ELSEWHERE = TLS_KEYS | ACCESS_KEYS | {PROFILE_KEY}
 _MUST_BE = {"storeType": ("default",), "messageStorePlugIn": ("",)}
 
 
@@ -222,6 +223,7 @@ def load_options(
 ) -> BrokerOptions:
     """Options of a broker.conf's text; `overrides` (the command line) win, `defaults` stand in."""
     given = {**(defaults or {}), **parse_config(text), **(overrides or {})}
+    given |= profile_defaults(given)
     _refuse_missing_features(given)
     fixed: dict[str, Any] = {}
     live: dict[str, Any] = {}

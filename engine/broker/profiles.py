@@ -1,0 +1,51 @@
+"""Profiles: lists of settings that belong together, chosen by one line (`signalboxProfile=safe`).
+
+A profile only fills in what broker.conf does not say. Without one a broker has RocketMQ's defaults, so an
+existing broker.conf means what it always meant. docs/replication.md says the same for operators; a test
+compares the two.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from engine.errors import BadInput
+
+PROFILE_KEY = "signalboxProfile"
+
+_BOTH = {
+    "enablePropertyFilter": "true",
+    "traceTopicEnable": "true",
+    "recallMessageEnable": "true",
+    "slaveReadEnable": "true",
+}
+
+PROFILES: Mapping[str, Mapping[str, str]] = {
+    # Loss window: nothing acknowledged is lost while one of two members that acknowledged it keeps its disk.
+    "safe": {
+        **_BOTH,
+        "flushDiskType": "SYNC_FLUSH",
+        "brokerRole": "SYNC_MASTER",
+        "minInSyncReplicas": "2",
+        "allAckInSyncStateSet": "true",
+        "authenticationEnabled": "true",
+        "authorizationEnabled": "true",
+        "autoCreateTopicEnable": "false",
+        "autoCreateSubscriptionGroup": "false",
+    },
+    # Loss window: what was acknowledged in the last half second and one flush when the machine loses power,
+    # or what the slaves had not copied yet when its disk is lost. A killed process loses nothing.
+    "fast": {**_BOTH, "flushDiskType": "ASYNC_FLUSH", "brokerRole": "ASYNC_MASTER"},
+}
+
+
+def profile_defaults(given: Mapping[str, str]) -> dict[str, str]:
+    """What the chosen profile says where broker.conf is silent."""
+    name = given.get(PROFILE_KEY, "").strip()
+    if not name:
+        return {}
+    if name not in PROFILES:
+        raise BadInput(
+            f"{PROFILE_KEY}={name:.200} is not allowed: it must be {' or '.join(sorted(PROFILES))}"
+        )
+    return {key: value for key, value in PROFILES[name].items() if key not in given}
