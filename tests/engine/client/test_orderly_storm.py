@@ -83,12 +83,13 @@ class Watch:
         return all(any(n == last for _, n in self.seen[queue]) for queue in range(self._weather.queues))
 
     def inversions(self) -> list[str]:
-        """Nothing is skipped, nobody goes back; a new holder may see again what its forerunner was at."""
+        """Nothing is skipped, nobody goes back; a new holder may see again what its forerunner was at, and
+        one that lost the queue and got it back what it was at itself."""
         found = []
         for queue, calls in self.seen.items():
             for (before, earlier), (name, number) in pairwise(calls):
                 is_next = number == earlier + 1
-                is_again = name != before and number <= earlier
+                is_again = number <= earlier if name != before else number == earlier
                 if not is_next and not is_again:
                     found.append(f"queue {queue}: {name} got {number} after {before} got {earlier}")
         return found
