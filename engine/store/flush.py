@@ -24,6 +24,7 @@ from engine.store.consume_queues import ConsumeQueues
 from engine.store.dispatch import Dispatcher
 from engine.store.gate import Gate
 from engine.store.index import Index
+from engine.store.index_seals import IndexSeal, write_seals
 from engine.store.mapped_file import MappedFile
 
 _PAGE_SIZE = 4096
@@ -98,10 +99,14 @@ class QueueFlushPlan:
     checkpoint_path: Path
     times: Checkpoint
     offsets: DurableOffsets
+    seals_path: Path | None = None
+    seals: tuple[IndexSeal, ...] = ()
 
     def run(self) -> None:
         for path in self.paths:
             _sync_path(path)
+        if self.seals_path is not None:
+            write_seals(self.seals_path, self.seals)
         write_checkpoint(self.checkpoint_path, self.times, self.offsets)
 
 
@@ -122,19 +127,23 @@ class QueueFlush:
         self._queues = queues
         self._index = index
         self._written: DurableOffsets | None = None
+        self._sealed: tuple[IndexSeal, ...] = ()
         self._running = False
 
-    def plan(self) -> QueueFlushPlan | None:
+    def plan(self, *, is_closing: bool = False) -> QueueFlushPlan | None:
         """Everything dirty; None when the last checkpoint is still true, or while another plan runs."""
         offsets = self._offsets()
-        if self._running or (offsets == self._written and not self._queues.dirty):
+        if self._running or (offsets == self._written and not self._queues.dirty and not is_closing):
             return None
         paths = frozenset(self._queues.dirty)
         self._queues.dirty.clear()
+        seals: tuple[IndexSeal, ...] = ()
         if self._index is not None:
             paths |= self._index.take_dirty()
+            seals = self._index.seals(is_closing=is_closing)
         self._running = True
-        return QueueFlushPlan(paths, self._checkpoint_path, self._times(), offsets)
+        seals_path = self._index.seals_path if self._index is not None and seals != self._sealed else None
+        return QueueFlushPlan(paths, self._checkpoint_path, self._times(), offsets, seals_path, seals)
 
     def _offsets(self) -> DurableOffsets:
         dispatcher = self._dispatcher
@@ -157,6 +166,7 @@ class QueueFlush:
         self._running = False
         if error is None:
             self._written = plan.offsets
+            self._sealed = plan.seals
             return True
         self._queues.dirty |= plan.paths
         return error.errno in _PASSING

@@ -1,7 +1,8 @@
 """The index over all its files: newest last, a new one when the last is full.
 
-Derived from the log like the queues: what is lost or damaged is deleted and fed again. A hash is not a key,
-so what a search finds are candidates; `key_search` looks at the records themselves.
+Derived from the log like the queues: what is lost or damaged (`index_seals`) is deleted and fed again. The
+newest files are read and checked at open: some tenths of a second for a full one. A hash is not a key, so
+what a search finds are candidates; `key_search` looks at the records themselves.
 """
 
 from __future__ import annotations
@@ -12,7 +13,11 @@ from pathlib import Path
 from engine.protocol.layouts.index_files import INDEX_KEY, INDEX_KEY_SIZE
 from engine.protocol.layouts.segment_names import index_file_name, parse_index_file_name
 from engine.store.index_file import IndexFile
+from engine.store.index_seals import SEALS_FILE, IndexSeal, read_seals
 from engine.store.index_walk import IndexView
+
+_CHECKED_FILES = 4
+"""80 million keys; older files are taken as they are."""
 
 
 class Index:
@@ -22,23 +27,37 @@ class Index:
         self._entries = entries
         self.files: list[IndexFile] = []
         self._dirty: set[str] = set()
+        self.seals_path = directory.parent / SEALS_FILE
 
-    def load(self) -> int | None:
+    def load(self, log_min_offset: int = 0, *, was_closed: bool = False) -> int | None:
         """Open the files. The log offset from which entries are missing because of damage; None when all is
         well. A damaged file goes, and all newer ones with it: they are fed again from there."""
         self._directory.mkdir(parents=True, exist_ok=True)
+        seals = read_seals(self.seals_path)
+        paths = {path.name: path for path in self._directory.iterdir() if parse_index_file_name(path.name)}
+        missed = {name for name, seal in seals.items() if seal.end >= log_min_offset and name not in paths}
+        names = sorted(paths.keys() | missed)
         missing_from: int | None = None
-        for path in sorted(self._directory.iterdir()):
-            if parse_index_file_name(path.name) is None:
-                continue
-            file = IndexFile(path, self._slots, self._entries)
-            if missing_from is None and not file.is_believable:
+        for number, name in enumerate(names):
+            file = IndexFile(paths[name], self._slots, self._entries) if name in paths else None
+            is_last = number == len(names) - 1
+            seal = seals.get(name) if len(names) - number <= _CHECKED_FILES else None
+            if missing_from is None and not _is_good(file, seal, is_settled=was_closed or not is_last):
                 missing_from = self.files[-1].header.end_commit_log_offset + 1 if self.files else 0
-            if missing_from is not None:
+            if file is not None and missing_from is not None:
                 file.delete()
-            else:
+            elif file is not None:
                 self.files.append(file)
+        if self.files:
+            self.files[-1].adopt()
         return missing_from
+
+    def seals(self, *, is_closing: bool = False) -> tuple[IndexSeal, ...]:
+        """Of all files as they are now."""
+        last = len(self.files) - 1
+        return tuple(
+            file.seal(is_settled=is_closing or number < last) for number, file in enumerate(self.files)
+        )
 
     def put(self, keys: bytes | bytearray) -> None:
         while keys:
@@ -103,3 +122,9 @@ class Index:
     def close(self) -> None:
         for file in self.files:
             file.close()
+
+
+def _is_good(file: IndexFile | None, seal: IndexSeal | None, *, is_settled: bool) -> bool:
+    if file is None or not file.is_believable:
+        return False
+    return seal is None or file.agrees(seal, is_settled=is_settled)

@@ -14,8 +14,10 @@ from __future__ import annotations
 import mmap
 import os
 from bisect import bisect_left
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
+from zlib import crc32
 
 from engine.protocol._index_cy import chain_entries, write_slots
 from engine.protocol.layouts.index_files import (
@@ -32,6 +34,7 @@ from engine.protocol.layouts.index_files import (
     encode_index_header,
     index_file_size,
 )
+from engine.store.index_seals import IndexSeal
 from engine.store.index_walk import IndexView
 
 _SLOT_PIECE = 4096
@@ -52,6 +55,9 @@ class IndexFile:
         self._map = mmap.mmap(self._fd, size, access=mmap.ACCESS_READ)
         self._slots_map: mmap.mmap | None = None
         self.header = decode_index_header(self._map[:INDEX_HEADER_SIZE])
+        self._entries_crc = 0
+        """Of the entries that the header counts: `agrees`, `adopt` and `cut` see to that."""
+        self._settled: IndexSeal | None = None
 
     @property
     def is_full(self) -> bool:
@@ -82,6 +88,8 @@ class IndexFile:
         slots = self._slots_map, INDEX_HEADER_SIZE, self._slots
         entries, used = chain_entries(keys, *slots, first, begin_timestamp)
         os.pwrite(self._fd, entries, self._entries_at + first * INDEX_ENTRY_SIZE)
+        self._entries_crc = crc32(entries, self._entries_crc)
+        self._settled = None
         write_slots(entries, *slots, first)
         _, last_offset, last_timestamp = INDEX_KEY.unpack_from(keys, len(keys) - INDEX_KEY_SIZE)
         count = len(keys) // INDEX_KEY_SIZE
@@ -96,6 +104,57 @@ class IndexFile:
             )
         )
         return count
+
+    # Seals
+
+    def seal(self, *, is_settled: bool) -> IndexSeal:
+        """What the file holds now. Settled: nothing is added to it any more."""
+        if self._settled is not None:
+            return self._settled
+        header = self.header
+        seal = IndexSeal(
+            self.path.name,
+            header.index_count,
+            self._entries_crc,
+            header.begin_commit_log_offset,
+            header.end_commit_log_offset,
+        )
+        if not is_settled:
+            return seal
+        self._settled = replace(seal, header=self._header_crc(), slots=self._slots_crc())
+        return self._settled
+
+    def agrees(self, seal: IndexSeal, *, is_settled: bool) -> bool:
+        """Whether entries (and header, if settled) are what was sealed; wrong slots are made anew."""
+        header = self.header
+        if (
+            header.index_count < seal.count
+            or header.begin_commit_log_offset != seal.begin
+            or self._crc_until(seal.count) != seal.entries
+        ):
+            return False
+        if is_settled and seal.header is not None:
+            if self._header_crc() != seal.header:
+                return False
+            if self._slots_crc() != seal.slots:
+                self.cut(header.end_commit_log_offset + 1)
+        return True
+
+    def adopt(self) -> None:
+        """Take the entries for good as they are; they will be sealed like this."""
+        self._entries_crc = self._crc_until(self.header.index_count)
+
+    def _crc_until(self, count: int) -> int:
+        begin = self._entries_at + FIRST_ENTRY * INDEX_ENTRY_SIZE
+        with memoryview(self._map) as view:
+            return crc32(view[begin : self._entries_at + count * INDEX_ENTRY_SIZE])
+
+    def _header_crc(self) -> int:
+        return crc32(self._map[:INDEX_HEADER_SIZE])
+
+    def _slots_crc(self) -> int:
+        with memoryview(self._map) as view:
+            return crc32(view[INDEX_HEADER_SIZE : self._entries_at])
 
     def _map_slots(self) -> mmap.mmap:
         """Blocks first: a write through a map onto a full disk would kill the process."""
@@ -127,6 +186,8 @@ class IndexFile:
             INDEX_SLOT.pack_into(slots, slot_at, number)
         self._write_slots(slots)
         self._write_header(self._header_until(count, used))
+        self._entries_crc = self._crc_until(count)
+        self._settled = None
 
     def _write_slots(self, slots: bytearray) -> None:
         """Only what differs: pages that were never used stay without blocks."""

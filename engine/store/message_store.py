@@ -381,8 +381,8 @@ class MessageStore:
             plan.run()
             self._log_flush.finish(plan, None)
 
-    def _write_checkpoint(self) -> None:
-        plan = self._queue_flush.plan()
+    def _write_checkpoint(self, *, is_closing: bool = False) -> None:
+        plan = self._queue_flush.plan(is_closing=is_closing)
         if plan is not None:
             plan.run()
             self._queue_flush.finish(plan, None)
@@ -477,7 +477,7 @@ class MessageStore:
                 self._flush_log(now_ms)
                 while self._dispatcher.has_work() and self.dispatch(4096):
                     pass
-                self._write_checkpoint()
+                self._write_checkpoint(is_closing=True)
                 self._folder.mark_closed()
         finally:
             self._release()

@@ -78,7 +78,9 @@ class Recovery:
 
     def run(self, page: CheckpointPage, *, was_closed: bool) -> RecoveryReport:
         self._suspects.update(self._queues.load())
-        damaged_index_from = self._index.load() if self._index is not None else None
+        damaged_index_from = None
+        if self._index is not None:
+            damaged_index_from = self._index.load(self._log.min_offset, was_closed=was_closed)
         plan = self._plan(page, was_closed=was_closed)
         index_from = plan.index_from
         if not was_closed and self._index is not None:

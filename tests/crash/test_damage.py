@@ -12,7 +12,7 @@ import pytest
 
 from tests.crash import damage
 from tests.crash import requests as rq
-from tests.crash.checker.events import History
+from tests.crash.checker.events import History, Value
 from tests.crash.cluster import Broker
 from tests.crash.conftest import MakeBroker
 from tests.crash.drain import drain
@@ -20,6 +20,7 @@ from tests.crash.load import TOPIC, fetch_offsets, stored_value
 from tests.crash.prepared import SEGMENT_BYTES, SETTINGS, Place, Prepared, copy_store, prepare
 from tests.crash.wire import Link, decode_stored
 
+ASKED_KEYS = 1_000
 TextDamage = Callable[[bytes, random.Random], bytes]
 
 
@@ -180,28 +181,36 @@ def test_a_damaged_checkpoint_costs_nothing(
 
 
 @pytest.mark.parametrize("hurt", [*damage.ANY, damage.remove], ids=lambda f: f.__name__)
-def test_a_damaged_index_never_answers_wrongly(
+def test_a_damaged_index_is_made_anew(
     admit: Admit, source: Path, hurt: damage.Damage, chance: random.Random
 ) -> None:
-    patient = admit(source)
-    hurt_one(patient, "index/*", hurt, chance)
+    damage_index(admit(source), hurt, chance)
+
+
+def damage_index(patient: Patient, hurt: damage.Damage, chance: random.Random) -> None:
+    """All its parts are hit as often: the header, the slots, and the entries that there are."""
+    (path,) = patient.files("index/*")
+    slots_end = 40 + 4 * int(SETTINGS["maxHashSlotNum"])
+    # A key, and the message's own id, for each message; and the first entry is never used.
+    entries_end = slots_end + 20 * (2 * len(patient.prepared.messages) + 1)
+    hurt(path, chance.choice(((0, 40), (40, slots_end), (slots_end + 20, entries_end))), chance)
     broker = patient.start()
     assert patient.read(broker) == patient.prepared.messages.keys()
-    for place in chance.sample(sorted(patient.prepared.messages), 20):
-        value = patient.prepared.value_at(place)
-        assert value is not None
-        check_query(broker, f"{value[0]}:{value[1]}")
+    with Link(broker.address) as link:
+        for place in chance.sample(sorted(patient.prepared.messages), ASKED_KEYS):
+            value = patient.prepared.value_at(place)
+            assert value is not None
+            check_query(link, value)
     broker.kill()
 
 
-def check_query(broker: Broker, key: str) -> None:
-    """Hash collisions are the asker's to sort out; damaged or foreign bytes are not."""
+def check_query(link: Link, value: Value) -> None:
+    """The very message is found, and nothing that is damaged."""
+    key = f"{value[0]}:{value[1]}"
     fields = {"topic": TOPIC, "key": key, "maxNum": "32", "beginTimestamp": "0", "endTimestamp": str(1 << 62)}
-    with Link(broker.address) as link:
-        answer = link.call(rq.QUERY_MESSAGE, fields)
-    assert answer.code in (rq.SUCCESS, rq.QUERY_NOT_FOUND), answer.remark
-    for stored in decode_stored(answer.body):
-        assert stored_value(stored) is not None
+    answer = link.call(rq.QUERY_MESSAGE, fields)
+    assert answer.code == rq.SUCCESS, f"{key} is not found: {answer.remark}"
+    assert {stored_value(stored) for stored in decode_stored(answer.body)} == {value}
 
 
 CONFIG_FILES = ("topics.json", "consumerOffset.json", "subscriptionGroup.json")
@@ -272,6 +281,10 @@ class TestFiftyOfEach:
                 patient, f"consumequeue/{TOPIC}/*/*", chance.choice((*damage.ANY, damage.remove)), chance
             )
             patient.read_all()
+
+    def test_index_files(self, admit: Admit, source: Path, chance: random.Random) -> None:
+        for _ in rounds():
+            damage_index(admit(source), chance.choice((*damage.ANY, damage.remove)), chance)
 
     def test_checkpoints(self, admit: Admit, source: Path, chance: random.Random) -> None:
         for _ in rounds():
