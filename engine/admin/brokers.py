@@ -19,6 +19,7 @@ from engine.admin.commands import (
 )
 from engine.admin.times import shown_time
 from engine.client.admin import Admin
+from engine.protocol.bodies.ha import HAClientRuntimeInfo, HARuntimeInfo
 
 _ONE_OF = ("brokerAddr", "clusterName")
 
@@ -148,8 +149,27 @@ async def broker_consume_stats(admin: Admin, arguments: Arguments) -> Result:
 )
 async def ha_status(admin: Admin, arguments: Arguments) -> Result:
     brokers = await chosen_brokers(admin, arguments)
-    found = {broker: (await admin.brokers.ha_status(broker)).to_json() for broker in brokers}
-    return Facts(dict(found))
+    found = {broker: await admin.brokers.ha_status(broker) for broker in brokers}
+    if arguments.json:
+        return Facts({broker: info.to_json() for broker, info in found.items()})
+    rows = [row for broker, info in found.items() for row in _ha_rows(broker, info)]
+    columns = ("Broker", "Role", "Max Offset", "Peer", "Peer Offset", "Diff", "KB/s", "In Sync")
+    return Table(columns, rows)
+
+
+def _ha_rows(broker: str, info: HARuntimeInfo) -> list[tuple[object, ...]]:
+    """A line for each slave of a master (or one that says that it has none), and one for a slave."""
+    if not info.master:
+        seen = info.ha_client_runtime_info or HAClientRuntimeInfo()
+        behind = max(0, seen.master_flush_offset - seen.max_offset) if seen.master_flush_offset else "unknown"
+        speed = round(seen.transferred_byte_in_second / 1024, 2)
+        return [(broker, "slave", seen.max_offset, seen.master_addr or "none", "", behind, speed, "")]
+    this = (broker, "master", info.master_commit_log_max_offset)
+    return [
+        (*this, slave.addr, slave.slave_ack_offset, slave.diff, speed, "yes" if slave.in_sync else "no")
+        for slave in info.ha_connection_info
+        for speed in (round(slave.transferred_byte_in_second / 1024, 2),)
+    ] or [(*this, "none", "", "", "", "")]
 
 
 @command(

@@ -26,6 +26,7 @@ from engine.broker.handlers.replica_state import ReplicaStateHandlers
 from engine.broker.options import BrokerOptions
 from engine.broker.producers import ProducerTable
 from engine.broker.registration import BrokerIdentity
+from engine.broker.replication.ha_status import HAStatus
 from engine.broker.replication.replica_files import ReplicaFiles
 from engine.broker.request_modes import RequestModes
 from engine.broker.role import Role, role_name
@@ -66,6 +67,7 @@ class AdminParts:
     booted_ms: int
     role: Role
     replica_files: ReplicaFiles
+    ha_status: HAStatus
     check_record: RecordCheck = unchecked
 
 
@@ -93,7 +95,7 @@ def admin_handlers(parts: AdminParts) -> list[RouteSource]:
         BrokerAdminHandlers(
             parts.options, parts.changes, parts.stats, runtime_info=parts.runtime_info, now_ms=now_ms
         ),
-        HAAdminHandlers(parts.identity, parts.role, store),
+        HAAdminHandlers(parts.identity, parts.role, store, parts.ha_status),
         ReplicaStateHandlers(store, parts.replica_files),
         SnapshotHandlers(_snapshots(parts), run_id=parts.booted_ms, now_ms=now_ms),
         RefusalHandlers(),
@@ -118,5 +120,12 @@ def _snapshots(parts: AdminParts) -> Snapshots:
         parts.store,
         parts.stats,
         parts.disk,
-        lambda: {"role": role_name(parts.options.broker_role, role)},
+        lambda: _ha_state(parts),
     )
+
+
+def _ha_state(parts: AdminParts) -> dict[str, object]:
+    state: dict[str, object] = {"role": role_name(parts.options.broker_role, parts.role)}
+    if slaves := parts.ha_status.runtime_info().ha_connection_info:
+        state["slaves"] = [slave.to_json() for slave in slaves]
+    return state

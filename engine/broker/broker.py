@@ -37,7 +37,7 @@ from engine.broker.metrics_sources import MetricsSources
 from engine.broker.options import BrokerOptions
 from engine.broker.own_names import add_own_names
 from engine.broker.parking import Parking
-from engine.broker.persistence import OFFSETS_FILE, TOPICS_FILE, Done, Persistence
+from engine.broker.persistence import OFFSETS_FILE, Persistence
 from engine.broker.pop.orders import ORDER_FILE
 from engine.broker.producers import ProducerTable
 from engine.broker.put_times import PutTimes, TimedAppends
@@ -46,13 +46,15 @@ from engine.broker.quota_gate import QuotaGate
 from engine.broker.registration import Registration, identify
 from engine.broker.replication.following import CopyHooks
 from engine.broker.replication.group_state import GROUP_FILE
+from engine.broker.replication.ha_status import HAStatus
 from engine.broker.replication.replica_files import ReplicaFiles, order_file
-from engine.broker.replication.replication import RoleHooks
+from engine.broker.replication.replication import Replication, RoleHooks
 from engine.broker.role import first_role
 from engine.broker.role_changes import RoleChanges
 from engine.broker.role_routes import routes_of
 from engine.broker.runtime_info import BrokerMoment, disk_space, runtime_info
 from engine.broker.sampling import Sampling
+from engine.broker.saving import Saving
 from engine.broker.state_files import Tables, load_tables, state_files
 from engine.broker.stats import BrokerStats, local_day
 from engine.broker.store_options import store_options
@@ -197,16 +199,19 @@ class Broker:
         files = state_files(self.config_directory, self.tables, now_ms)
         files |= admin_files(self.config_directory, self.request_modes, self.changes) | self.access.files()
         self.persistence = Persistence(files, loop, self._threads, lambda: self.flusher.bring_to_disk())
+        self.saving = Saving(self.persistence, lambda done: self.registration.when_announced(done))
         self.changes.on_change = LiveEffects(
             self.live,
             self.topics,
             self.store,
             register=self._register_again,
             use_routes=self._use_routes,
-            save=self._save,
+            save=self.saving.save,
             now_ms=now_ms,
         )
-        self.waits = BrokerWaits(loop, want_flush=lambda: self.flusher.want(), when_saved=self._when_saved)
+        self.waits = BrokerWaits(
+            loop, want_flush=lambda: self.flusher.want(), when_saved=self.saving.when_saved
+        )
         self.dispatching = Dispatching(
             loop, self.store, self.waits.holds, self.waits.arrived, on_fenced=self.waits.fenced
         )
@@ -256,7 +261,7 @@ class Broker:
             booted_ms=self._booted_ms,
             now_ms=now_ms,
             appended=self._when_appended(),
-            when_saved=self._when_saved,
+            when_saved=self.saving.when_saved,
         )
         return Duties(self._loop, parts)
 
@@ -286,14 +291,14 @@ class Broker:
             tls=options.tls.client,
             credentials=self.access.credentials,
         )
-        self.name_servers = [address for address in options.namesrv_addr.split(";") if address]
+        name_servers = [address for address in options.namesrv_addr.split(";") if address]
         self.group = self._build_group(bind_host) if self._is_in_group else None
         self.identity = identify(options, self.address, self.group.ha_address if self.group else None)
         self._handlers = self._routes()
         gate = self.access.gate(self._handlers)
         self.listeners.serve(self.waits, limits, self._tls, proxies, gate)
         self.registration = Registration(
-            self.identity, self.name_servers, self.topics, self.live, self.requester, self.role
+            self.identity, name_servers, self.topics, self.live, self.requester, self.role
         )
         self.metadata_sync = metadata_sync(
             options,
@@ -319,6 +324,9 @@ class Broker:
             cut_log=self.cut_log,
         )
 
+    def _streams(self) -> Replication | None:
+        return self.group.replication if self.group is not None else None
+
     def _build_group(self, bind_host: str) -> BrokerGroup:
         copied = CopyHooks(self.cut_log, self._when_copied)
         group = BrokerGroup(
@@ -341,7 +349,7 @@ class Broker:
         routes: dict[int, Handler] = {}
         admin = admin_handlers(self._admin_parts())
         name = self.options.broker_cluster_name, self.options.broker_name
-        groups = BrokerGroupHandlers(*name, self._secret, self.group.replication if self.group else None)
+        groups = BrokerGroupHandlers(*name, self._secret, self._streams())
         for handler in (*message_handlers(self._message_parts()), *self.pops.handlers(), *admin, groups):
             routes.update(handler.routes())
         return routes | self.access.routes(self.identity)
@@ -368,7 +376,7 @@ class Broker:
             timer_counts=self.tables.timer_counts,
             timer_check=lambda: self.waiting.timer_store.check,
             appended=self._when_appended(),
-            save=self._save,
+            save=self.saving.save,
             check_record=self.access.check_record,
         )
 
@@ -386,16 +394,17 @@ class Broker:
             modes=self.request_modes,
             changes=self.changes,
             now_ms=now_ms,
-            save=self._save,
+            save=self.saving.save,
             wake=self.waits.wake_soon,
             runtime_info=self._runtime_info,
             delete_expired_soon=self.housekeeping.delete_expired_soon,
-            name_server=self._connected_name_server,
+            name_server=lambda: self.registration.connection(),
             disk=self.disk,
             booted_ms=self._booted_ms,
             role=self.role,
             check_record=self.access.check_record,
             replica_files=self.replica_files,
+            ha_status=HAStatus(self.role, self.store, self._streams(), now_ms=now_ms),
         )
 
     def _metrics_sources(self) -> MetricsSources:
@@ -420,25 +429,8 @@ class Broker:
             self.flusher.want()
         self.dispatching.schedule()
 
-    def _save(self, file: str) -> None:
-        """In the background; new topics are also told to the name servers."""
-        self._when_saved(file, _ignore)
-
-    def _when_saved(self, file: str, done: Done) -> None:
-        def saved(error: OSError | None) -> None:
-            if error is None and file == TOPICS_FILE:
-                self.registration.when_announced(lambda: done(None))
-            else:
-                done(error)
-
-        self.persistence.when_saved(file, saved)
-
     def _register_again(self) -> None:
         self._reregistering = start_task(self.registration.register_all(), "register again")
-
-    def _connected_name_server(self) -> Connection | None:
-        connections = map(self.requester.connected, self.name_servers)
-        return next((connection for connection in connections if connection is not None), None)
 
     def _runtime_info(self) -> dict[str, str]:
         moment = BrokerMoment(
@@ -493,7 +485,3 @@ def _nobody() -> None:
 
 def _log_progress(done: int, total: int) -> None:
     log.info("recovering the store: %d of %d bytes", done, total)
-
-
-def _ignore(error: OSError | None) -> None:
-    """The failure is in the log already."""

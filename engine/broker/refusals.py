@@ -9,7 +9,7 @@ from __future__ import annotations
 from engine.errors import Refused
 from engine.protocol.codes import RequestCode as Q
 
-_REPLICATION = "replication is not part of this version yet"
+_ACTING = "slaves do not act as masters here: a slave asks its master itself whether it is alive"
 _CONTROLLER = "there is no controller: automatic failover is not part of this version yet"
 _ROCKSDB = "the store keeps plain files, never RocksDB"
 _STATIC = "static topics (queues mapped across brokers) are not supported"
@@ -19,7 +19,7 @@ _RESERVED = "a reserved number: Apache RocketMQ has no handler for it either"
 
 REFUSALS: dict[Q, str] = {
     Q.POP_ROLLBACK: _ROCKSDB,
-    Q.NOTIFY_MIN_BROKER_ID_CHANGE: _REPLICATION,
+    Q.NOTIFY_MIN_BROKER_ID_CHANGE: _ACTING,
     **dict.fromkeys(
         (
             Q.CONTROLLER_ALTER_SYNC_STATE_SET,

@@ -23,6 +23,7 @@ from engine.broker.role import Role
 from engine.broker.tasks import start_task, stop_tasks
 from engine.broker.topics import TopicTable
 from engine.errors import EngineError
+from engine.net.connection import Connection
 from engine.net.requester import Requester
 from engine.protocol.bodies.basics import DataVersion
 from engine.protocol.bodies.registration import RegisterBrokerBody, body_crc32
@@ -108,6 +109,11 @@ class Registration:
         if address in self._known:
             self._known[address] = False
             self._masters.pop(address, None)
+
+    def connection(self) -> Connection | None:
+        """To a name server that is there."""
+        found = map(self._requester.connected, self._known)
+        return next((connection for connection in found if connection is not None), None)
 
     async def _register_forever(self) -> None:
         while True:

@@ -1,13 +1,13 @@
-"""Replication as seen on a broker that has no slaves: 906 and 907 status, 908 flush offset, 1007 epochs."""
+"""Replication as operators and other brokers see it: 906 and 907 status, 908 flush offset, 1007 epochs."""
 
 from __future__ import annotations
 
 from engine.broker.registration import BrokerIdentity
+from engine.broker.replication.ha_status import HAStatus
 from engine.broker.role import Role
 from engine.errors import Refused
 from engine.net.connection import Connection
 from engine.net.outcomes import Handler, Outcome, Reply
-from engine.protocol.bodies.ha import HARuntimeInfo
 from engine.protocol.codes import RequestCode
 from engine.protocol.commands import Command
 from engine.protocol.headers.ha import (
@@ -19,9 +19,10 @@ from engine.store.message_store import MessageStore
 
 
 class HAAdminHandlers:
-    def __init__(self, identity: BrokerIdentity, role: Role, store: MessageStore) -> None:
+    def __init__(self, identity: BrokerIdentity, role: Role, store: MessageStore, status: HAStatus) -> None:
         self._identity = identity
         self._role = role
+        self._status = status
         self._store = store
 
     def routes(self) -> dict[int, Handler]:
@@ -33,18 +34,15 @@ class HAAdminHandlers:
         }
 
     def exchange(self, request: Command, client: Connection) -> Outcome:
-        """Who asks is told; what others tell concerns slaves only."""
-        if not ExchangeHAInfoRequest.decode(request.fields).only_asks:
+        """A master tells who asks. Whom to follow is not to be had from any stranger: nothing is taken."""
+        if not ExchangeHAInfoRequest.decode(request.fields).only_asks or not self._role.is_master:
             return Reply()
         who = self._identity
         answer = ExchangeHAInfoResponse(who.ha_address, self._store.flushed_offset, who.address)
         return Reply(fields=answer.encode())
 
     def status(self, request: Command, client: Connection) -> Outcome:
-        info = HARuntimeInfo(
-            master=self._role.is_master, master_commit_log_max_offset=self._store.commit_log_max_offset
-        )
-        return Reply(body=info.encode())
+        return Reply(body=self._status.runtime_info().encode())
 
     def reset_flush_offset(self, request: Command, client: Connection) -> Outcome:
         """For slaves; a master knows its own."""

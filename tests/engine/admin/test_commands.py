@@ -141,6 +141,7 @@ def test_brokers_and_name_servers_tell_and_take_settings(run, ask, broker, clust
         assert "success" in run(command, "-b", broker)
     assert "topics" in ask("exportMetadata", "-b", broker)[broker]
     assert broker in ask("haStatus", "-b", broker)
+    assert "master" in run("haStatus", "-b", broker)
 
 
 def test_key_value_pairs_and_write_permission(run, ask, topic, cluster):

@@ -1,4 +1,4 @@
-"""Replication as a lone master tells of it."""
+"""Replication as brokers tell of it."""
 
 from __future__ import annotations
 
@@ -35,3 +35,13 @@ async def test_without_a_controller_there_are_no_epochs(broker: RunningBroker, p
     answer = await peer.ask(RequestCode.GET_BROKER_EPOCH_CACHE)
     assert answer.code == ResponseCode.SYSTEM_ERROR
     assert "controller" in str(answer.remark)
+
+
+async def test_a_slave_tells_of_its_master_and_of_no_other(broker: RunningBroker, peer: Peer) -> None:
+    await broker.inner.become_slave("10.0.0.1:10911", 1, 2)
+    broker.inner.role.hear_master("10.0.0.1:10911", "10.0.0.1:10912")
+    info = HARuntimeInfo.decode((await peer.ask(RequestCode.GET_BROKER_HA_STATUS)).body)
+    seen = info.ha_client_runtime_info
+    assert not info.master and seen is not None
+    assert (seen.master_addr, seen.max_offset) == ("10.0.0.1:10912", broker.inner.store.commit_log_max_offset)
+    assert (await peer.ask(RequestCode.EXCHANGE_BROKER_HA_INFO)).fields == {}

@@ -187,11 +187,15 @@ async def test_lite_pull_can_be_switched_off(start_broker: StartBroker) -> None:
     await peer.close()
 
 
-@pytest.mark.parametrize("code", [905, 1002])
-async def test_what_comes_later_is_refused_in_words(broker: RunningBroker, peer: Peer, code: int) -> None:
+@pytest.mark.parametrize(
+    ("code", "words"), [(905, "do not act as masters"), (1002, "not part of this version yet")]
+)
+async def test_what_is_not_there_is_refused_in_words(
+    broker: RunningBroker, peer: Peer, code: int, words: str
+) -> None:
     answer = await peer.ask(code)
     assert answer.code == ResponseCode.REQUEST_CODE_NOT_SUPPORTED
-    assert "not part of this version yet" in str(answer.remark)
+    assert words in str(answer.remark)
 
 
 async def test_a_full_disk_refuses_writes_and_keeps_reads(broker: RunningBroker, peer: Peer) -> None:

@@ -1,0 +1,90 @@
+"""How replication is doing, for operators (907): a master's view of its slaves, a slave's of its master.
+
+Speeds are of the time since they were last asked for: nothing is counted while nobody looks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol
+
+from engine.broker.replication.following import Following
+from engine.broker.replication.mastering import Mastering
+from engine.broker.role import Role
+from engine.protocol.bodies.ha import HAClientRuntimeInfo, HAConnectionRuntimeInfo, HARuntimeInfo
+from engine.store.message_store import MessageStore
+
+MAX_GAP_BYTES = 256 << 20
+"""haMaxGapNotInSync."""
+
+
+class Streams(Protocol):
+    """At most one of them runs."""
+
+    @property
+    def mastering(self) -> Mastering | None: ...
+
+    @property
+    def following(self) -> Following | None: ...
+
+
+class HAStatus:
+    def __init__(
+        self, role: Role, store: MessageStore, streams: Streams | None, *, now_ms: Callable[[], int]
+    ) -> None:
+        self._role = role
+        self._store = store
+        self._streams = streams
+        self._now_ms = now_ms
+        self._seen: dict[str, tuple[int, int]] = {}
+        """Peer: the offset at which it was last seen, and when."""
+
+    def runtime_info(self) -> HARuntimeInfo:
+        if not self._role.is_master:
+            return HARuntimeInfo(ha_client_runtime_info=self._as_slave())
+        slaves = self._slaves()
+        in_sync = sum(slave.in_sync for slave in slaves)
+        return HARuntimeInfo(True, self._store.commit_log_max_offset, in_sync, slaves)
+
+    def _slaves(self) -> tuple[HAConnectionRuntimeInfo, ...]:
+        mastering = self._streams.mastering if self._streams is not None else None
+        if mastering is None:
+            return ()
+        ours = [
+            self._slave(link.address, link.acknowledged_offset, link.sent_offset, member_id)
+            for member_id, link in mastering.links.items()
+        ]
+        plain = [
+            self._slave(address, link.acknowledged_offset, link.sent_offset, None)
+            for address, link in mastering.plain_links.items()
+        ]
+        return (*ours, *plain)
+
+    def _slave(
+        self, address: str, acknowledged: int, sent: int, member_id: int | None
+    ) -> HAConnectionRuntimeInfo:
+        """A RocketMQ slave is in no set: it counts as in sync as RocketMQ counts."""
+        mastering = self._streams.mastering if self._streams is not None else None
+        behind = max(0, self._store.commit_log_max_offset - acknowledged)
+        is_in_set = mastering is not None and member_id in mastering.table.current.ids
+        is_in_sync = is_in_set if member_id is not None else behind < MAX_GAP_BYTES
+        speed = self._speed(address, acknowledged)
+        return HAConnectionRuntimeInfo(address, acknowledged, behind, is_in_sync, speed, max(0, sent))
+
+    def _as_slave(self) -> HAClientRuntimeInfo:
+        following = self._streams.following if self._streams is not None else None
+        link = following.link if following is not None else None
+        end = self._store.commit_log_max_offset
+        address = self._role.master_ha_address or self._role.master_address or ""
+        return HAClientRuntimeInfo(
+            master_addr=address,
+            transferred_byte_in_second=self._speed(address, end),
+            max_offset=end,
+            master_flush_offset=link.master_end if link is not None else 0,
+        )
+
+    def _speed(self, peer: str, offset: int) -> int:
+        now_ms = self._now_ms()
+        before, since_ms = self._seen.get(peer, (offset, now_ms))
+        self._seen[peer] = offset, now_ms
+        return max(0, offset - before) * 1000 // max(1, now_ms - since_ms)
