@@ -45,6 +45,7 @@ def orderly(cluster: Cluster, java_5: JavaClient, fresh: Fresh) -> Popper:
 def test_a_batch_of_acks_ends_new_and_retried_messages(popper: Popper, order: str) -> None:
     popper.send(10, "old")
     assert bodies(popper.pop_until(10, order=order)) == numbered("old", 10)
+    time.sleep(2 * INVISIBLE_MS / 1000)  # so that all can be popped at once, before any of them comes again
     popper.send(20, "new")
     again = popper.pop_until(30, order=order)
     assert bodies(again) == sorted(numbered("old", 10) + numbered("new", 20))
