@@ -410,8 +410,9 @@ class Broker:
     def _metrics_sources(self) -> MetricsSources:
         return MetricsSources(
             *(self.traffic, self.progress, self.consumers, self.producers, self.store, self.live),
+            quotas=self.quotas,
             loop_lag_ms=lambda: self.lag.lag_ms,
-            connections=lambda: len(self.listeners.server.connections),
+            connections=lambda: self.listeners.server.connections,
             disk_usage_ratio=lambda: self.disk.usage_ratio,
         )
 

@@ -36,6 +36,7 @@ class BrokerCollector(Collector):
         yield from self._messages()
         yield from self._lags()
         yield from self._clients()
+        yield from self._quotas()
         yield from self._storage()
         yield from self._process()
 
@@ -79,7 +80,15 @@ class BrokerCollector(Collector):
         )
         count = sum(len(producers.clients(name)) for name in producers.names())
         yield self._gauge("rocketmq_producer_connections", "Producers online", count)
-        yield self._gauge("signalbox_connections", "Open connections", self._from.connections())
+        connections = self._from.connections()
+        encrypted = sum(connection.is_encrypted for connection in connections)
+        yield self._gauge("signalbox_connections", "Open connections", len(connections))
+        yield self._gauge("signalbox_tls_connections", "Those of them that speak TLS", encrypted)
+
+    def _quotas(self) -> Iterator[Metric]:
+        quotas = self._from.quotas
+        rows = [(["held"], quotas.held), (["refused"], quotas.refused)]
+        yield self._counter("signalbox_over_quota_requests", "What became of them", ["outcome"], rows)
 
     def _storage(self) -> Iterator[Metric]:
         store = self._from.store

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
 from engine.broker.consume_stats import ConsumeProgress
 from engine.broker.consumers import ConsumerTable
 from engine.broker.options import LiveOptions
 from engine.broker.producers import ProducerTable
+from engine.broker.quota_gate import QuotaGate
 from engine.broker.traffic import Traffic
 from engine.net.connection import Connection
 from engine.store.message_store import MessageStore
@@ -22,6 +23,7 @@ class MetricsSources:
     producers: ProducerTable[Connection]
     store: MessageStore
     live: LiveOptions
+    quotas: QuotaGate
     loop_lag_ms: Callable[[], float]
-    connections: Callable[[], int]
+    connections: Callable[[], Collection[Connection]]
     disk_usage_ratio: Callable[[], float]

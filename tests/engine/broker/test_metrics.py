@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
 
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from engine.broker import metrics
+from engine.net.requester import Requester
+from engine.net.tls import TlsOptions
+from engine.protocol.codes import ResponseCode
+from tests.certificates import Authority
 from tests.engine.broker.conftest import StartBroker
 from tests.engine.broker.peers import Peer, RunningBroker, eventually
 
@@ -74,3 +79,27 @@ async def test_the_number_of_series_is_bounded_and_the_busiest_stay(
     shown = {key[1] for key in found if key[0] == "rocketmq_messages_in_total"}
     assert shown == {labels(topic="topic-4"), labels(topic="topic-3")}
     assert found["signalbox_metrics_series_dropped", labels()] == 3
+
+
+async def test_quotas_and_tls_are_exported(start_broker: StartBroker, tmp_path: Path) -> None:
+    authority = Authority(tmp_path / "ca")
+    issued = authority.issue("server")
+    broker = await start_broker(
+        metricsExporterType="PROM",
+        metricsPromExporterPort="0",
+        signalboxTopicRequestsPerSecond="5",
+        **{"tls.server.certPath": issued.cert, "tls.server.keyPath": issued.key},
+    )
+    peer = Peer(broker.address)
+    secret = Requester(lambda request, client: None, tls=TlsOptions(authority.ca))
+    await secret.connect(broker.address)
+    answers = await asyncio.gather(*(peer.send("orders") for _ in range(30)))
+    refused = sum(answer.code == ResponseCode.SYSTEM_BUSY for answer in answers)
+    shown = await scrape(broker)
+    assert 0 < refused < 25
+    assert shown["signalbox_over_quota_requests_total", labels(outcome="refused")] == refused
+    assert shown["signalbox_over_quota_requests_total", labels(outcome="held")] == 30 - 5 - refused
+    assert shown["signalbox_connections", labels()] == 2
+    assert shown["signalbox_tls_connections", labels()] == 1
+    await peer.close()
+    await secret.close()
