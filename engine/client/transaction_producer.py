@@ -103,6 +103,17 @@ class TransactionProducer(Producer):
             raise BadInput(f"the group {self.group} already has a transaction producer in this instance")
         checkers[self.group] = self
         await super().start()
+        await self._meet_brokers()
+
+    async def _meet_brokers(self) -> None:
+        """Brokers ask whom they know: a process that was started again must be asked about its forerunner's
+        transactions before it sends anything. As in Java, through the topic that brokers have; where they
+        do not have it, or no name server answers, they know it from its first send on."""
+        try:
+            await self.instance.routes.refresh(self.options.default_topic)
+        except EngineError as error:
+            log.info("group %s is not known to the brokers yet: %s", self.group, error.text)
+        await self.instance.heartbeat()
 
     async def close(self) -> None:
         self.instance.server_requests.transactions.pop(self.group, None)
