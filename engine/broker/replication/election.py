@@ -25,6 +25,8 @@ class Vote:
     """Where its copy began; 0 when it holds, or once held, the log from its beginning."""
     confirmed_offset: int
     in_sync: InSyncSet
+    members: frozenset[int]
+    """The group as this member knows it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,13 +41,11 @@ def needed_promises(member_count: int, min_in_sync: int) -> int:
     return member_count - min(max(min_in_sync, 1), member_count) + 1
 
 
-def elect(
-    votes: Sequence[Vote], members: Collection[int], *, wanted: int | None = None, is_unclean: bool = False
-) -> Election:
+def elect(votes: Sequence[Vote], *, wanted: int | None = None, is_unclean: bool = False) -> Election:
     """The master of the promised epoch. `wanted` wins among equals; it never wins over a longer log."""
     if not votes:
         return Election(None, "no member answered")
-    newest = newest_set(votes)
+    newest, members = _newest(votes).in_sync, _newest(votes).members
     needed = needed_promises(len(members), newest.min_in_sync)
     doubt = "" if len(votes) >= needed else _too_few(votes, members, needed)
     if doubt and not is_unclean:
@@ -60,8 +60,9 @@ def elect(
     return _preferred(votes, best, wanted, doubt)
 
 
-def newest_set(votes: Sequence[Vote]) -> InSyncSet:
-    return max((vote.in_sync for vote in votes), key=lambda in_sync: (in_sync.epoch, in_sync.version))
+def _newest(votes: Sequence[Vote]) -> Vote:
+    """The vote of who heard last from a master about the group."""
+    return max(votes, key=lambda vote: (vote.in_sync.epoch, vote.in_sync.version))
 
 
 def _best(votes: Sequence[Vote]) -> list[Vote] | Election:
@@ -112,20 +113,20 @@ def _outside(best: Vote, newest: InSyncSet) -> str:
     )
 
 
-def resume(member_id: int, was_master: bool, votes: Sequence[Vote], members: Collection[int]) -> Election:
+def resume(member_id: int, was_master: bool, votes: Sequence[Vote]) -> Election:
     """Who reigns when a member asks on its own, after a restart or a promotion that came to nothing: the
     master of the last epoch if nobody knows more, else whoever `elect` finds. Never with fewer votes than an
     acknowledgement needs: such a master could not take a write, and might disturb one that can."""
     own = next(vote for vote in votes if vote.member_id == member_id)
-    needed = min(max(own.in_sync.min_in_sync, 1), len(members))
+    needed = min(max(own.in_sync.min_in_sync, 1), len(own.members))
     if len(votes) < needed:
         return Election(None, f"{len(votes)} members answered, {needed} are needed before it takes a write")
     if not was_master:
-        return elect(votes, members)
+        return elect(votes)
     ahead = [vote for vote in votes if (vote.log_epoch, vote.log_end) > (own.log_epoch, own.log_end)]
     if not ahead:
         return Election(member_id)
-    found = elect(votes, members)
+    found = elect(votes)
     if found.winner is not None:
         return found
     return Election(

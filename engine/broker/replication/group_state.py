@@ -35,6 +35,9 @@ class InSyncSet:
     version: int = 0
     ids: tuple[int, ...] = ()
     min_in_sync: int = 1
+    settled: tuple[int, ...] = ()
+    """The members that counted when it was proposed. Who is on the list besides may be known to too few, and
+    a new master must see to it first."""
 
     def is_newer_than(self, other: InSyncSet) -> bool:
         return (self.epoch, self.version) > (other.epoch, other.version)
@@ -69,7 +72,7 @@ def promise(state: GroupState, epoch: int, reign: int) -> GroupState:
 
 def found(member_id: int, address: str, reign: int, min_in_sync: int) -> GroupState:
     """A group begins with its first master, alone."""
-    in_sync = InSyncSet(1, 1, (member_id,), min_in_sync)
+    in_sync = InSyncSet(1, 1, (member_id,), min_in_sync, (member_id,))
     return GroupState(1, reign, member_id, begin((), 1, reign, 0), {member_id: address}, in_sync)
 
 
@@ -86,7 +89,7 @@ def crown(state: GroupState, epoch: int, reign: int, member_id: int, log_end: in
         state,
         master_id=member_id,
         history=begin(state.history, epoch, reign, log_end),
-        in_sync=InSyncSet(epoch, 1, (member_id,), state.in_sync.min_in_sync),
+        in_sync=replace(state.in_sync, epoch=epoch, version=1, ids=(member_id,)),
         confirmed_offset=min(state.confirmed_offset, log_end),
     )
 
@@ -159,9 +162,10 @@ def set_to_json(in_sync: InSyncSet) -> dict[str, Any]:
         "version": in_sync.version,
         "ids": list(in_sync.ids),
         "minInSync": in_sync.min_in_sync,
+        "settled": list(in_sync.settled),
     }
 
 
 def set_from_json(content: Any) -> InSyncSet:
-    ids = tuple(sorted(map(int, content["ids"])))
-    return InSyncSet(int(content["epoch"]), int(content["version"]), ids, int(content["minInSync"]))
+    ids, settled = (tuple(sorted(map(int, content[key]))) for key in ("ids", "settled"))
+    return InSyncSet(int(content["epoch"]), int(content["version"]), ids, int(content["minInSync"]), settled)

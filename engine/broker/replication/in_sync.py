@@ -8,7 +8,7 @@ alone counts. A shorter list of conditions would lose messages: docs/adr/0008, r
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from engine.broker.replication.group_state import GroupState, InSyncSet
 
@@ -43,7 +43,7 @@ class InSyncTable:
         self.epoch = state.epoch
         self.epoch_start = state.history[-1].start_offset
         self.current = state.in_sync
-        self.members = dict(state.members)
+        self.members = {member: state.members[member] for member in state.in_sync.settled}
         self.min_in_sync = min_in_sync
         self.progress: dict[int, Progress] = {}
         self.plain: dict[str, int] = {}
@@ -51,6 +51,10 @@ class InSyncTable:
         self._confirmed = state.confirmed_offset
         self._pending: _Pending | None = None
         self._catch_up_ms = catch_up_ms
+        if set(self.members) != set(state.members):
+            # The last master's wish; perhaps nobody else has heard of it.
+            in_sync = replace(state.in_sync, version=state.in_sync.version + 1)
+            self.propose(in_sync, state.members)
 
     # -- what slaves say ------------------------------------------------------------------------------------
 
@@ -117,9 +121,10 @@ class InSyncTable:
         ids = {member for member in base.ids if not self._is_late(member, now_ms)}
         ids |= {member for member in self.progress if self._may_join(member, confirmed, now_ms)}
         ids.add(self.member_id)
-        if ids == set(base.ids) and base.min_in_sync == self.min_in_sync:
+        settled = tuple(sorted(self.members))
+        if (ids, self.min_in_sync, settled) == (set(base.ids), base.min_in_sync, base.settled):
             return None
-        return InSyncSet(self.epoch, base.version + 1, tuple(sorted(ids)), self.min_in_sync)
+        return InSyncSet(self.epoch, base.version + 1, tuple(sorted(ids)), self.min_in_sync, settled)
 
     def plan_members(self, member_id: int, address: str) -> dict[int, str] | None:
         """The list with this member at this address; None when it is known."""

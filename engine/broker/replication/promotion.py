@@ -72,7 +72,7 @@ class Promoter:
         """For an operator. Raises Refused with the reason when the rules forbid it."""
 
         def decide(votes: Sequence[Vote]) -> Election:
-            return elect(votes, list(state.members), wanted=wanted, is_unclean=is_unclean)
+            return elect(votes, wanted=wanted, is_unclean=is_unclean)
 
         async with self._turn:
             statuses = await self._ask(state)
@@ -85,7 +85,7 @@ class Promoter:
         me = self._me.member_id
 
         def decide(votes: Sequence[Vote]) -> Election:
-            return resume(me, state.master_id == me, votes, list(state.members))
+            return resume(me, state.master_id == me, votes)
 
         async with self._turn:
             statuses = await self._ask(state)
@@ -171,7 +171,7 @@ class Promoter:
 
 def vote_of(status: GroupStatus) -> Vote:
     told = status.in_sync
-    in_sync = InSyncSet(told.epoch, told.version, tuple(told.ids), told.min_in_sync)
+    in_sync = InSyncSet(told.epoch, told.version, tuple(told.ids), told.min_in_sync, tuple(told.settled))
     return Vote(
         member_id=status.member_id,
         log_epoch=status.log_epoch,
@@ -180,6 +180,7 @@ def vote_of(status: GroupStatus) -> Vote:
         copied_from=status.copied_from,
         confirmed_offset=status.confirmed_offset,
         in_sync=in_sync,
+        members=frozenset(map(int, status.members)),
     )
 
 

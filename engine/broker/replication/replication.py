@@ -233,7 +233,7 @@ class Replication:
             log_end=store.replica.durable_end,
             copied_from=state.copied_from,
             confirmed_offset=store.confirmed_offset or state.confirmed_offset,
-            in_sync=InSyncInfo(told.epoch, told.version, told.ids, told.min_in_sync),
+            in_sync=InSyncInfo(told.epoch, told.version, told.ids, told.min_in_sync, told.settled),
             members={str(member): address for member, address in state.members.items()},
             ha_address=self._ha_address,
             trouble=(following.trouble if following else self.trouble) or None,

@@ -13,6 +13,7 @@ class InSyncInfo(Body):
     version: Int64 = 0
     ids: tuple[Int64, ...] = ()
     min_in_sync: Int32 = 1
+    settled: tuple[Int64, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -52,7 +52,7 @@ def test_only_the_promised_epoch_can_be_crowned() -> None:
         crown(FOUNDED, 2, 22, 1, 500)
     crowned = crown(promise(FOUNDED, 2, 22), 2, 22, 1, 500)
     assert crowned.history[-1] == Epoch(2, 22, 500)
-    assert crowned.in_sync == InSyncSet(2, 1, (1,), 2)
+    assert crowned.in_sync == InSyncSet(2, 1, (1,), 2, (0,))
     assert crown(crowned, 2, 22, 1, 900).history == crowned.history
 
 

@@ -11,8 +11,9 @@ MEMBERS = {0: "a:1", 1: "b:1", 2: "c:1"}
 
 
 def table(min_in_sync: int = 2, members: dict[int, str] | None = None) -> InSyncTable:
-    state = replace(found(0, "a:1", 11, min_in_sync), members=members or MEMBERS)
-    return InSyncTable(0, state, min_in_sync)
+    state = found(0, "a:1", 11, min_in_sync)
+    in_sync = replace(state.in_sync, settled=tuple(members or MEMBERS))
+    return InSyncTable(0, replace(state, members=members or MEMBERS, in_sync=in_sync), min_in_sync)
 
 
 def joined(made: InSyncTable, member_id: int, end: int, now_ms: int = 0) -> None:
@@ -96,7 +97,10 @@ def test_one_that_keeps_pace_a_little_behind_stays() -> None:
 
 def test_a_slave_of_an_older_reign_confirms_nothing() -> None:
     state = found(0, "a:1", 11, 1)
-    state = replace(state, members=MEMBERS, history=(*state.history, replace(state.history[0], number=2)))
+    in_sync = replace(state.in_sync, settled=(0, 1, 2))
+    state = replace(
+        state, members=MEMBERS, in_sync=in_sync, history=(*state.history, replace(state.history[0], number=2))
+    )
     state = replace(state, epoch=2, history=(state.history[0], replace(state.history[1], start_offset=500)))
     made = InSyncTable(0, state, 1)
     joined(made, 1, 400)
@@ -131,3 +135,15 @@ def test_slaves_of_rocketmq_count_but_are_in_no_set() -> None:
     made.plain["10.0.0.9:5"] = 90
     assert made.has_slaves() and made.waited_for() == {0}
     assert made.reached(2, 100) == 90 and made.confirmed(100) == 100
+
+
+def test_a_list_that_too_few_know_does_not_count_in_the_next_reign() -> None:
+    """The last master wished for member 2 and died; whether anybody heard of it is unknown."""
+    state = found(0, "a:1", 11, 2)
+    in_sync = replace(state.in_sync, settled=(0, 1))
+    made = InSyncTable(0, replace(state, members=MEMBERS, in_sync=in_sync), 2)
+    assert set(made.members) == {0, 1}
+    joined(made, 2, 0)
+    assert 2 not in (made.plan(0, 0) or made.current).ids
+    assert made.pending is not None
+    assert made.stored(1, made.pending[0].version) and set(made.members) == {0, 1, 2}

@@ -1,0 +1,272 @@
+"""A group in virtual time: the real rules (states, sets, elections, partings) over logs that are lists.
+
+One record has size 1, so a commit-log offset is an index. What a node stores survives its crash, what it only
+knows does not. Every step is drawn from one random source, so a seed tells the whole story.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+from engine.broker.replication.election import Vote, elect, resume
+from engine.broker.replication.epochs import log_epoch, parting, reached
+from engine.broker.replication.group_state import (
+    GroupState,
+    InSyncSet,
+    StaleEpoch,
+    crown,
+    follow,
+    found,
+    promise,
+    take_set,
+)
+from engine.broker.replication.in_sync import InSyncTable
+
+Entry = tuple[int, int]
+"""Who wrote it (reign) and its number."""
+
+
+class Broken(AssertionError):
+    """A promise of docs/adr/0008 does not hold."""
+
+
+@dataclass
+class Node:
+    member_id: int
+    state: GroupState
+    log: list[Entry] = field(default_factory=list)
+    is_up: bool = True
+    table: InSyncTable | None = None
+    following: int | None = None
+    """The master whose stream runs, by the epoch of `joined`."""
+    joined: int = 0
+
+    def vote(self) -> Vote:
+        state = self.state
+        return Vote(
+            self.member_id,
+            log_epoch(state.history),
+            len(self.log),
+            0,
+            0,
+            state.confirmed_offset,
+            state.in_sync,
+            frozenset(state.members),
+        )
+
+    def leave_role(self) -> None:
+        self.table, self.following = None, None
+
+
+class Group:
+    def __init__(self, size: int, min_in_sync: int, seed: int) -> None:
+        self.draw = random.Random(seed)
+        self.now_ms = 0
+        self.min_in_sync = min_in_sync
+        self.nodes = [Node(member, GroupState()) for member in range(size)]
+        self.nodes[0].state = found(0, "0", self._reign(), min_in_sync)
+        self.cut: set[frozenset[int]] = set()
+        self.acknowledged: dict[int, Entry] = {}
+        self.seen: dict[int, Entry] = {}
+        self.waiting: list[tuple[int, int, Entry]] = []
+        """Sends that wait: master, offset behind the record, record."""
+        self.number = 0
+        self._reign_of(self.nodes[0])
+
+    def _reign(self) -> int:
+        return self.draw.getrandbits(40)
+
+    def _reign_of(self, node: Node) -> None:
+        node.leave_role()
+        node.table = InSyncTable(node.member_id, node.state, self.min_in_sync)
+
+    def reaches(self, one: Node, other: Node) -> bool:
+        both = frozenset((one.member_id, other.member_id))
+        return one.is_up and other.is_up and both not in self.cut
+
+    def pick(self) -> Node:
+        return self.draw.choice(self.nodes)
+
+    # -- what a master does ---------------------------------------------------------------------------------
+
+    def send(self) -> None:
+        node = self.pick()
+        if node.is_up and node.table is not None and node.table.is_enough():
+            self.number += 1
+            entry = (node.state.reign, self.number)
+            node.log.append(entry)
+            self.waiting.append((node.member_id, len(node.log), entry))
+
+    def settle(self, node: Node) -> None:
+        """Move the confirmed offset; answer what it has passed."""
+        if node.table is None or not node.is_up:
+            return
+        confirmed = node.table.confirmed(len(node.log))
+        node.state = replace(node.state, confirmed_offset=max(node.state.confirmed_offset, confirmed))
+        self._see(node, confirmed)
+        for wait in [wait for wait in self.waiting if wait[0] == node.member_id]:
+            _, end, entry = wait
+            if node.log[end - 1 : end] == [entry] and end <= confirmed:
+                self.acknowledged[end - 1] = entry
+                self.waiting.remove(wait)
+
+    def _see(self, node: Node, end: int) -> None:
+        for offset, entry in enumerate(node.log[:end]):
+            if self.seen.setdefault(offset, entry) != entry:
+                raise Broken(f"offset {offset} was read as {self.seen[offset]} and as {entry}")
+
+    def plan(self) -> None:
+        node = self.pick()
+        if node.is_up and node.table is not None:
+            planned = node.table.plan(len(node.log), self.now_ms)
+            if planned is not None:
+                self._propose(node, planned, dict(node.table.latest[1]))
+
+    def _propose(self, node: Node, planned: InSyncSet, members: dict[int, str]) -> None:
+        assert node.table is not None
+        node.state = take_set(node.state, node.state.epoch, planned, members)
+        node.table.propose(planned, members)
+        self.settle(node)
+
+    # -- what a slave does ----------------------------------------------------------------------------------
+
+    def connect(self) -> None:
+        slave, master = self.pick(), self.pick()
+        if slave is master or slave.table is not None or master.table is None:
+            return
+        if not self.reaches(slave, master):
+            return
+        try:
+            state = follow(slave.state, master.state.epoch, master.state.reign, master.member_id)
+        except StaleEpoch:
+            return
+        point = parting(state.history, len(slave.log), master.state.history, len(master.log))
+        if slave.log and not point.shared:
+            return
+        if point.offset < len(slave.log):
+            if point.offset < state.confirmed_offset:
+                raise Broken(f"member {slave.member_id} would have to cut what is confirmed")
+            del slave.log[point.offset :]
+        history = reached(point.shared, master.state.history, len(slave.log))
+        slave.state = replace(state, history=history)
+        slave.following, slave.joined = master.member_id, master.state.epoch
+        members = master.table.plan_members(slave.member_id, str(slave.member_id))
+        if members is not None:
+            in_sync = master.table.latest[0]
+            self._propose(master, replace(in_sync, version=in_sync.version + 1), members)
+        master.table.connected(slave.member_id, self.now_ms)
+        self._acknowledge(slave, master)
+
+    def copy(self) -> None:
+        slave = self.pick()
+        master = self._master_of(slave)
+        if master is None:
+            return
+        some = self.draw.randint(0, 4)
+        slave.log += master.log[len(slave.log) : len(slave.log) + some]
+        history = reached(slave.state.history, master.state.history, len(slave.log))
+        confirmed = min(self._confirmed(master), len(slave.log))
+        confirmed = max(slave.state.confirmed_offset, confirmed)
+        slave.state = replace(slave.state, history=history, confirmed_offset=confirmed)
+        self._see(slave, min(confirmed, len(slave.log)))
+        if self.draw.random() < 0.8:  # or the word is lost with the connection
+            self._acknowledge(slave, master)
+
+    def _confirmed(self, master: Node) -> int:
+        return master.table.confirmed(len(master.log)) if master.table is not None else 0
+
+    def _acknowledge(self, slave: Node, master: Node) -> None:
+        assert master.table is not None
+        master.table.acknowledged(slave.member_id, len(slave.log), len(master.log), self.now_ms)
+        self.settle(master)
+
+    def store_set(self) -> None:
+        slave = self.pick()
+        master = self._master_of(slave)
+        if master is None or master.table is None or master.table.pending is None:
+            return
+        in_sync, members = master.table.pending
+        slave.state = take_set(slave.state, master.state.epoch, in_sync, members)
+        if self.draw.random() < 0.8:
+            master.table.stored(slave.member_id, in_sync.version)
+            self.settle(master)
+
+    def _master_of(self, slave: Node) -> Node | None:
+        if slave.following is None or not slave.is_up:
+            return None
+        master = self.nodes[slave.following]
+        is_streaming = master.table is not None and master.state.epoch == slave.joined == slave.state.epoch
+        return master if is_streaming and self.reaches(slave, master) else None
+
+    # -- who reigns -----------------------------------------------------------------------------------------
+
+    def promote(self) -> None:
+        """An operator asks some member; it may die between any two words."""
+        asked = self.pick()
+        self._elect(asked, lambda votes: elect(votes).winner)
+
+    def resume(self) -> None:
+        node = self.pick()
+        if node.table is not None or node.following is not None or not node.is_up:
+            return
+        was_master = node.state.master_id == node.member_id
+        if not was_master and node.state.master_id is not None:
+            return
+        heard = [other for other in self.nodes if self.reaches(node, other)]
+        if any(other.state.master_id is not None and other.state.epoch > node.state.epoch for other in heard):
+            return
+        me = node.member_id
+        self._elect(node, lambda votes: resume(me, was_master, votes).winner)
+
+    def _elect(self, asked: Node, decide: Callable[[list[Vote]], int | None]) -> None:
+        members = set(asked.state.members)
+        heard = [node for node in self.nodes if node.member_id in members and self.reaches(asked, node)]
+        if asked not in heard or decide([node.vote() for node in heard]) is None:
+            return
+        epoch, reign = max(node.state.epoch for node in heard) + 1, self._reign()
+        votes: list[Vote] = []
+        for node in heard:
+            if self.draw.random() < 0.9:
+                try:
+                    promised = promise(node.state, epoch, reign)
+                except StaleEpoch:
+                    continue
+                node.leave_role()
+                node.state = promised
+                votes.append(node.vote())
+        has_own = any(vote.member_id == asked.member_id for vote in votes)
+        winner = decide(votes) if has_own else None
+        if winner is not None and self.draw.random() < 0.9:
+            self._enthrone(self.nodes[winner], epoch, reign, heard)
+
+    def _enthrone(self, winner: Node, epoch: int, reign: int, heard: list[Node]) -> None:
+        for offset, entry in self.acknowledged.items():
+            if winner.log[offset : offset + 1] != [entry]:
+                raise Broken(f"member {winner.member_id} reigns without {entry} at {offset}")
+        winner.state = crown(winner.state, epoch, reign, winner.member_id, len(winner.log))
+        self._reign_of(winner)
+        for node in heard:
+            if node is not winner and self.draw.random() < 0.8:
+                node.state = follow(node.state, epoch, reign, winner.member_id)
+
+    # -- misfortune -----------------------------------------------------------------------------------------
+
+    def crash(self) -> None:
+        node = self.pick()
+        node.is_up = False
+        node.leave_role()
+
+    def start(self) -> None:
+        self.pick().is_up = True
+
+    def part(self) -> None:
+        one, other = self.draw.sample(range(len(self.nodes)), 2)
+        self.cut.add(frozenset((one, other)))
+
+    def mend(self) -> None:
+        self.cut.clear()
+
+    def wait(self) -> None:
+        self.now_ms += self.draw.choice((10, 1_000, 16_000))
