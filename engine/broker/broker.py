@@ -166,6 +166,7 @@ class Broker:
         """Drop the log from this record boundary on, while no flush runs."""
         async with self.flusher.pause():
             self.store.truncate(commit_log_offset)
+            self.waiting.log_was_cut(now_ms())
 
     def _use_routes(self) -> None:
         self.listeners.use(self.quotas.gated(routes_of(self.role, self._handlers)))

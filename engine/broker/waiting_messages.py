@@ -16,6 +16,7 @@ from engine.broker.deliverer import Deliverer
 from engine.broker.options import BrokerOptions
 from engine.broker.timer_counts import TimerCounts
 from engine.broker.timer_delivery import TIMER_KEYS, TimerDelivery, TimerRules
+from engine.protocol.names import TIMER_TOPIC
 from engine.store.message_store import MessageStore
 from engine.store.timer_store import TimerStore
 from engine.store.timer_wheel import PRECISION_MS
@@ -36,6 +37,7 @@ class WaitingMessages:
         now_ms: Callable[[], int],
         save_delays: Callable[[], None],
     ) -> None:
+        self._store = store
         self.delays = DelayDelivery(
             store,
             delays,
@@ -63,6 +65,11 @@ class WaitingMessages:
     def start_over(self, now_ms: int) -> None:
         """The log is another master's from now on."""
         self.timer_store.start_over(now_ms)
+
+    def log_was_cut(self, now_ms: int) -> None:
+        """What is on the wheel of what was cut must go: its places in the log are others' now."""
+        if self.timer_store.queue_offset > self._store.max_offset(TIMER_TOPIC, 0):
+            self.start_over(now_ms)
 
     async def settle(self) -> None:
         """All that was delivered is on disk by now: note it."""

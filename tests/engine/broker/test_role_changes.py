@@ -14,7 +14,7 @@ from engine.broker.replication.group_state import GROUP_FILE, found, to_json
 from engine.broker.role import RoleKind
 from engine.protocol.codes import RequestCode, ResponseCode
 from engine.protocol.properties import Property
-from tests.engine.broker.peers import Peer, RunningBroker, records
+from tests.engine.broker.peers import Peer, RunningBroker, eventually, records
 from tests.engine.broker.replicas import copy_log, dispatched
 
 StartMember = Callable[..., Awaitable[tuple[RunningBroker, Peer]]]
@@ -229,3 +229,22 @@ async def test_a_slave_answers_administrators_with_its_masters_address(start_mem
     answer = await peer.ask(RequestCode.DELETE_TOPIC_IN_BROKER, {"topic": "orders"})
     assert answer.code == ResponseCode.SYSTEM_ERROR
     assert "127.0.0.1:7777" in (answer.remark or "")
+
+
+async def test_a_timer_that_was_cut_off_the_log_is_forgotten(tmp_path: Path) -> None:
+    """A master restarts, finds another in its place, and loses its tail: what was on its wheel goes too."""
+    old = await RunningBroker.start(tmp_path / "a", {})
+    peer = Peer(old.address)
+    await peer.send("orders", b"kept")
+    end = old.inner.store.commit_log_max_offset
+    await peer.send("orders", b"cut", properties={Property.TIMER_DELAY_SEC: "3", "UNIQ_KEY": "K1"})
+    await eventually(lambda: old.inner.waiting.timer_store.queue_offset == 1)
+    await peer.close()
+    await old.stop()
+    (tmp_path / "a" / "config" / "signalboxGroup.json").unlink(missing_ok=True)
+    again = await RunningBroker.start(tmp_path / "a", {**SLAVE})
+    timers = again.inner.waiting.timer_store
+    assert timers.queue_offset == 1
+    await again.inner.cut_log(end)
+    assert timers.queue_offset == 0
+    await again.stop()
