@@ -1,13 +1,15 @@
-"""The few scenarios that every change runs: the 5.x client sends and receives, mqadmin looks around."""
+"""The few scenarios that every change runs: the 5.x client, also with credentials; mqadmin looks around."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
 from .clusters import BROKER_NAME, CLUSTER_NAME, Cluster
-from .java_client import JavaClient
+from .guarded import STRANGER, WORKER, running_guarded, signed
+from .java_client import JavaClient, JavaError
 from .mqadmin import AdminShell
 from .received import bodies, numbered
 
@@ -25,6 +27,16 @@ def test_java_sends_and_receives(java_5: JavaClient, fresh: Callable[[str], str]
     assert bodies(java_5.do("lite-poll", name=poller, count=16, timeoutMs=60_000)) == everything
     java_5.do("push-stop", name=pusher)
     java_5.do("lite-stop", name=poller)
+
+
+def test_java_with_credentials(java_5: JavaClient, tmp_path: Path, fresh: Callable[[str], str]) -> None:
+    topic = fresh("a-topic")
+    with running_guarded(tmp_path) as guarded:
+        there = {"nameServer": guarded.name_server, "topic": topic}
+        assert java_5.do("acl-send", body="mine", **there, **signed(WORKER)) == "SEND_OK"
+        assert java_5.do("acl-pull", group=fresh("a-group"), **there, **signed(WORKER)) == "mine"
+        with pytest.raises(JavaError, match="CODE: 16"):
+            java_5.do("acl-pull", group=fresh("b-group"), **there, **signed(STRANGER))
 
 
 @pytest.mark.parametrize("mqadmin", ["5"], indirect=True)

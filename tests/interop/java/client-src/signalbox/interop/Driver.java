@@ -35,6 +35,7 @@ public final class Driver {
         Asking asking = new Asking(arguments[0]);
         Later later = new Later(arguments[0]);
         Popping popping = new Popping(arguments[0]);
+        Guarded guarded = new Guarded(arguments[0]);
         Verbs bare = bare(arguments[0]);
         ExecutorService workers = Executors.newCachedThreadPool();
         BufferedReader lines = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
@@ -62,6 +63,8 @@ public final class Driver {
                         return later.run(parts[1], options);
                     case "pop":
                         return popping.run(parts[1], options);
+                    case "acl":
+                        return guarded.run(parts[1], options);
                     case "bare":
                         return bare.run(parts[1], options);
                     default:
