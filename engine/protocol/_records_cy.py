@@ -96,6 +96,7 @@ _KIND_MASK = cython.declare(cython.longlong, TRANSACTION_MASK)
 _KIND_NONE = cython.declare(cython.longlong, TRANSACTION_NONE)
 _KIND_COMMIT = cython.declare(cython.longlong, TRANSACTION_COMMIT)
 _KIND_ROLLBACK = cython.declare(cython.longlong, TRANSACTION_ROLLBACK)
+_LATEST = cython.declare(cython.longlong, 0x7FFFFFFFFFFFFFFF)
 _pack_unit = Struct(">qiq").pack
 _pack_key = Struct(">iqq").pack
 
@@ -154,12 +155,17 @@ def _text(view: memoryview, start: cython.longlong, end: cython.longlong) -> str
 
 @cython.cclass
 class _Run:
-    """Where a run of queue units is being written, and the queue offset that would continue it."""
+    """Where a run of queue units is being written, and the queue offset of the last of them."""
 
     topic: cython.longlong
     queue_id: cython.longlong
-    next: cython.longlong
+    last: cython.longlong
     units: bytearray
+
+    @cython.cfunc
+    def is_continued_by(self, queue_offset: cython.longlong) -> cython.bint:
+        # Any number may stand in a record: the sum must not leave the range of a C number.
+        return self.last < queue_offset and self.last + 1 == queue_offset
 
 
 @cython.cclass
@@ -178,7 +184,7 @@ class _Derivation:
         self.open_runs = {}
         self.run = _Run()
         self.run.topic = -1
-        self.run.queue_id = self.run.next = 0
+        self.run.queue_id = self.run.last = 0
         self.keys = bytearray()
 
     @cython.cfunc
@@ -186,17 +192,17 @@ class _Derivation:
         self, topics: list[str], topic: cython.longlong, queue_id: cython.longlong, offset: cython.longlong
     ) -> _Run | None:
         """The run that a unit at this queue offset continues or begins; None if it is not wanted."""
-        if self.run.topic == topic and self.run.queue_id == queue_id and self.run.next == offset:
-            return self.run
+        run: _Run | None = self.run
+        if self.run.topic == topic and self.run.queue_id == queue_id and self.run.is_continued_by(offset):
+            return run
         key = (topics[topic], queue_id)
-        run: _Run | None = self.open_runs.get(key)
-        if run is None or run.next != offset:
+        run = self.open_runs.get(key)
+        if run is None or not run.is_continued_by(offset):
             if self.only is not None and key not in self.only:
                 return None
             run = _Run()
             run.topic = topic
             run.queue_id = queue_id
-            run.next = offset
             run.units = bytearray()
             self.open_runs[key] = run
             self.found.append((topics[topic], queue_id, offset, run.units))
@@ -208,6 +214,11 @@ class _Derivation:
 def _delay_ms(level: cython.longlong, delay_level_ms: tuple[int, ...]) -> cython.longlong:
     levels: cython.longlong = len(delay_level_ms)
     return delay_level_ms[min(level, levels) - 1] if levels else 0
+
+
+@cython.cfunc
+def _due_ms(store_timestamp: cython.longlong, delay_ms: cython.longlong) -> cython.longlong:
+    return _LATEST if store_timestamp > _LATEST - delay_ms else store_timestamp + delay_ms
 
 
 @cython.cfunc
@@ -285,9 +296,9 @@ def derive_records(
             if run is not None:
                 tags_code: cython.longlong = place[at + 9]
                 if place[at + 10] and topics[place[at + 2]] == SCHEDULE_TOPIC:
-                    tags_code = store_timestamp + _delay_ms(place[at + 10], delay_level_ms)
+                    tags_code = _due_ms(store_timestamp, _delay_ms(place[at + 10], delay_level_ms))
                 _append_unit(run.units, offset, place[at + 1], tags_code)
-                run.next += 1
+                run.last = place[at + 4]
         if offset < first_indexed or kind == _KIND_ROLLBACK:
             continue
         if place[at + 11]:

@@ -17,6 +17,7 @@ except ImportError:
     from engine.protocol import cython_shim as cython  # type: ignore[no-redef]
 
 _UNIT_SIZE = cython.declare(cython.Py_ssize_t, 20)
+_MOST_OFFSET = cython.declare(cython.longlong, 0x7FFFFFFF00000000)
 _unpack = Struct(">qi").unpack_from
 
 
@@ -44,7 +45,9 @@ def plain_spans(units: bytes, hot_from: int, max_bytes: int) -> tuple[list[int],
         else:
             offset, size = _unpack(units, at)
         # Offsets only grow, so the first decides; the size of a blank is above any limit.
-        if size <= 0 or total + size > most or (start < 0 and offset < first_hot) or offset < 0:
+        if size <= 0 or total + size > most or (start < 0 and offset < first_hot):
+            return None
+        if offset < 0 or offset > _MOST_OFFSET:
             return None
         total += size
         if offset != end:

@@ -322,6 +322,17 @@ def test_a_leap_in_queue_offsets_begins_another_run(scanner: ModuleType) -> None
 
 
 @each_scanner
+def test_offsets_and_times_at_the_end_of_their_range_are_taken_as_they_are(scanner: ModuleType) -> None:
+    """Any number may stand in a damaged record; none may be counted on into another."""
+    last, first = record(queue_offset=2**63 - 1), record(queue_offset=-(2**63))
+    runs = derive(scanner, [last, first]).runs
+    assert runs == [("T", 0, 2**63 - 1, unit(last)), ("T", 0, -(2**63), unit(first))]
+    late = bytearray(record("SCHEDULE_TOPIC_XXXX", DELAY="1"))
+    late[56:64] = (2**63 - 5).to_bytes(8, "big")
+    assert derive(scanner, [bytes(late)], levels=(10,)).runs[0][3] == unit(bytes(late), 2**63 - 1)
+
+
+@each_scanner
 @pytest.mark.parametrize(
     ("sys_flag", "is_queued"), [(0, True), (4, False), (8, True), (12, False), (0x5, False)]
 )

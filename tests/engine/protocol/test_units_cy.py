@@ -43,6 +43,7 @@ def test_neighbours_are_one_span(reader: ModuleType) -> None:
         (units((10, 5), (15, 0)), 0, 100),
         (units((10, 5), (15, -5)), 0, 100),
         (units((-1, 5)), -9, 100),
+        (units((2**63 - 1, 5)), 0, 100),
         (units((10, 5)) + CQ_BLANK, 0, 1 << 30),
     ],
 )
