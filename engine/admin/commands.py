@@ -135,7 +135,7 @@ async def chosen_brokers(admin: Admin, arguments: Arguments) -> list[str]:
 
 
 async def every_broker(admin: Admin, arguments: Arguments) -> list[str]:
-    """The broker of -b, or all brokers of the cluster of -c, slaves too: each keeps its own users."""
+    """The broker of -b, or all brokers of the cluster of -c, slaves too: Apache's keep users of their own."""
     if arguments.brokerAddr:
         return [arguments.brokerAddr]
     return await admin.cluster.brokers(arguments.clusterName)

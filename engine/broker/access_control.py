@@ -30,8 +30,9 @@ from engine.broker.options import BrokerOptions
 from engine.broker.persistence import StateFile
 from engine.broker.refusals import REFUSALS
 from engine.broker.registration import BrokerIdentity
+from engine.broker.replication.replica_files import ReplicaFile, ReplicaFiles
 from engine.daemon.access_settings import AccessMode
-from engine.errors import BadInput
+from engine.errors import BadInput, EngineError
 from engine.net.outcomes import Handler
 from engine.protocol.commands import Command
 from engine.protocol.signing import Credentials
@@ -53,6 +54,7 @@ class AccessControl:
         self._timer: asyncio.TimerHandle | None = None
         self._plain: PlainFiles | None = None
         self._seal: Seal | None = None
+        self._adopted = b""
         self.users = AccountTable()
         if settings.mode is AccessMode.ACL1:
             self._plain = _plain_files(settings.home)
@@ -109,6 +111,31 @@ class AccessControl:
             return {}
         path = self._config / ACCESS_FILE
         return {ACCESS_FILE: StateFile(path, self.users.all, encode_accounts, _kept, _nothing)}
+
+    def replica_files(self, save: Callable[[str], None]) -> ReplicaFiles:
+        """Users for the slaves, secrets sealed: the members of a group share one key file."""
+        if self._seal is None:
+            return {}
+
+        def adopt(data: bytes) -> None:
+            if self._adopt(data):
+                save(ACCESS_FILE)
+
+        return {ACCESS_FILE: ReplicaFile(lambda: encode_accounts(self.users.all()), adopt)}
+
+    def _adopt(self, data: bytes) -> bool:
+        """The master's users instead of ours, if they differ and can be read."""
+        if self._seal is None or data in (self._adopted, encode_accounts(self.users.all())):
+            return False
+        self._adopted = data
+        try:
+            self.users.replace_all(decode_accounts(StoredUsers.decode(data), self._seal))
+        except EngineError as error:
+            log.error("the master's users cannot be taken: %s", error.text)
+            return False
+        if self._settings.cluster_credentials is not None:
+            self._put_cluster_user(self._settings.cluster_credentials)
+        return True
 
     def start(self, loop: asyncio.AbstractEventLoop) -> None:
         if self._plain is not None:

@@ -281,6 +281,7 @@ class Broker:
     def _build_net(self, bind_host: str) -> None:
         options = self.options
         self.replica_files: ReplicaFiles = {ORDER_FILE: order_file(self.tables.orders, self.persistence.save)}
+        self.replica_files |= self.access.replica_files(self.persistence.save)
         limits = ConnectionLimits(max_connections_per_ip=options.signalbox_max_connections_per_ip)
         proxies = parse_networks(options.signalbox_trusted_proxies)
         self.quotas = QuotaGate(self.live, self._loop.time)

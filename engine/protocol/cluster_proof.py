@@ -13,9 +13,13 @@ import hashlib
 import hmac
 from collections.abc import Mapping
 
+from engine.protocol.signing import ACCESS_KEY, SECURITY_TOKEN, SIGNATURE
+
 NONCE_BYTES = 16
 MIN_SECRET_BYTES = 16
 PROOF_FIELD = "signalboxProof"
+_UNPROVED = frozenset({PROOF_FIELD, ACCESS_KEY, SIGNATURE, SECURITY_TOKEN})
+"""A request may be signed too, by a user, after it was proved."""
 
 
 def peer_proof(secret: bytes, role: str, *said: bytes) -> str:
@@ -24,7 +28,7 @@ def peer_proof(secret: bytes, role: str, *said: bytes) -> str:
 
 
 def request_proof(secret: bytes, code: int, fields: Mapping[str, str], body: bytes) -> str:
-    parts = [part.encode() for key in sorted(fields) if key != PROOF_FIELD for part in (key, fields[key])]
+    parts = [part.encode() for key in sorted(fields) if key not in _UNPROVED for part in (key, fields[key])]
     return _digest(secret, b"signalbox-request", str(code).encode(), *parts, body)
 
 
