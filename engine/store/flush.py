@@ -29,7 +29,7 @@ from engine.store.mapped_file import MappedFile
 
 _PAGE_SIZE = 4096
 # Out of descriptors, memory or room is no lost write: nothing was dropped, the next round tries again.
-_PASSING = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ENOSPC, errno.EDQUOT)
+PASSING = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ENOSPC, errno.EDQUOT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,7 +169,7 @@ class QueueFlush:
             self._sealed = plan.seals
             return True
         self._queues.dirty |= plan.paths
-        return error.errno in _PASSING
+        return error.errno in PASSING
 
 
 def _sync_path(path: str) -> None:

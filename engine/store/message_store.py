@@ -7,7 +7,6 @@ may run in others. Time is an argument. The order of a message's life: `put` (in
 
 from __future__ import annotations
 
-import errno
 import os
 from collections.abc import Callable, Container, Iterator, Sequence
 
@@ -20,7 +19,7 @@ from engine.store.commit_log import CommitLog
 from engine.store.consume_queue import ConsumeQueue
 from engine.store.consume_queues import ConsumeQueues
 from engine.store.dispatch import Dispatcher
-from engine.store.flush import FlushPlan, LogFlush, QueueFlush, QueueFlushPlan
+from engine.store.flush import PASSING, FlushPlan, LogFlush, QueueFlush, QueueFlushPlan
 from engine.store.gate import Gate
 from engine.store.index import Index
 from engine.store.key_search import KeySearch
@@ -174,7 +173,7 @@ class MessageStore:
         try:
             arrivals = self._dispatcher.step(max_records, awaited)
         except OSError as error:
-            if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EMFILE, errno.ENFILE):
+            if error.errno not in PASSING:
                 self.fence()
             self._note_full(True)
             return []

@@ -53,8 +53,10 @@ def resumes(address: Address, within_s: float = RESUME_S) -> None:
     deadline = time.monotonic() + within_s
     with Link(address) as link:
         # Sent to another topic: its values are not part of the campaign.
-        while link.call(rq.SEND_V2, rq.send_fields("Resumed", 0, "k"), b"x").code != rq.SUCCESS:
-            assert time.monotonic() < deadline, f"still refused after {within_s} s"
+        while (answer := link.call(rq.SEND_V2, rq.send_fields("Resumed", 0, "k"), b"x")).code != rq.SUCCESS:
+            assert time.monotonic() < deadline, (
+                f"still refused after {within_s} s: {answer.code} {answer.remark}"
+            )
             time.sleep(0.05)
 
 

@@ -32,12 +32,14 @@ def cut_under_load(campaign: Campaign, power: Platter | Ext4Disk) -> None:
     campaign.restart()
 
 
-def cut_sync_rounds(broker: Broker, power: Platter | Ext4Disk, rounds: int, seed: int) -> None:
+def cut_sync_rounds(
+    broker: Broker, power: Platter | Ext4Disk, rounds: int, seed: int, *, least: int = 50
+) -> None:
     campaign = Campaign(broker, seed)
     campaign.start()
     for number in range(1, rounds + 1):
         cut_under_load(campaign, power)
-        campaign.verify(at_least=50 * number)
+        campaign.verify(at_least=least * number)
 
 
 def cut_async_rounds(broker: Broker, power: Platter | Ext4Disk, rounds: int, seed: int) -> None:

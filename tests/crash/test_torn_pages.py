@@ -108,7 +108,7 @@ def test_two_hundred_torn_tails(
         environment={**faults.environment, **({"FALLOCATED": "1"} if segments == "fallocated" else {})},
     )
     if flush == SYNC:
-        cut_sync_rounds(broker, tearing_disk, rounds=10, seed=seed + chain)
+        cut_sync_rounds(broker, tearing_disk, rounds=10, seed=seed + chain, least=10)
     else:
         cut_async_rounds(broker, tearing_disk, rounds=10, seed=seed + chain)
     print(f"{tearing_disk.torn_cuts} of 10 tails were torn")

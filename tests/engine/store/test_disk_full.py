@@ -94,11 +94,12 @@ def test_small_messages_still_fit_the_segment_at_hand(tmp_path: Path, disk: _Dis
     store.close()
 
 
-def test_no_room_for_queues_refuses_puts_until_there_is(tmp_path: Path, disk: _Disk) -> None:
+@pytest.mark.parametrize("error", [errno.ENOSPC, errno.EDQUOT, errno.EMFILE, errno.ENFILE, errno.ENOMEM])
+def test_no_room_for_queues_refuses_puts_until_there_is(tmp_path: Path, disk: _Disk, error: int) -> None:
     store = open_store(tmp_path)
     fill(store, 10, queues=1)
     put(store, draft(10))
-    disk.error = errno.ENOSPC
+    disk.error = error
     assert store.dispatch(10) == []
     assert store.put(draft(11), NOW_MS).status is PutStatus.DISK_FULL
     assert drain(store) == list(range(10))
