@@ -167,6 +167,8 @@ class Broker:
         async with self.flusher.pause():
             self.store.truncate(commit_log_offset)
             self.waiting.log_was_cut(now_ms())
+            # Whoever writes the same offsets anew must wait for a sync of its own.
+            self.waits.flushed(min(commit_log_offset, self.store.flushed_offset))
 
     def _use_routes(self) -> None:
         self.listeners.use(self.quotas.gated(routes_of(self.role, self._handlers)))

@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 
 from engine.broker.addresses import joined
 from engine.broker.options import BrokerOptions, LiveOptions
-from engine.broker.role import Role
+from engine.broker.role import Role, RoleKind
 from engine.broker.tasks import start_task, stop_tasks
 from engine.broker.topics import TopicTable
 from engine.errors import EngineError
@@ -121,9 +121,15 @@ class Registration:
             while waited_s < self._live.register_name_server_period / 1000:
                 await asyncio.sleep(RETRY_S)
                 waited_s += RETRY_S
-                if not all(self._known.values()):
-                    await self._register_at([address for address, known in self._known.items() if not known])
+                if again := self._to_try_again():
+                    await self._register_at(again)
             await self.register_all()
+
+    def _to_try_again(self) -> list[str]:
+        """Those that failed; all while this is a slave that no name server could name a master to: the answer
+        to a registration is where it hears of one."""
+        is_lost = self._role.kind is RoleKind.SLAVE and self._role.master_address is None
+        return [address for address, known in self._known.items() if is_lost or not known]
 
     async def register_all(self) -> None:
         await self._register_at(list(self._known))

@@ -50,6 +50,8 @@ class Campaign:
         self._groups = [f"CrashGroup{number}" for number in range(readers)]
         self._next_seq: dict[str, int] = {}
         self._offsets: dict[str, dict[int, int]] = {}
+        self.node, self.epoch = "", 0
+        """Who the load goes to; a broker without a group has neither."""
         self._producers: list[Producer] = []
         self._readers: list[Reader] = []
 
@@ -69,6 +71,8 @@ class Campaign:
                     window=window,
                     first_seq=self._next_seq.get(name, 0),
                     rate_per_s=self._windows.rate_per_s,
+                    node=self.node,
+                    epoch=self.epoch,
                 )
             )
         for number, group in enumerate(self._groups):

@@ -15,9 +15,11 @@ import pytest
 from tests.crash.checker.log_patterns import check_log
 from tests.crash.checker.violations import describe
 from tests.crash.cluster import Broker, Daemon
+from tests.crash.group import Group
 from tests.crash.power import Ext4Disk
 
 MakeBroker = Callable[..., Broker]
+MakeGroup = Callable[..., Group]
 
 
 @pytest.fixture
@@ -42,6 +44,21 @@ def make_broker(tmp_path: Path, daemons: list[Daemon]) -> MakeBroker:
         return broker
 
     return make
+
+
+@pytest.fixture
+def make_group(tmp_path: Path, daemons: list[Daemon]) -> Iterator[MakeGroup]:
+    made: list[Group] = []
+
+    def make(size: int, **options: Any) -> Group:
+        group = Group(tmp_path, size, **options)
+        daemons.extend(group.daemons)
+        made.append(group)
+        return group
+
+    yield make
+    for group in made:
+        group.close()
 
 
 @pytest.fixture

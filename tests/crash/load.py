@@ -78,10 +78,13 @@ class Producer(threading.Thread):
         topic: str = TOPIC,
         body_bytes: int = BODY_BYTES,
         timeout_s: float = SEND_TIMEOUT_S,
+        node: str = "",
+        epoch: int = 0,
         clock: Clock = time.monotonic,
     ) -> None:
         super().__init__(name=name, daemon=True)
         self._address = address
+        self._node, self._epoch = node, epoch
         self._history = history
         self._window = window
         self._pause_s = 1.0 / rate_per_s
@@ -157,6 +160,8 @@ class Producer(threading.Thread):
             f"{sent.value[0]}:{sent.value[1]}",
             sent.value,
             offset,
+            self._node,
+            self._epoch,
         )
 
 

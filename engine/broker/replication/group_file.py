@@ -39,7 +39,11 @@ class GroupFile:
 
     async def change(self, step: Callable[[GroupState], GroupState]) -> GroupState:
         """Apply a transition; what it returns is on disk when this returns. Raises what the step raises, and
-        OSError with the old state kept."""
+        OSError with the old state kept. A caller that is cancelled does not stop a write that has begun: the
+        next one must not overtake it, or the file would forget a promise."""
+        return await asyncio.shield(asyncio.ensure_future(self._change(step)))
+
+    async def _change(self, step: Callable[[GroupState], GroupState]) -> GroupState:
         async with self._turn:
             old = self.state or GroupState()
             new = step(old)

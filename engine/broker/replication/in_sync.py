@@ -34,7 +34,7 @@ class _Pending:
 
 
 class InSyncTable:
-    """Offsets never go back within a reign. `own_end` is always the master's own log end."""
+    """The confirmed offset never goes back within a reign. `own_end` is always the master's own log end."""
 
     def __init__(
         self, member_id: int, state: GroupState, min_in_sync: int, *, catch_up_ms: int = CATCH_UP_MS
@@ -59,8 +59,9 @@ class InSyncTable:
     # -- what slaves say ------------------------------------------------------------------------------------
 
     def connected(self, member_id: int, now_ms: int) -> None:
+        """What it said before counts no more: its store may have been emptied, or lost its end."""
         progress = self.progress.setdefault(member_id, Progress(caught_up_ms=now_ms))
-        progress.is_connected, progress.heard_ms = True, now_ms
+        progress.is_connected, progress.heard_ms, progress.log_end = True, now_ms, 0
 
     def left(self, member_id: int) -> None:
         """Its time to come back runs; the set changes only when it is over."""

@@ -62,7 +62,7 @@ class Mastering:
         self.waits = ReplicaWaits()
         self.links: dict[int, SlaveLink] = {}
         self.plain_links: dict[str, PlainSlaveLink] = {}
-        self._is_advancing = False
+        self._is_advancing = self._is_over = False
         self._proposing = asyncio.Lock()
         self._ticking: asyncio.Task[None] | None = None
         self._planning: asyncio.Task[None] | None = None
@@ -72,7 +72,9 @@ class Mastering:
         self._ticking = start_task(self._tick_forever(), "watch the in-sync set")
 
     async def stop(self) -> None:
-        """No longer master: nothing is confirmed any more, and nobody waits on."""
+        """No longer master: nothing is confirmed any more, and nobody waits on. Words of slaves that lie in
+        buffers come to nothing."""
+        self._is_over = True
         await stop_tasks(self._ticking, self._planning)
         self.waits.fail_all()
 
@@ -90,6 +92,8 @@ class Mastering:
 
     def _advance(self) -> None:
         self._is_advancing = False
+        if self._is_over:
+            return
         own_end = self._store.replica.durable_end
         confirmed = self.table.confirmed(own_end)
         is_alone = len(self.table.waited_for()) == 1 and self.table.is_enough()
@@ -110,8 +114,9 @@ class Mastering:
         writer.write(encode_packet(self._handshake(state)))
         await self._make_known(peer)
         reign = Reign(state.epoch, state.reign, state.history[-1].start_offset)
-        events = LinkEvents(self._acknowledged, self._stored, lambda: self.table.pending, self._confirmed)
+        events = LinkEvents(self._acknowledged, self._stored, self._set_to_tell, self._confirmed)
         link = SlaveLink(reader, writer, peer.member_id, peer.address, reign, self._store, events)
+        self._replace_link(peer.member_id)
         self.table.connected(peer.member_id, self._now_ms())
         self.links[peer.member_id] = link
         try:
@@ -120,6 +125,12 @@ class Mastering:
             if self.links.get(peer.member_id) is link:
                 del self.links[peer.member_id]
                 self.table.left(peer.member_id)
+
+    def _replace_link(self, member_id: int) -> None:
+        """A slave that comes again speaks for itself: what its old stream still says counts no more."""
+        old = self.links.pop(member_id, None)
+        if old is not None:
+            old.close()
 
     async def serve_plain(
         self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, first: bytes, address: str
@@ -174,6 +185,13 @@ class Mastering:
             log.info("in sync: members %s (epoch %d, version %d)", ids, self.table.epoch, version)
             self._plan_soon()
         self.appended()
+
+    def _set_to_tell(self) -> tuple[InSyncSet, Mapping[int, str]] | None:
+        """What every slave must have on disk: also one that has it, since its disk may be another by now. A
+        set that is too small to acknowledge anything tells nothing."""
+        if self.table.pending is not None:
+            return self.table.pending
+        return self.table.latest if self.table.is_enough() else None
 
     def _confirmed(self) -> int:
         confirmed = self._store.confirmed_offset

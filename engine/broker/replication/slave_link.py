@@ -37,7 +37,7 @@ class LinkEvents:
 
     acknowledged: Callable[[int, int], None]
     stored: Callable[[int, int], None]
-    pending_set: Callable[[], tuple[InSyncSet, Mapping[int, str]] | None]
+    set_to_tell: Callable[[], tuple[InSyncSet, Mapping[int, str]] | None]
     confirmed: Callable[[], int]
 
 
@@ -60,6 +60,7 @@ class SlaveLink:
         self._wanted = asyncio.Event()
         self._told_version = 0
         self._told_confirmed = -1
+        self._is_closed = False
         self.sent_offset = -1
         self.acknowledged_offset = 0
         writer.transport.set_write_buffer_limits(high=_SEND_BUFFER_BYTES)
@@ -67,6 +68,10 @@ class SlaveLink:
     def wake(self) -> None:
         """There is more to send: bytes, a set, a confirmed offset."""
         self._wanted.set()
+
+    def close(self) -> None:
+        self._is_closed = True
+        self._writer.transport.abort()
 
     async def run(self) -> None:
         """Until the slave is gone or breaks the rules; the caller closes the stream."""
@@ -95,6 +100,8 @@ class SlaveLink:
     async def _hear(self) -> None:
         while True:
             kind, value = await self._word()
+            if self._is_closed:
+                return
             if kind == SET:
                 self._events.stored(self.member_id, value)
             else:
@@ -137,9 +144,9 @@ class SlaveLink:
         return await loop.run_in_executor(None, store.replica.read, offset, CHUNK_BYTES)
 
     def _send_set(self) -> None:
-        pending = self._events.pending_set()
-        if pending is not None and pending[0].version > self._told_version:
-            in_sync, members = pending
+        told = self._events.set_to_tell()
+        if told is not None and told[0].version > self._told_version:
+            in_sync, members = told
             self._told_version = in_sync.version
             content = {"inSync": set_to_json(in_sync), "members": {str(k): v for k, v in members.items()}}
             self._write(SET, orjson.dumps(content))

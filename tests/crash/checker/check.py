@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tests.crash.checker.duplicate_append import check_duplicate_append
+from tests.crash.checker.epochs import check_epochs
 from tests.crash.checker.events import Event, read_history
 from tests.crash.checker.inconsistent_offset import check_inconsistent_offset
 from tests.crash.checker.lost import check_lost
@@ -33,6 +34,7 @@ def check_history(
         *check_duplicate_append(events),
         *check_order(events),
         *check_phantom(events),
+        *check_epochs(events),
         *(
             []
             if persist_interval_s is None

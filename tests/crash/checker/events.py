@@ -11,7 +11,8 @@ Operations: `send`; `pull` (one message read; value None means that the body is 
 made); `commit` and `fetch` (a group's offset written and read back, key = group); `assign` (a reader starts
 afresh in a queue at `offset`); `nemesis` (key = what was done). The mark `drain` says: from here on, every
 queue is read again from its beginning to its end, so what is not read after the LAST such mark is not in the
-log any more.
+log any more. `crown` says that `node` is master of `epoch` from now on; sends carry the node that they went
+to and the epoch that it reigned in when the connection was made.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ Value = tuple[str, int]
 Place = tuple[str, int, int]
 
 SEND, PULL, COMMIT, FETCH, ASSIGN, NEMESIS = "send", "pull", "commit", "fetch", "assign", "nemesis"
+CROWN = "crown"
 OK, FAIL, INFO = "ok", "fail", "info"
 
 DRAIN = "drain"

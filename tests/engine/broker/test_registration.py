@@ -11,6 +11,7 @@ from engine.broker import registration
 from engine.broker.options import LiveOptions
 from engine.broker.registration import BrokerIdentity, Registration, encode_parts
 from engine.broker.role import Role, RoleKind
+from engine.broker.tasks import stop_tasks
 from engine.broker.topics import TopicTable
 from engine.namesrv.namesrv import Namesrv
 from engine.namesrv.options import NamesrvOptions
@@ -181,6 +182,23 @@ async def test_a_slave_learns_its_master_from_any_name_server() -> None:
     servers.masters["n1"] = None
     await made.register_all()
     assert (role.master_address, role.is_master_alive) == ("10.0.0.1:10911", False)
+
+
+async def test_a_slave_without_a_master_asks_again_soon(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It was started before its master: half a minute until the next registration would be long."""
+    monkeypatch.setattr(registration, "RETRY_S", 0.01)
+    servers, role = Telling(n1=None), Role(RoleKind.SLAVE, 2)
+    made = registering(servers, TopicTable(topics(2)), role)
+    await made.start()
+    servers.masters["n1"] = "10.0.0.1:10911"
+    async with asyncio.timeout(5):
+        while role.master_address is None:
+            await asyncio.sleep(0.01)
+    told = len(servers.ids)
+    await asyncio.sleep(0.05)
+    assert len(servers.ids) == told
+    servers.masters.clear()
+    await stop_tasks(made._task)
 
 
 async def test_the_epoch_is_the_state_version_that_name_servers_compare() -> None:

@@ -147,3 +147,15 @@ def test_a_list_that_too_few_know_does_not_count_in_the_next_reign() -> None:
     assert 2 not in (made.plan(0, 0) or made.current).ids
     assert made.pending is not None
     assert made.stored(1, made.pending[0].version) and set(made.members) == {0, 1, 2}
+
+
+def test_what_a_slave_said_before_it_came_again_counts_no_more() -> None:
+    """Its store may have been emptied meanwhile."""
+    made = in_sync_with(1)
+    assert made.confirmed(200) == 100
+    made.left(1)
+    made.connected(1, 5)
+    made.acknowledged(1, 10, 200, 5)
+    assert made.confirmed(200) == 100, "where it was"
+    made.acknowledged(1, 150, 200, 6)
+    assert made.confirmed(200) == 150

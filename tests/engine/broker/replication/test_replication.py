@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import socket
 from pathlib import Path
 
@@ -169,3 +170,22 @@ async def test_who_does_not_know_the_secret_is_no_slave(tmp_path: Path) -> None:
         await until(lambda: stranger.replication.status().trouble)
         assert "cluster secret" in str(stranger.replication.status().trouble)
         assert in_sync(master) == (0,) and stranger.log() == b""
+
+
+async def test_a_slave_that_was_emptied_copies_anew_and_learns_the_set(tmp_path: Path) -> None:
+    master, slave = group(tmp_path)
+    async with running(master):
+        async with running(slave):
+            await until(lambda: in_sync(master) == (0, 1))
+            assert await master.send(0)
+        shutil.rmtree(tmp_path / "1")
+        again = Member(tmp_path / "1", master._wire, 1, slave.port, master="member-0")
+        async with running(again):
+            assert await master.send(1)
+            assert again.log() == master.log()
+            told = again.replication.status()
+            assert told.in_sync.ids == (0, 1) and sorted(told.members) == ["0", "1"]
+        # It may become master although the set did not change since it came back.
+    again = Member(tmp_path / "1", Wire(), 1, slave.port, master="member-0")
+    async with running(again):
+        assert (await again.replication.promote(1, None, is_unclean=False)).master_id == 1
