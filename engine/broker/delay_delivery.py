@@ -63,7 +63,11 @@ class DelayDelivery:
     def settle(self) -> None:
         """Note what may be saved; at the end, once the log is on disk, that is everything."""
         for _ in range(2):
-            self._offsets.settle(self._store.commit_log_max_offset, self._store.flushed_offset)
+            self._offsets.settle(self._store.commit_log_max_offset, self._store.replica.kept_end)
+
+    def start_over(self) -> None:
+        """Another is master."""
+        self._offsets.start_over()
 
     async def _deliver_forever(self) -> None:
         while True:

@@ -108,13 +108,18 @@ class DelayOffsets:
         self.version = stored.data_version or self.version
         return True
 
-    def settle(self, log_end: int, flushed_offset: int) -> None:
-        """Call it now and then: what was delivered before a log end that is on disk now may be saved."""
-        if self._candidate is not None and flushed_offset >= self._candidate[1]:
+    def settle(self, log_end: int, kept_end: int) -> None:
+        """Call it now and then: what was delivered before a log end that nothing takes back now may be saved:
+        it is on disk and, in a group, confirmed."""
+        if self._candidate is not None and kept_end >= self._candidate[1]:
             self._settled, self._candidate = self._candidate[0], None
             self.is_dirty = True
         if self._candidate is None and self._delivered != self._settled:
             self._candidate = dict(self._delivered), log_end
+
+    def start_over(self) -> None:
+        """Another is master: what was delivered since may be cut from the log, and then happens again."""
+        self._delivered, self._candidate = dict(self._settled), None
 
     def wrapper(self) -> DelayOffsetSerializeWrapper:
         """What another broker is told (45)."""

@@ -91,7 +91,7 @@ class TransactionLog:
 
     def _commit_staged(self) -> None:
         staged = self._staged
-        if staged is not None and self._store.flushed_offset >= staged.commit_log_end:
+        if staged is not None and self._store.replica.kept_end >= staged.commit_log_end:
             self._offsets.commit(TRANS_HALF_TOPIC, TRANS_GROUP, HALF_QUEUE, staged.half_offset)
             self._offsets.commit(TRANS_OP_HALF_TOPIC, TRANS_GROUP, HALF_QUEUE, staged.op_offset)
             self._staged = None

@@ -64,6 +64,7 @@ class WaitingMessages:
 
     def start_over(self, now_ms: int) -> None:
         """The log is another master's from now on."""
+        self.delays.start_over()
         self.timer_store.start_over(now_ms)
 
     def log_was_cut(self, now_ms: int) -> None:

@@ -28,6 +28,13 @@ class ReplicaLog:
         """What survives the crash that the flush mode guards against: this replica's log end."""
         return self._gate.flushed_offset if self._is_sync_flush else self._log.written_end_offset
 
+    @property
+    def kept_end(self) -> int:
+        """What neither a power cut nor another master takes back: on disk here and confirmed. Progress that
+        rests on messages behind it must not be noted down."""
+        flushed, confirmed = self._gate.flushed_offset, self._gate.confirmed_offset
+        return flushed if confirmed is None else min(flushed, confirmed)
+
     def is_hot(self, commit_log_offset: int) -> bool:
         return self._log.end_offset - commit_log_offset <= self._hot_bytes
 

@@ -151,12 +151,12 @@ class TimerStore:
         check = TimerCheck(self.read_time_ms, self._log.end, self.queue_offset, self.queue_offset)
         return replace(check, version_counter=_checksum(check))
 
-    def plan_sync(self, log_end: int, flushed_offset: int, slack_ms: int = 0) -> TimerSync | None:
+    def plan_sync(self, log_end: int, kept_end: int, slack_ms: int = 0) -> TimerSync | None:
         """What may be noted: a state that was taken before a commit log end that is on disk by now."""
         now = self.check
         if self._candidate is None and _differs(now, self._synced, slack_ms):
             self._candidate = now, log_end
-        if self._candidate is None or flushed_offset < self._candidate[1]:
+        if self._candidate is None or kept_end < self._candidate[1]:
             return None
         (check, _), self._candidate = self._candidate, None
         paths = self._log.files_to_sync(self._synced.timer_log_flush_pos)

@@ -124,6 +124,9 @@ class Daemon:
     def freeze(self) -> None:
         os.kill(self.pid, signal.SIGSTOP)
 
+    def thaw(self) -> None:
+        os.kill(self.pid, signal.SIGCONT)
+
     def stop(self, timeout_s: float = 10.0) -> float:
         """SIGTERM; returns the seconds until it ended by itself, fails when it ends badly or not at all."""
         assert self._process is not None

@@ -133,13 +133,13 @@ class Group:
     def daemons(self) -> list[Daemon]:
         return [self.name_server, *self.members]
 
-    def start(self) -> None:
-        """All members, and all of them in sync."""
+    def start(self, *numbers: int) -> None:
+        """All members (or these), and all of them in sync."""
         self.name_server.start()
         self.admin.start()
-        for member in self.members:
-            member.start()
-        self.await_in_sync()
+        for number in numbers or range(len(self.members)):
+            self.members[number].start()
+        self.await_in_sync(*numbers)
 
     def close(self) -> None:
         self.admin.close()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
 
 from engine.errors import EngineError
 from engine.protocol.bodies.broker_groups import Promotion
@@ -32,11 +31,11 @@ class GroupCampaign(Campaign):
         self._probes = 0
         self.outages_s: list[float] = []
 
-    def start(self) -> None:
-        self.group.start()
+    def start(self, *numbers: int) -> None:
+        self.group.start(*numbers)
         self.meet_master()
         create_topic(self.broker.address)
-        for member in self.group.members:
+        for member in filter(lambda member: member.is_alive, self.group.members):
             until(lambda at=member: self.knows_topic(at), f"{member.name} knows the topic")  # type: ignore[misc]
 
     def knows_topic(self, member: Member) -> bool:
@@ -132,10 +131,13 @@ class GroupCampaign(Campaign):
         """All back and in sync, every queue read on every member."""
         self.group.await_in_sync(*numbers)
         self.meet_master()
-        until(lambda: self._all_visible(numbers), "the slaves show what the master shows")
+        try:
+            until(self._all_visible, "the slaves show what the master shows")
+        except AssertionError:
+            raise AssertionError(f"slaves show less than the master: {self.group.statuses()}") from None
         self.look()
 
-    def _all_visible(self, numbers: Iterable[int]) -> bool:
+    def _all_visible(self) -> bool:
         statuses = self.group.statuses()
         ends = {status.confirmed_offset for status in statuses.values()}
         return len(ends) == 1

@@ -242,7 +242,7 @@ class ReviveLog:
         return places
 
     def _commit_staged(self) -> None:
-        if self._staged is None or self._store.flushed_offset < self._staged[1]:
+        if self._staged is None or self._store.replica.kept_end < self._staged[1]:
             return
         for queue_id, queue_offset in self._staged[0].items():
             if self._offsets.committed(self._topic, REVIVE_GROUP, queue_id) != queue_offset and queue_offset:

@@ -73,17 +73,30 @@ def test_after_the_clock_was_set_back_a_message_waits_its_delay_once() -> None:
 def test_only_deliveries_that_are_on_disk_are_saved() -> None:
     offsets = DelayOffsets()
     offsets.set(3, 7)
-    offsets.settle(log_end=1_000, flushed_offset=400)
+    offsets.settle(log_end=1_000, kept_end=400)
     offsets.set(3, 8)
-    offsets.settle(log_end=1_200, flushed_offset=999)
+    offsets.settle(log_end=1_200, kept_end=999)
     assert not offsets.is_dirty
     assert offsets.snapshot(1).offset_table == {}
 
-    offsets.settle(log_end=1_300, flushed_offset=1_000)
+    offsets.settle(log_end=1_300, kept_end=1_000)
     assert offsets.is_dirty
     assert offsets.snapshot(1).offset_table == {3: 7}
-    offsets.settle(log_end=1_300, flushed_offset=1_300)
+    offsets.settle(log_end=1_300, kept_end=1_300)
     assert offsets.snapshot(1).offset_table == {3: 8}
+
+
+def test_deliveries_that_another_master_may_cut_happen_again() -> None:
+    offsets = DelayOffsets()
+    offsets.set(3, 7)
+    offsets.settle(log_end=1_000, kept_end=1_000)
+    offsets.settle(log_end=1_000, kept_end=1_000)
+    offsets.set(3, 9)
+    offsets.settle(log_end=1_200, kept_end=1_000)
+    offsets.start_over()
+    assert offsets.get(3) == 7
+    offsets.settle(log_end=1_200, kept_end=1_300)
+    assert offsets.snapshot(1).offset_table == {3: 7}
 
 
 def test_offsets_come_back_from_their_file_and_their_version_moves_on() -> None:

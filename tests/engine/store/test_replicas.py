@@ -13,6 +13,7 @@ from tests.engine.store.samples import (
     drain,
     drain_all,
     fill,
+    flush,
     flush_all,
     open_store,
     put,
@@ -68,4 +69,17 @@ def test_a_truncated_tail_is_gone_everywhere_and_for_good(tmp_path: Path) -> Non
     store = open_store(tmp_path)
     assert drain_all(store) == list(range(300))
     assert put(store, draft(300)).queue_offset == 75
+    store.close()
+
+
+def test_what_nothing_takes_back_is_on_disk_and_confirmed(tmp_path: Path) -> None:
+    store = open_store(tmp_path)
+    ends = [(result := put(store, draft(number))).commit_log_offset + result.size for number in range(3)]
+    assert store.replica.kept_end == 0
+    flush(store)
+    assert store.replica.kept_end == ends[2]
+    store.confirmed_offset = ends[0]
+    assert store.replica.kept_end == ends[0]
+    store.confirmed_offset = ends[2] + 1
+    assert store.replica.kept_end == ends[2]
     store.close()

@@ -141,9 +141,9 @@ def test_of_another_engines_check_only_the_time_counts(tmp_path: Path) -> None:
 def test_nothing_is_noted_before_the_commit_log_is_on_disk(tmp_path: Path) -> None:
     store = open_store(tmp_path)
     add(store, NOW + 5000, 1)
-    assert store.plan_sync(log_end=500, flushed_offset=400) is None
+    assert store.plan_sync(log_end=500, kept_end=400) is None
     add(store, NOW + 5000, 2)
-    planned = store.plan_sync(log_end=900, flushed_offset=500)
+    planned = store.plan_sync(log_end=900, kept_end=500)
     assert planned is not None
     assert planned.check.timer_queue_offset == 1
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import shutil
 import socket
 from pathlib import Path
 
 import pytest
 
+from engine.broker.replication import master_link, slave_link
 from engine.errors import Refused
 from tests.engine.broker.replication.members import Member, Wire, running, until
 from tests.engine.store.samples import draft, put
@@ -159,6 +161,23 @@ async def test_both_restart_together(tmp_path: Path) -> None:
     async with running(*again):
         await until(lambda: in_sync(again[0]) == (0, 1))
         assert await again[0].send(1) and again[0].log() == again[1].log()
+
+
+async def test_a_master_speaks_however_often_its_link_is_woken(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two slaves that speak in turn wake each other's links: no reason to keep silent to both."""
+    monkeypatch.setattr(slave_link, "HEARTBEAT_S", 0.1)
+    monkeypatch.setattr(master_link, "HEARTBEAT_S", 0.05)
+    monkeypatch.setattr(master_link, "SILENCE_S", 0.6)
+    members = group(tmp_path, 3)
+    async with running(*members):
+        await until(lambda: in_sync(members[0]) == (0, 1, 2))
+        mastering = members[0].replication.mastering
+        assert mastering is not None
+        links = dict(mastering.links)
+        await asyncio.sleep(1.5)
+        assert mastering.links == links
 
 
 async def test_who_does_not_know_the_secret_is_no_slave(tmp_path: Path) -> None:
