@@ -278,7 +278,8 @@ class TimerDelivery:
                 log.error("timers could not be synced: %s", error)
 
     async def sync(self, slack_ms: int = 0) -> None:
-        sync = self._timers.plan_sync(self._store.commit_log_max_offset, self._store.replica.kept_end, slack_ms)
+        store = self._store
+        sync = self._timers.plan_sync(store.commit_log_max_offset, store.replica.kept_end, slack_ms)
         if sync is None:
             return
         async with self._sync_turn:

@@ -8,12 +8,12 @@ from engine.errors import EngineError
 from engine.protocol.bodies.broker_groups import Promotion
 from tests.crash import requests as rq
 from tests.crash.campaign import Campaign, Windows, assert_kept
-from tests.crash.checker.events import CRASH, CROWN, OK, Event
+from tests.crash.checker.events import CRASH, CROWN, OK, PULL, Event
 from tests.crash.checker.violations import Violation
-from tests.crash.drain import drain, mark_event, read_queue
+from tests.crash.drain import mark_event, read_queue
 from tests.crash.group import WAIT_S, Group, Member, until
-from tests.crash.load import QUEUES, TOPIC, Producer, create_topic, stored_value
-from tests.crash.wire import Link
+from tests.crash.load import GROUP, QUEUES, TOPIC, Producer, assign_event, create_topic, stored_value
+from tests.crash.wire import Link, Stored
 
 LIGHT = Windows((1, 1, 8, 16), rate_per_s=150.0)
 SYNC_PERIOD_S = 3.0
@@ -40,7 +40,7 @@ class GroupCampaign(Campaign):
 
     def knows_topic(self, member: Member) -> bool:
         with Link(member.address) as link:
-            return link.call(rq.GET_MAX_OFFSET, rq.queue_fields(TOPIC, 0)).code == rq.SUCCESS
+            return link.call(rq.PULL, rq.pull_fields(TOPIC, GROUP, 0, 0)).code in rq.PULL_CODES
 
     def meet_master(self) -> None:
         """From now on the load goes to whoever reigns; the history is told."""
@@ -98,26 +98,16 @@ class GroupCampaign(Campaign):
     def read_member(self, member: Member) -> None:
         """What this member shows of every queue; no drain, since a slave may be a little behind."""
         now = time.monotonic()
+        proc = f"at-{member.name}-{now:.3f}"
         with Link(member.address) as link:
             for queue in range(QUEUES):
-                self.history.add(
-                    *(
-                        Event(
-                            "pull",
-                            f"at-{member.name}",
-                            now,
-                            now,
-                            OK,
-                            TOPIC,
-                            queue,
-                            "",
-                            stored_value(m),
-                            m.queue_offset,
-                            member.name,
-                        )
-                        for m in read_queue(link, TOPIC, queue)
-                    )
-                )
+                found = list(read_queue(link, TOPIC, queue))
+                self.history.add(assign_event(proc, queue, found[0].queue_offset if found else 0))
+                self.history.add(*(self._shown(member, proc, queue, stored, now) for stored in found))
+
+    def _shown(self, member: Member, proc: str, queue: int, stored: Stored, now: float) -> Event:
+        value, offset = stored_value(stored), stored.queue_offset
+        return Event(PULL, proc, now, now, OK, TOPIC, queue, "", value, offset, member.name)
 
     def look(self) -> None:
         """Every slave first, then the master: what was read anywhere must be there."""
@@ -147,8 +137,3 @@ class GroupCampaign(Campaign):
         violations += self.group.check_equality()
         assert_kept(violations, self.history, self.group.folder)
         assert self.acknowledged() >= at_least, f"only {self.acknowledged()} acknowledged"
-
-
-def drain_master(campaign: GroupCampaign) -> None:
-    campaign.meet_master()
-    drain(campaign.broker.address, campaign.history)

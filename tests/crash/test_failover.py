@@ -37,7 +37,7 @@ def fail_over_rounds(campaign: GroupCampaign, rounds: int) -> None:
     campaign.start()
     for number in range(1, rounds + 1):
         fail_over(campaign)
-        campaign.verify_group(at_least=50 * number)
+        campaign.verify_group(at_least=10 * number)
     outages = sorted(campaign.outages_s)
     middle = statistics.median(outages)
     print(f"{rounds} fail-overs, {campaign.acknowledged()} acknowledged", end=", ")

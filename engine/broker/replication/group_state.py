@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from engine.broker.replication.epochs import Epoch, History, begin, check_history
+from engine.broker.replication.epochs import Epoch, History, begin, check_history, log_epoch
 from engine.errors import CorruptRecord, Refused
 
 GROUP_FILE = "signalboxGroup.json"
@@ -83,8 +83,9 @@ def crown(state: GroupState, epoch: int, reign: int, member_id: int, log_end: in
         raise StaleEpoch(f"nobody asked this member to promise epoch {epoch}")
     if state.master_id not in (None, member_id):
         raise StaleEpoch(f"member {state.master_id} is already master of epoch {epoch}")
-    if state.history and state.history[-1].number == epoch:
-        return replace(state, master_id=member_id)
+    if log_epoch(state.history) == epoch:
+        # A repeated request: whoever stopped reigning needs a new epoch, since its log may have lost its end.
+        raise StaleEpoch(f"this member has been master of epoch {epoch} already")
     return replace(
         state,
         master_id=member_id,
