@@ -116,6 +116,7 @@ def test_stale_and_replayed_requests_change_nothing(make_group: MakeGroup, seed:
     with pytest.raises(EngineError, match="the request speaks of"):
         group.admin.broker_groups.promote(group.members[0].place, epoch=old.epoch)
     assert [kept_state(member) for member in group.members] == before
+    assert [status.role for status in group.statuses().values()] == ["slave", "master"]
     campaign.load_for(0.5)
     campaign.settle()
     campaign.verify_group()

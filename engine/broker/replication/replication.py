@@ -264,12 +264,13 @@ class Replication:
         async with self._turn:
             if self.mastering is not None and self._state.epoch >= epoch:
                 raise StaleEpoch(f"this member is master of epoch {self._state.epoch}")
-            await self._leave_role()
 
             def step(state: GroupState) -> GroupState:
                 followed = follow(state, epoch, reign, master_id)
                 return replace(followed, members={**followed.members, master_id: address})
 
+            step(self._state)  # whoever is refused disturbs nothing
+            await self._leave_role()
             await self._file.change(step)
             await self._serve_under(self._state)
 

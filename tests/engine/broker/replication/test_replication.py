@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from engine.broker.replication import master_link, slave_link
+from engine.broker.replication.group_state import StaleEpoch
 from engine.errors import Refused
 from tests.engine.broker.replication.members import Member, Wire, running, until
 from tests.engine.store.samples import draft, put
@@ -122,6 +123,19 @@ async def test_a_master_hands_over_to_the_wanted_member(tmp_path: Path) -> None:
         await until(lambda: in_sync(members[2]) == (0, 1, 2))
         assert members[0].role == "slave 2" and members[1].role == "slave 1"
         assert await members[2].send(0)
+
+
+async def test_a_stale_request_to_follow_does_not_stop_a_slave(tmp_path: Path) -> None:
+    master, slave = group(tmp_path)
+    async with running(master, slave):
+        await until(lambda: in_sync(master) == (0, 1))
+        following = slave.replication.following
+        with pytest.raises(StaleEpoch):
+            await slave.replication.follow(1, 77, 0, "member-0")
+        with pytest.raises(StaleEpoch):
+            await slave.replication.follow(0, 0, 0, "member-0")
+        assert slave.replication.following is following is not None
+        assert await master.send(0)
 
 
 async def test_a_restarted_master_asks_before_it_writes(tmp_path: Path) -> None:
