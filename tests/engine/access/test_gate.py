@@ -153,10 +153,11 @@ def test_the_white_lists_of_codes() -> None:
     gate(unsigned_codes=code, unauthorized_codes=code)(request(ask, None), PEER)
     gate(unauthorized_codes=code)(request(ask, "bob"), PEER)
     refused(gate(unauthorized_codes=code), request(ask, None))
-    # A name that is given is proved, white list or not.
+    # A name that rights are looked up for is proved, white list or not.
     forged = request(ask, "root")
     forged.fields["Signature"] = "x"
-    refused(gate(unsigned_codes=code, unauthorized_codes=code), forged)
+    refused(gate(unsigned_codes=code), forged)
+    gate(unsigned_codes=code, unauthorized_codes=code)(forged, PEER)
 
 
 def test_without_authorization_users_are_still_a_super_users() -> None:
