@@ -24,7 +24,7 @@ _UNCLEAN = Option(
 )
 async def group_status(admin: Admin, arguments: Arguments) -> Result:
     first = await _any_member(admin, arguments)
-    rows = [_row(first.member_id, _address(first), first, first)]
+    rows = [_row(first.member_id, _address(first) or arguments.brokerAddr, first, first)]
     for member, address in sorted(first.members.items()):
         if member != str(first.member_id):
             rows.append(await _asked_row(admin, int(member), address, first))
@@ -56,7 +56,7 @@ def _row(member: int, address: str, status: GroupStatus, first: GroupStatus) -> 
 
 
 def _address(status: GroupStatus) -> str:
-    return status.members.get(str(status.member_id), "unknown")
+    return status.members.get(str(status.member_id), "")
 
 
 @command(

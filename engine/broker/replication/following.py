@@ -17,6 +17,7 @@ from engine.broker.replication.group_file import GroupFile
 from engine.broker.replication.master_link import HistoriesDiffer, MasterLink, read_hello
 from engine.broker.replication.packets import introduce
 from engine.broker.replication.plain_links import PlainMasterLink
+from engine.broker.replication.tails import tail_of, tail_to_json
 from engine.broker.tasks import start_task, stop_tasks
 from engine.errors import EngineError
 from engine.net.requester import parse_address
@@ -74,6 +75,11 @@ class Following:
         await stop_tasks(self._task)
         self.link = None
 
+    @property
+    def is_behind_plain(self) -> bool:
+        """A master that is none of ours is sending, or just was."""
+        return isinstance(self.link, PlainMasterLink)
+
     def flushed(self) -> None:
         """More of the log is safe: the master wants to know."""
         if self.link is not None:
@@ -113,7 +119,7 @@ class Following:
 
     async def _copy(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         assert self._secret is not None
-        hello = read_hello(await introduce(reader, writer, self._secret, self._me))
+        hello = read_hello(await introduce(reader, writer, self._secret, {**self._me, **self._tail()}))
         link = self.link = MasterLink(
             reader,
             writer,
@@ -125,6 +131,13 @@ class Following:
         log.info("following member %d, epoch %d", hello.member_id, hello.epoch)
         self.trouble = self._said = ""
         await link.run(hello)
+
+    def _tail(self) -> dict[str, Any]:
+        """What a log without a history can show for itself."""
+        if self._file.state is not None and self._file.state.history:
+            return {}
+        tail = tail_of(self._store)
+        return {} if tail is None else {"tail": tail_to_json(tail)}
 
     async def _copy_plain(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """A plain master has no epochs: what is copied from it is confirmed by nobody, and readable."""

@@ -42,6 +42,8 @@ class MasterHello:
     min_offset: int
     max_offset: int
     copied_from: int
+    has_tail: bool
+    """Its log has what this member showed of its own."""
 
 
 def read_hello(packet: dict[str, Any]) -> MasterHello:
@@ -51,7 +53,8 @@ def read_hello(packet: dict[str, Any]) -> MasterHello:
         member, epoch, reign, low, high, copied = (int(packet[key]) for key in keys)
     except (KeyError, TypeError, ValueError) as error:
         raise ProtocolError(f"the master's handshake cannot be read: {error}") from None
-    return MasterHello(member, epoch, reign, history, low, high, copied)
+    has_tail = packet.get("hasTail") is True
+    return MasterHello(member, epoch, reign, history, low, high, copied, has_tail)
 
 
 class MasterLink:
@@ -94,9 +97,7 @@ class MasterLink:
         if is_empty:
             self._begin_at(hello.min_offset)
         elif not point.shared:
-            raise HistoriesDiffer(
-                "this store has messages that are not of its master's group: empty it to copy the master's"
-            )
+            await self._join_tails(hello, state)
         elif point.offset < store.commit_log_max_offset:
             await self._cut(point.offset, state)
         if store.commit_log_max_offset < hello.min_offset:
@@ -106,6 +107,16 @@ class MasterLink:
             )
         copied_from = hello.copied_from if is_empty else state.copied_from
         await self._reach(() if is_empty else point.shared, copied_from)
+
+    async def _join_tails(self, hello: MasterHello, state: GroupState) -> None:
+        """Both followed one plain master: the log goes on where its last whole record ends."""
+        if state.history or not hello.has_tail:
+            raise HistoriesDiffer(
+                "this store has messages that are not of its master's group: empty it to copy the master's"
+            )
+        if (whole := self._store.replica.whole_end()) < self._store.commit_log_max_offset:
+            await self._truncate(whole)
+        log.warning("this log up to %d is the master's, by its last bytes", whole)
 
     def _begin_at(self, min_offset: int) -> None:
         if not self._store.append_raw(b"", min_offset):

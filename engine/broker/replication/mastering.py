@@ -19,6 +19,7 @@ from engine.broker.replication.packets import Peer, admit
 from engine.broker.replication.plain_links import PlainSlaveLink
 from engine.broker.replication.replica_waits import ReplicaWaits
 from engine.broker.replication.slave_link import LinkEvents, Reign, SlaveLink
+from engine.broker.replication.tails import has_tail, tail_from_json
 from engine.broker.tasks import start_task, stop_tasks
 from engine.errors import NotPermitted, Refused
 from engine.protocol.layouts.replica_frames import encode_packet
@@ -111,7 +112,8 @@ class Mastering:
         """A stream of ours, behind its magic. Raises EngineError or OSError when it is over."""
         peer = await admit(reader, writer, secret, self._name.member_id, self._check)
         state = self._state
-        writer.write(encode_packet(self._handshake(state)))
+        is_same = peer.tail is not None and has_tail(self._store, peer.tail)
+        writer.write(encode_packet({**self._handshake(state), "hasTail": is_same}))
         await self._make_known(peer)
         reign = Reign(state.epoch, state.reign, state.history[-1].start_offset)
         events = LinkEvents(self._acknowledged, self._stored, self._set_to_tell, self._confirmed)
@@ -158,7 +160,7 @@ class Mastering:
         known = self._state.members.get(member)
         if member in self.links and known not in (None, address):
             raise Refused(f"brokerId {member} is connected from {known}")
-        return Peer(member, address)
+        return Peer(member, address, tail_from_json(hello.get("tail")))
 
     def _handshake(self, state: GroupState) -> dict[str, Any]:
         return {

@@ -1,6 +1,6 @@
 """Introductions on the HA port: who are you, and do you know the secret? Both ends.
 
-    slave    MAGIC · {"cluster","broker","member","address","nonce"}
+    slave    MAGIC · {"cluster","broker","member","address","nonce"}   and "tail" where it has no history
     master   {"member","nonce","proof"}      or {"refusal": why}
     slave    {"proof"}
     master   {"epoch","reign","history",…}   or {"refusal": why}
@@ -17,6 +17,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from engine.broker.replication.tails import Tail
 from engine.errors import NotPermitted, ProtocolError, Refused
 from engine.protocol.cluster_proof import NONCE_BYTES, peer_proof, proves
 from engine.protocol.layouts.replica_frames import (
@@ -36,6 +37,8 @@ class Peer:
 
     member_id: int
     address: str
+    tail: Tail | None = None
+    """How its log ends, when nothing else tells whose it is."""
 
 
 async def read_packet(reader: asyncio.StreamReader) -> dict[str, Any]:

@@ -29,6 +29,12 @@ from engine.broker.replication.group_state import (
 from engine.broker.replication.ha_server import HaServer
 from engine.broker.replication.mastering import GroupName, Mastering
 from engine.broker.replication.promotion import HigherEpoch, Members, Promoter, Self
+from engine.broker.replication.takeover import (
+    TAKEOVER_EPOCH,
+    founded_anew,
+    takeover_doubt,
+    takeover_refusal,
+)
 from engine.broker.tasks import start_task, stop_tasks
 from engine.errors import EngineError, PeerError, Refused
 from engine.protocol.bodies.broker_groups import GroupStatus, InSyncInfo
@@ -299,9 +305,29 @@ class Replication:
         state = self._state
         if seen_epoch != state.epoch:
             raise StaleEpoch(f"the group is at epoch {state.epoch}, the request speaks of {seen_epoch}")
+        if state.epoch == 0:
+            return await self._take_over(wanted, is_unclean=is_unclean)
         if wanted is not None and wanted not in state.members:
             raise Refused(f"the group has no member {wanted}: it has {sorted(state.members)}")
         return await self._promoter.promote(state, wanted, is_unclean=is_unclean)
+
+    async def _take_over(self, wanted: int | None, *, is_unclean: bool) -> PromotionAnswer:
+        """After a master that is none of ours; nobody else knows of this member."""
+        me, state = self._name.member_id, self._state
+        end, following = self._store.replica.whole_end(), self.following
+        is_linked = following is not None and following.is_behind_plain
+        refusal = takeover_refusal(log_end=end, is_linked=is_linked)
+        doubt = takeover_doubt(end, state.copied_from)
+        if wanted not in (None, me):
+            refusal = f"this member knows no group, and no member {wanted}"
+        if refusal or not is_unclean:
+            raise Refused(f"nothing was changed: {refusal or doubt}")
+        minimum, reign = self._rules.min_in_sync, random.SystemRandom().getrandbits(62)
+        await self._file.change(lambda old: founded_anew(old, me, self._address, minimum))
+        await self.promise(TAKEOVER_EPOCH, reign)
+        await self.crown(TAKEOVER_EPOCH, reign)
+        log.warning("this member took over: %s", doubt)
+        return PromotionAnswer(TAKEOVER_EPOCH, me, self._address, doubt)
 
     # -- finding and watching -------------------------------------------------------------------------------
 

@@ -14,8 +14,9 @@ from engine.broker.replication.group_file import GroupFile
 from engine.broker.replication.ha_server import HaServer
 from engine.broker.replication.mastering import GroupName
 from engine.broker.replication.replication import GroupRules, Replication, RoleHooks
-from engine.errors import EngineError, PeerUnreachable
+from engine.errors import EngineError, PeerError, PeerUnreachable
 from engine.protocol.bodies.broker_groups import GroupStatus
+from engine.protocol.codes import ResponseCode
 from tests.engine.store.samples import dispatch_all, draft, open_store, put
 
 SECRET = b"a secret of the cluster"
@@ -27,6 +28,8 @@ class Wire:
     def __init__(self) -> None:
         self.members: dict[str, Member] = {}
         self.cut: set[tuple[int, int]] = set()
+        self.strangers: dict[str, str] = {}
+        """Addresses of masters that are none of ours, and of their HA ports."""
 
     def reach(self, me: int, address: str) -> Replication:
         other = self.members.get(address)
@@ -40,7 +43,10 @@ class Requests:
         self._wire, self._me = wire, me
 
     async def status(self, address: str) -> GroupStatus:
-        return self._wire.reach(self._me, address).status()
+        replication = self._wire.reach(self._me, address)
+        if address in self._wire.strangers:
+            raise PeerError("not supported", code=ResponseCode.REQUEST_CODE_NOT_SUPPORTED)
+        return replication.status()
 
     async def promise(self, address: str, epoch: int, reign: int) -> GroupStatus:
         return await self._wire.reach(self._me, address).promise(epoch, reign)
@@ -75,11 +81,12 @@ class Member:
         self.address = f"member-{member_id}"
         self.port = port
         self._wire, self._master = wire, master
+        """Also whom a name server names."""
         self.store = open_store(root, **changes)
         self.file = GroupFile(root / "config", ThreadPoolExecutor(1))
         self.file.load()
         self.role = "none"
-        self.server = HaServer(secret, allows_plain=False)
+        self.server = HaServer(secret, allows_plain=self.address in wire.strangers)
         hooks = RoleHooks(
             self._become_master,
             self._become_slave,
@@ -98,7 +105,7 @@ class Member:
             self.server,
             Requests(wire, member_id),
             hooks,
-            named_master=lambda: (master, None),
+            named_master=lambda: (self._master, wire.strangers.get(self._master or "")),
             now_ms=lambda: int(asyncio.get_running_loop().time() * 1000),
         )
 
