@@ -113,4 +113,4 @@ def test_two_hundred_torn_tails(
         cut_async_rounds(broker, tearing_disk, rounds=10, seed=seed + chain)
     print(f"{tearing_disk.torn_cuts} of 10 tails were torn")
     if segments == "written":  # of an extent that was never written nothing survives before it is synced
-        assert tearing_disk.torn_cuts >= 3
+        assert tearing_disk.torn_cuts >= (3 if flush == ASYNC else 1)
