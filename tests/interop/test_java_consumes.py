@@ -12,8 +12,9 @@ from .received import bodies, body, numbered, offsets_by_queue, read_all
 
 pytestmark = pytest.mark.needs_maven
 Fresh = Callable[[str], str]
-# A second each: now and then the 5.x client misses its first rebalance (on Apache's broker too) and comes
-# back to it after 20 s.
+# A second each. Now and then the 5.x client leaves out the heartbeat that announces its new queues'
+# subscription, because another is just under way; its pulls are refused as not the latest (25), by Apache's
+# broker too, until the next heartbeat, up to 30 s later (see members.py).
 SHARING_ROUNDS = 50
 
 
