@@ -1,80 +1,95 @@
-"""What changed since when: values by key, each with the version at which it last became another one.
+"""What changed since when: values by section and name, each with the version at which it last became another.
 
-The versions are in the order of the last change, so that "since version v" is read from their end and costs
-only what it returns. A value that is put again as it was is no change. None is a value too: the key is gone.
-Forgotten keys are kept up to a limit; who asks with a version from before that is told everything.
+The names of a section are in the order of their last change, so that "since version v" is read from their
+end and costs only what it returns. A value that is put again as it was is no change. None is a value too: the
+name is gone. Forgotten names are kept up to a limit; who asks with a version from before that is told
+everything.
 
-Strings, numbers and bytes only, in two dicts: a hundred thousand entries give the garbage collector nothing
-to walk through. Pure. Loop thread only.
+One dict per section, from names that its owner has anyway (their hashes are known) to tuples of a number and
+bytes, which the garbage collector walks through once: thousands are put in one answer, and a look-up in a
+large dict is what that costs. Pure. Loop thread only.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from itertools import takewhile
-from operator import itemgetter
+from collections.abc import Iterable, Iterator, Mapping
 
 MAX_GONE = 10_000
 
 Change = tuple[str, bytes | None]
-_VERSION = itemgetter(1)
+"""Name and value."""
+SectionChange = tuple[str, str, bytes | None]
+_Entry = tuple[int, bytes | None]
+_UNKNOWN: _Entry = (0, None)
 
 
 class Journal:
     def __init__(self) -> None:
-        self._versions: dict[str, int] = {}
-        self._values: dict[str, bytes | None] = {}
+        self._sections: dict[str, dict[str, _Entry]] = {}
         self._gone_count = 0
         self.version = 0
         self.floor = 0
         """Changes up to here are not all known any more; what is left of them is."""
 
-    def put(self, key: str, value: bytes | None) -> None:
-        before = self._values.get(key)
-        if before == value:
-            return
-        if self._versions.pop(key, None) is not None:
-            self._gone_count -= before is None
-        self.version += 1
-        self._versions[key] = self.version
-        self._values[key] = value
-        if value is None:
-            self._gone_count += 1
-            if self._gone_count > MAX_GONE:
-                self._forget_gone()
+    def put(self, section: str, name: str, value: bytes | None) -> None:
+        self.put_all(section, [(name, value)])
+
+    def put_all(self, section: str, changes: Iterable[Change]) -> None:
+        entries = self._sections.setdefault(section, {})
+        known, version = entries.get, self.version
+        for name, value in changes:
+            before = known(name, _UNKNOWN)
+            if before[1] == value:
+                continue
+            if before[0]:
+                # To the end of the order.
+                del entries[name]
+                self._gone_count -= before[1] is None
+            version += 1
+            entries[name] = version, value
+            self._gone_count += value is None
+        self.version = version
+        if self._gone_count > MAX_GONE:
+            self._forget_gone()
 
     def _forget_gone(self) -> None:
-        self._values = {key: value for key, value in self._values.items() if value is not None}
-        self._versions = {key: at for key, at in self._versions.items() if key in self._values}
+        for section, entries in self._sections.items():
+            left = {name: entry for name, entry in entries.items() if entry[1] is not None}
+            self._sections[section] = left
         self._gone_count = 0
         self.floor = self.version
-
-    def get(self, key: str) -> bytes | None:
-        return self._values.get(key)
 
     def is_known(self, version: int) -> bool:
         return self.floor <= version <= self.version
 
-    def since(self, version: int) -> Iterator[Change]:
-        """Everything that has become another one after that version, the latest first."""
-        newer = takewhile(lambda item: item[1] > version, reversed(self._versions.items()))
-        return ((key, self._values[key]) for key, _ in newer)
+    def since(self, version: int) -> Iterator[SectionChange]:
+        """Everything that has become another one after that version, the latest of each section first."""
+        for section, entries in self._sections.items():
+            for name, (at, value) in reversed(entries.items()):
+                if at <= version:
+                    break
+                yield section, name, value
 
     def copy(self) -> JournalCopy:
         """All of it, copied in one go, for a thread to choose from."""
-        return JournalCopy(self._versions.copy(), self._values.copy())
+        return JournalCopy({section: entries.copy() for section, entries in self._sections.items()})
 
 
 class JournalCopy:
     """Any thread."""
 
-    def __init__(self, versions: dict[str, int], values: dict[str, bytes | None]) -> None:
-        self._versions = versions
-        self._values = values
+    def __init__(self, sections: Mapping[str, dict[str, _Entry]]) -> None:
+        self._sections = sections
 
-    def present(self) -> Iterator[Change]:
+    def present(self) -> Iterator[SectionChange]:
         """What is not gone."""
-        return ((key, value) for key, value in self._values.items() if value is not None)
+        for section, entries in self._sections.items():
+            for name, (_, value) in entries.items():
+                if value is not None:
+                    yield section, name, value
 
-    def since(self, version: int) -> Iterator[Change]:
-        return ((key, self._values[key]) for key, at in self._versions.items() if at > version)
+    def since(self, version: int) -> Iterator[SectionChange]:
+        for section, entries in self._sections.items():
+            for name, (at, value) in entries.items():
+                if at > version:
+                    yield section, name, value

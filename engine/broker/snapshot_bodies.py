@@ -10,17 +10,16 @@ from collections.abc import Iterable
 
 import orjson
 
-from engine.broker.journal import Change
+from engine.broker.journal import SectionChange
 
 PIECE = 256
 
 
-def encode_changes(changes: Iterable[Change]) -> bytes:
+def encode_changes(changes: Iterable[SectionChange]) -> bytes:
     """Nothing at all when nothing changed."""
     singles: list[bytes] = []
     sections: dict[str, _Section] = {}
-    for key, value in changes:
-        section, _, name = key.partition("/")
+    for section, name, value in changes:
         if not name:
             singles.append(orjson.dumps(section) + b":" + (value or b"null"))
             continue

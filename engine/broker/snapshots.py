@@ -21,28 +21,34 @@ from collections.abc import Callable, Iterator
 
 import orjson
 
-from engine.broker.consumers import ConsumerTable
+from engine.broker.consumers import ConsumerGroup, ConsumerTable
 from engine.broker.disk_room import DiskRoom
 from engine.broker.due import Due, in_slices
 from engine.broker.groups import SubscriptionGroupTable
-from engine.broker.journal import Journal
+from engine.broker.journal import Change, Journal
 from engine.broker.offsets import ConsumerOffsets
 from engine.broker.stats import BrokerStats
 from engine.broker.topics import TopicTable
 from engine.broker.unread_times import Pair, UnreadTimes
 from engine.net.connection import Connection
 from engine.protocol.bodies.heartbeats import ConsumeType, MessageModel
+from engine.protocol.bodies.topics import TopicConfig
+from engine.protocol.fastjson import compact
 from engine.store.message_store import MessageStore
 from engine.store.queue_offsets import QueueKey
 
 SLICE = 64
 """Entries that are looked at in one go: a millisecond at most."""
+Bounds = tuple[int, int, int]
+"""Of a queue: its id, lowest offset and end."""
 
-
-_dumps = orjson.dumps
-_NOBODY = _dumps({"members": []})
+_NOBODY = b'{"members":[]}'
 _MODELS = {model: model.name for model in MessageModel}
 _TYPES = {kind: kind.name for kind in ConsumeType}
+
+
+def _dumps(value: object) -> bytes:
+    return compact(orjson.dumps(value))
 
 
 class Snapshots:
@@ -76,8 +82,8 @@ class Snapshots:
         """Those of topics that were looked at just now."""
         self.times = UnreadTimes(store)
         self.journal: Journal = Journal()
-        """Keys are "section/name"; sections with one value only have no name."""
-        self.journal.put("broker", _dumps(broker))
+        """Sections with one value only give it no name."""
+        self.journal.put("broker", "", _dumps(broker))
 
     def refresh(self, now_ms: int) -> Iterator[None]:
         """Bring the journal up to date; stops after every slice, so that others may run."""
@@ -129,7 +135,7 @@ class Snapshots:
         store = self._store
 
         def put(section: str, value: dict[str, object]) -> None:
-            self.journal.put(section, _dumps(value))
+            self.journal.put(section, "", _dumps(value))
 
         rates = self._stats.rates(now_ms, 10)
         put(
@@ -154,68 +160,109 @@ class Snapshots:
         put("ha", self._ha_state())
 
     def _put_topics(self, names: list[str]) -> None:
-        configs, bounds, groups_of = self._topics.get, self._store.queue_bounds, self._offsets.groups_of
-        # A new message may be the oldest unread one of a group that had consumed everything.
-        pairs = [(name, group) for name in names for group in groups_of(name)]
-        self._due_pairs.discard(pairs)
-        self._near_pairs.add_list(pairs)
+        """And the offsets on them, from the same look at their queues, where there are few: a new message may
+        be the oldest unread one of a group that had consumed everything."""
+        configs, bounds_of, groups_of = self._topics.get, self._store.queue_bounds, self._offsets.groups_of
+        topics: list[Change] = []
+        offsets: list[Change] = []
+        looked_at: list[Pair] = []
+        near: list[Pair] = []
         for name in names:
             config = configs(name)
-            if config is None:
-                self.journal.put(f"topics/{name}", None)
-                continue
-            value = {
-                "readQueues": config.read_queue_nums,
-                "writeQueues": config.write_queue_nums,
-                "perm": config.perm,
-                "isOrdered": config.order,
-                "queues": bounds(name, max(config.read_queue_nums, config.write_queue_nums)),
-            }
-            self.journal.put(f"topics/{name}", _dumps(value))
+            bounds = bounds_of(name)
+            topics.append((name, None if config is None else _topic_value(config, bounds)))
+            pairs = [(name, group) for group in groups_of(name)]
+            if len(looked_at) + len(pairs) <= SLICE:
+                offsets += self._offset_changes(name, pairs, bounds)
+                looked_at += pairs
+            else:
+                near += pairs
+        self._due_pairs.discard(looked_at)
+        self._due_pairs.discard(near)
+        self._near_pairs.add_list(near)
+        self.journal.put_all("topics", topics)
+        self.journal.put_all("offsets", offsets)
 
     def _put_groups(self, names: list[str]) -> None:
-        put, online_group = self.journal.put, self._consumers.group
+        online_group, known = self._consumers.group, self._groups
+        changes: list[Change] = []
         for name in names:
             online = online_group(name)
-            if online is None:
-                put(f"groups/{name}", _NOBODY if name in self._groups else None)
-                continue
-            members = []
-            for channel, info in online.clients.items():
-                members.append((info.client_id, channel.peer_name, info.language, info.version))
-            if len(members) > 1:
-                members.sort()
-            value = {
-                "members": members,
-                "model": _MODELS[online.message_model],
-                "type": _TYPES[online.consume_type],
-                "subscriptions": {
-                    topic: (data.sub_string, data.expression_type)
-                    for topic, data in online.subscriptions.items()
-                },
-            }
-            put(f"groups/{name}", _dumps(value))
+            if online is not None:
+                changes.append((name, _group_value(online)))
+            else:
+                changes.append((name, _NOBODY if name in known else None))
+        self.journal.put_all("groups", changes)
 
     def _put_offsets(self, pairs: list[Pair]) -> None:
-        put, committed_of, queue_at = self.journal.put, self._offsets.committed_of, self._store.queue_at
-        log_min_offset, known_of = self._log_min_offset, self.times.known_of
+        bounds_of: dict[str, list[Bounds]] = {}
+        changes: list[Change] = []
         for pair in pairs:
-            topic, group = pair
-            value: list[tuple[int, ...]] = []
-            missing: list[tuple[int, int]] = []
-            for queue_id, committed in committed_of(pair).items():
-                if committed < 0:
-                    continue
-                queue = queue_at((topic, queue_id))
-                if queue is not None and committed < queue.end:
-                    place = max(committed, queue.min_offset(log_min_offset)) if log_min_offset else committed
-                    store_ms = known_of(topic).get((queue_id, place))
-                    if store_ms is None:
-                        missing.append((queue_id, place))
-                    elif store_ms >= 0:
-                        value.append((queue_id, committed, store_ms))
-                        continue
-                value.append((queue_id, committed))
-            if missing:
-                self.times.want(pair, missing)
-            put(f"offsets/{topic}@{group}", _dumps(value) if value else None)
+            topic = pair[0]
+            bounds = bounds_of.get(topic)
+            if bounds is None:
+                bounds = bounds_of[topic] = self._store.queue_bounds(topic)
+            changes += self._offset_changes(topic, [pair], bounds)
+        self.journal.put_all("offsets", changes)
+
+    def _offset_changes(self, topic: str, pairs: list[Pair], bounds: list[Bounds]) -> list[Change]:
+        """How far these pairs of one topic are; what is not known yet of the oldest unread is wanted."""
+        committed_of, times = self._offsets.committed_of, self.times
+        known = times.known_of(topic)
+        bounds_at = {bound[0]: bound for bound in bounds}
+        changes: list[Change] = []
+        for pair in pairs:
+            value: list[tuple[int, ...]] = [item for item in committed_of(pair).items() if item[1] >= 0]
+            if not known and times.is_full:
+                # Whether anything is unread is found out when its turn comes.
+                times.postpone(pair)
+                changes.append((f"{topic}@{pair[1]}", _dumps(value) if value else None))
+                continue
+            unread = [
+                (queue_id, committed if committed > bound[1] else bound[1])
+                for queue_id, committed in value
+                if (bound := bounds_at.get(queue_id)) is not None and committed < bound[2]
+            ]
+            if known:
+                times_ms = {place[0]: known.get(place) for place in unread}
+                value = [
+                    item if (ms := times_ms.get(item[0])) is None or ms < 0 else (*item, ms) for item in value
+                ]
+                unread = [place for place in unread if times_ms[place[0]] is None]
+            if unread:
+                times.want(pair, unread)
+            changes.append((f"{topic}@{pair[1]}", _dumps(value) if value else None))
+        return changes
+
+
+def _topic_value(config: TopicConfig, bounds: list[Bounds]) -> bytes:
+    count = max(config.read_queue_nums, config.write_queue_nums)
+    return _dumps(
+        {
+            "readQueues": config.read_queue_nums,
+            "writeQueues": config.write_queue_nums,
+            "perm": config.perm,
+            "isOrdered": config.order,
+            # A topic that was made smaller may have more of them on disk.
+            "queues": bounds if not bounds or bounds[-1][0] < count else [b for b in bounds if b[0] < count],
+        }
+    )
+
+
+def _group_value(online: ConsumerGroup[Connection]) -> bytes:
+    members = [
+        (info.client_id, channel.peer_name, info.language, info.version)
+        for channel, info in online.clients.items()
+    ]
+    if len(members) > 1:
+        members.sort()
+    return _dumps(
+        {
+            "members": members,
+            "model": _MODELS[online.message_model],
+            "type": _TYPES[online.consume_type],
+            "subscriptions": {
+                topic: (data.sub_string, data.expression_type) for topic, data in online.subscriptions.items()
+            },
+        }
+    )

@@ -20,6 +20,7 @@ from engine.protocol.bodies.topics import (
     TOPIC_FLAG_UNIT_SUB,
     TopicConfig,
 )
+from engine.protocol.fastjson import compact
 from engine.protocol.names import (
     BENCHMARK_TOPIC,
     DEFAULT_TOPIC,
@@ -145,7 +146,7 @@ class TopicTable:
     def image(self) -> TopicsImage:
         encoded = self._encoded
         for name in self._configs.keys() - encoded.keys():
-            encoded[name] = self._configs[name].encode()
+            encoded[name] = compact(self._configs[name].encode())
         return TopicsImage(dict(encoded), self.version)
 
     def saved(self, image: TopicsImage) -> None:

@@ -39,10 +39,18 @@ class UnreadTimes:
     def forget(self, topic: str) -> None:
         self._known.pop(topic, None)
 
+    @property
+    def is_full(self) -> bool:
+        return self._wanted_count >= MAX_READS
+
+    def postpone(self, pair: Pair) -> None:
+        """To be looked at again in a later round."""
+        self._unfinished[pair] = None
+
     def want(self, pair: Pair, places: list[QueuePlace]) -> None:
         """What is missing for this pair now; what was wanted for it before is not any more."""
         if self._wanted_count >= MAX_READS:
-            self._unfinished[pair] = None
+            self.postpone(pair)
         else:
             self._wanted_count += len(places) - len(self._wanted.get(pair, ()))
             self._wanted[pair] = places

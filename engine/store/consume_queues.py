@@ -7,7 +7,9 @@ the name came from a send, from a replica or from a record found during recovery
 from __future__ import annotations
 
 import os
+from bisect import insort
 from collections.abc import Iterator
+from operator import attrgetter
 from pathlib import Path
 
 from engine.protocol.layouts.queue_units import CQ_UNIT_SIZE
@@ -15,6 +17,8 @@ from engine.protocol.names import is_valid_topic
 from engine.store.consume_queue import ConsumeQueue
 from engine.store.descriptors import Descriptors
 from engine.store.queue_offsets import QueueKey
+
+_ID = attrgetter("queue_id")
 
 
 class ConsumeQueues:
@@ -25,6 +29,8 @@ class ConsumeQueues:
         self.dirty: set[str] = set()
         """Files with bytes that no sync has covered yet."""
         self.table: dict[QueueKey, ConsumeQueue] = {}
+        self._of_topic: dict[str, list[ConsumeQueue]] = {}
+        """The same queues, by id: one look-up for who wants all of a topic."""
 
     def load(self) -> list[QueueKey]:
         """Find the queues on disk; the keys of those whose files contradict each other (now empty)."""
@@ -35,7 +41,7 @@ class ConsumeQueues:
             if not queue.load():
                 queue.delete()
                 damaged.append((topic, queue_id))
-            self.table[topic, queue_id] = queue
+            self._add(queue)
         return damaged
 
     def _folders(self) -> Iterator[QueueKey]:
@@ -63,36 +69,47 @@ class ConsumeQueues:
         """The queue; None when the name cannot be a folder. The folder appears with the first unit."""
         queue = self.table.get((topic, queue_id))
         if queue is None and queue_id >= 0 and is_valid_topic(topic):
-            queue = self.table[topic, queue_id] = self._make(topic, queue_id)
+            queue = self._make(topic, queue_id)
+            self._add(queue)
         return queue
+
+    def _add(self, queue: ConsumeQueue) -> None:
+        self.table[queue.topic, queue.queue_id] = queue
+        insort(self._of_topic.setdefault(queue.topic, []), queue, key=_ID)
+
+    def _delete(self, queue: ConsumeQueue) -> None:
+        del self.table[queue.topic, queue.queue_id]
+        of_topic = self._of_topic[queue.topic]
+        of_topic.remove(queue)
+        if not of_topic:
+            del self._of_topic[queue.topic]
+        queue.delete()
 
     def ends(self) -> Iterator[tuple[QueueKey, int]]:
         return ((key, queue.end) for key, queue in self.table.items())
 
-    def bounds(self, topic: str, count: int, log_min_offset: int) -> list[tuple[int, int, int]]:
-        """Id, lowest offset and end of the first `count` queues, those that hold or held a message."""
-        at = self.table.get
+    def bounds(self, topic: str, log_min_offset: int) -> list[tuple[int, int, int]]:
+        """Id, lowest offset and end of the topic's queues, those that hold or held a message."""
         return [
             # Before the log has lost its beginning, so has no queue.
-            (queue_id, queue.min_offset(log_min_offset) if log_min_offset else 0, queue.end)
-            for queue_id in range(count)
-            if (queue := at((topic, queue_id))) is not None and queue.end
+            (queue.queue_id, queue.min_offset(log_min_offset) if log_min_offset else 0, queue.end)
+            for queue in self._of_topic.get(topic, ())
+            if queue.end
         ]
 
     def queue_ids(self) -> dict[str, list[int]]:
-        topics: dict[str, list[int]] = {}
-        for topic, queue_id in sorted(self.table):
-            topics.setdefault(topic, []).append(queue_id)
-        return topics
+        return {
+            topic: [queue.queue_id for queue in self._of_topic[topic]] for topic in sorted(self._of_topic)
+        }
 
     def delete_topic(self, topic: str) -> int:
         """Delete the topic's queues and folder; how many there were."""
-        keys = [key for key in self.table if key[0] == topic]
-        for key in keys:
-            self.table.pop(key).delete()
-        if keys:
+        queues = list(self._of_topic.get(topic, ()))
+        for queue in queues:
+            self._delete(queue)
+        if queues:
             _remove_empty_folder(f"{self._directory}/{topic}")
-        return len(keys)
+        return len(queues)
 
     def drop_expired(self, log_min_offset: int) -> list[str]:
         return [path for queue in self.table.values() for path in queue.drop_expired(log_min_offset)]
@@ -101,14 +118,14 @@ class ConsumeQueues:
         """Delete queues of which the log holds nothing any more; their offsets live on in the caller's
         table."""
         dead = [
-            key
-            for key, queue in self.table.items()
+            queue
+            for queue in self.table.values()
             if queue.end > queue.first and queue.min_offset(log_min_offset) >= queue.end
         ]
-        for key in dead:
-            self.table.pop(key).delete()
-            _remove_empty_folder(f"{self._directory}/{key[0]}")
-        return dead
+        for queue in dead:
+            self._delete(queue)
+            _remove_empty_folder(f"{self._directory}/{queue.topic}")
+        return [(queue.topic, queue.queue_id) for queue in dead]
 
     def close(self) -> None:
         self.descriptors.close()

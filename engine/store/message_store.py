@@ -16,7 +16,6 @@ from engine.protocol.layouts.queue_units import CQ_UNIT
 from engine.protocol.records import Record
 from engine.store.checkpoint import read_checkpoint
 from engine.store.commit_log import CommitLog
-from engine.store.consume_queue import ConsumeQueue
 from engine.store.consume_queues import ConsumeQueues
 from engine.store.dispatch import Dispatcher
 from engine.store.flush import PASSING, FlushPlan, LogFlush, QueueFlush, QueueFlushPlan
@@ -190,14 +189,9 @@ class MessageStore:
         touched, self._dispatcher.touched = self._dispatcher.touched, set()
         return touched
 
-    @property
-    def queue_at(self) -> Callable[[QueueKey], ConsumeQueue | None]:
-        """For who looks at thousands, and changes none."""
-        return self._queues.table.get
-
-    def queue_bounds(self, topic: str, count: int) -> list[tuple[int, int, int]]:
-        """Id, lowest offset and end of the first `count` queues, those that hold or held a message."""
-        return self._queues.bounds(topic, count, self._log.min_offset)
+    def queue_bounds(self, topic: str) -> list[tuple[int, int, int]]:
+        """Id, lowest offset and end of the topic's queues, those that hold or held a message."""
+        return self._queues.bounds(topic, self._log.min_offset)
 
     def has_undispatched(self) -> bool:
         return self._dispatcher.has_work()

@@ -240,16 +240,17 @@ class Looks:
     """How many topics, groups and pairs a snapshot looks at."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.counts = {"_put_topics": 0, "_put_groups": 0, "_put_offsets": 0}
+        self.counts = {"_put_topics": 0, "_put_groups": 0, "_offset_changes": 0}
         self.largest = 0
         for name in self.counts:
             monkeypatch.setattr(Snapshots, name, self._noting(name, getattr(Snapshots, name)))
 
-    def _noting(self, name: str, real: Callable[[Snapshots, list[Any]], None]) -> Any:
-        def look(snapshots: Snapshots, entries: list[Any]) -> None:
+    def _noting(self, name: str, real: Callable[..., Any]) -> Any:
+        def look(snapshots: Snapshots, *values: Any) -> Any:
+            entries = next(value for value in values if isinstance(value, list))
             self.counts[name] += len(entries)
             self.largest = max(self.largest, len(entries))
-            real(snapshots, entries)
+            return real(snapshots, *values)
 
         return look
 
