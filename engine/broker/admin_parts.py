@@ -125,7 +125,4 @@ def _snapshots(parts: AdminParts) -> Snapshots:
 
 
 def _ha_state(parts: AdminParts) -> dict[str, object]:
-    state: dict[str, object] = {"role": role_name(parts.options.broker_role, parts.role)}
-    if slaves := parts.ha_status.runtime_info().ha_connection_info:
-        state["slaves"] = [slave.to_json() for slave in slaves]
-    return state
+    return {"role": role_name(parts.options.broker_role, parts.role), **parts.ha_status.section()}

@@ -4,7 +4,7 @@
     rates     messages and pulls per second over the last ten seconds
     disk      how full it is
     log       the commit log's offsets
-    ha        this broker's role, and its slaves where it replicates
+    ha        this broker's role; in a group its epoch, the in-sync set, how far slaves are behind
     topics    configuration, and per queue with messages [queue id, min offset, max offset]
     groups    members [client id, address, language, version] and subscriptions {topic: [expression, type]} of
               every group; no members: nobody is online

@@ -8,6 +8,7 @@ from engine.broker.role import Role
 from engine.errors import Refused
 from engine.net.connection import Connection
 from engine.net.outcomes import Handler, Outcome, Reply
+from engine.protocol.bodies.ha import EpochEntryCache
 from engine.protocol.codes import RequestCode
 from engine.protocol.commands import Command
 from engine.protocol.headers.ha import (
@@ -50,4 +51,10 @@ class HAAdminHandlers:
         return Reply()
 
     def epochs(self, request: Command, client: Connection) -> Outcome:
-        raise Refused("this broker does not run in controller mode: it keeps no epochs")
+        """As in RocketMQ's controller mode, whose epochs mean the same."""
+        entries, who = self._status.epochs(), self._identity
+        if not entries:
+            raise Refused("this broker is in no group: it keeps no epochs")
+        end = self._store.commit_log_max_offset
+        cache = EpochEntryCache(who.cluster, who.name, self._role.broker_id, entries, end)
+        return Reply(body=cache.encode())

@@ -1,4 +1,5 @@
-"""How replication is doing, for operators (907): a master's view of its slaves, a slave's of its master.
+"""How replication is doing, for operators (907, 1007) and collectors: a master's view of its slaves, a
+slave's of its master.
 
 Speeds are of the time since they were last asked for: nothing is counted while nobody looks.
 """
@@ -8,10 +9,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol
 
+from engine.broker.replication.epochs import History
 from engine.broker.replication.following import Following
 from engine.broker.replication.mastering import Mastering
 from engine.broker.role import Role
-from engine.protocol.bodies.ha import HAClientRuntimeInfo, HAConnectionRuntimeInfo, HARuntimeInfo
+from engine.protocol.bodies.broker_groups import GroupStatus
+from engine.protocol.bodies.ha import (
+    EpochEntry,
+    HAClientRuntimeInfo,
+    HAConnectionRuntimeInfo,
+    HARuntimeInfo,
+)
 from engine.store.message_store import MessageStore
 
 MAX_GAP_BYTES = 256 << 20
@@ -26,6 +34,11 @@ class Streams(Protocol):
 
     @property
     def following(self) -> Following | None: ...
+
+    @property
+    def history(self) -> History: ...
+
+    def status(self) -> GroupStatus: ...
 
 
 class HAStatus:
@@ -45,6 +58,57 @@ class HAStatus:
         slaves = self._slaves()
         in_sync = sum(slave.in_sync for slave in slaves)
         return HARuntimeInfo(True, self._store.commit_log_max_offset, in_sync, slaves)
+
+    def epochs(self) -> tuple[EpochEntry, ...]:
+        """Which epoch wrote which part of the log; none where there is no group."""
+        history = self._streams.history if self._streams is not None else ()
+        ends = [*(entry.start_offset for entry in history[1:]), self._store.commit_log_max_offset]
+        return tuple(
+            EpochEntry(entry.number, entry.start_offset, end)
+            for entry, end in zip(history, ends, strict=False)
+        )
+
+    def section(self) -> dict[str, object]:
+        """For collectors: what is not known is absent."""
+        if self._streams is None:
+            return {}
+        status = self._streams.status()
+        section: dict[str, object] = {"memberId": status.member_id}
+        if status.epoch:
+            section["epoch"] = status.epoch
+        if status.trouble:
+            section["trouble"] = status.trouble
+        return {**section, **(self._reigning() if self._role.is_master else self._following())}
+
+    def _reigning(self) -> dict[str, object]:
+        mastering = self._streams.mastering if self._streams is not None else None
+        if mastering is None:
+            return {}
+        current, end = mastering.table.current, self._store.commit_log_max_offset
+        slaves: list[dict[str, object]] = [
+            {
+                "memberId": member,
+                "address": link.address,
+                "lagBytes": max(0, end - link.acknowledged_offset),
+                "isInSync": member in current.ids,
+            }
+            for member, link in mastering.links.items()
+        ]
+        slaves += [
+            {"address": address, "lagBytes": max(0, end - link.acknowledged_offset), "isPlain": True}
+            for address, link in mastering.plain_links.items()
+        ]
+        in_sync = {"inSync": list(current.ids), "minInSync": current.min_in_sync}
+        return {**in_sync, "slaves": slaves} if slaves else in_sync
+
+    def _following(self) -> dict[str, object]:
+        section: dict[str, object] = {}
+        following = self._streams.following if self._streams is not None else None
+        if self._role.master_address:
+            section["master"] = self._role.master_address
+        if following is not None and following.link is not None and following.link.master_end:
+            section["lagBytes"] = max(0, following.link.master_end - self._store.commit_log_max_offset)
+        return section
 
     def _slaves(self) -> tuple[HAConnectionRuntimeInfo, ...]:
         mastering = self._streams.mastering if self._streams is not None else None

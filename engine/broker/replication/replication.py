@@ -14,7 +14,7 @@ from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass, replace
 from typing import Any
 
-from engine.broker.replication.epochs import log_epoch
+from engine.broker.replication.epochs import History, log_epoch
 from engine.broker.replication.following import CopyHooks, Following, MasterPlace
 from engine.broker.replication.group_file import GroupFile
 from engine.broker.replication.group_state import (
@@ -392,6 +392,10 @@ class Replication:
         if trouble != self.trouble:
             log.warning("no writes yet: %s", trouble)
         self.trouble = trouble
+
+    @property
+    def history(self) -> History:
+        return self._state.history
 
     @property
     def _state(self) -> GroupState:

@@ -31,10 +31,10 @@ async def test_what_others_tell_changes_nothing_on_a_master(broker: RunningBroke
     assert bad.code == ResponseCode.SYSTEM_ERROR
 
 
-async def test_without_a_controller_there_are_no_epochs(broker: RunningBroker, peer: Peer) -> None:
+async def test_without_a_group_there_are_no_epochs(broker: RunningBroker, peer: Peer) -> None:
     answer = await peer.ask(RequestCode.GET_BROKER_EPOCH_CACHE)
     assert answer.code == ResponseCode.SYSTEM_ERROR
-    assert "controller" in str(answer.remark)
+    assert "in no group" in str(answer.remark)
 
 
 async def test_a_slave_tells_of_its_master_and_of_no_other(broker: RunningBroker, peer: Peer) -> None:

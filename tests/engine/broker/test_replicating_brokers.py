@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 
+import orjson
 import pytest
 
 from engine.namesrv.namesrv import Namesrv
 from engine.namesrv.options import NamesrvOptions
-from engine.protocol.bodies.ha import HARuntimeInfo
+from engine.protocol.bodies.ha import EpochEntry, EpochEntryCache, HARuntimeInfo
 from engine.protocol.codes import RequestCode
 from engine.protocol.properties import Property
 from tests.engine.broker.peers import Peer, RunningBroker, eventually, records
@@ -55,6 +57,11 @@ class BrokerGroup:
     async def ha_info(self, member: int) -> HARuntimeInfo:
         return HARuntimeInfo.decode((await self.peers[member].ask(RequestCode.GET_BROKER_HA_STATUS)).body)
 
+    async def ha_section(self, member: int) -> dict[str, Any]:
+        answer = await self.peers[member].ask(RequestCode.SIGNALBOX_COLLECTOR_SNAPSHOT)
+        section: dict[str, Any] = orjson.loads(answer.body)["ha"]
+        return section
+
     async def in_sync(self) -> None:
         async with asyncio.timeout(10):
             while (await self.ha_info(0)).in_sync_slave_nums < len(self.members) - 1:
@@ -98,6 +105,39 @@ async def test_operators_see_both_sides(group: BrokerGroup) -> None:
     assert as_slave is not None
     assert (as_slave.max_offset, as_slave.master_flush_offset) == (end, end)
     assert as_slave.master_addr == master.inner.identity.ha_address
+
+
+async def test_collectors_see_the_group(group: BrokerGroup) -> None:
+    master = await group.start(0)
+    slave = await group.start(1)
+    await group.peers[0].send("orders", b"x" * 1000)
+    await group.in_sync()
+    end = master.inner.store.commit_log_max_offset
+    await eventually(lambda: slave.inner.store.commit_log_max_offset == end)
+    seen = await group.ha_section(0)
+    (one,) = seen.pop("slaves")
+    assert seen == {"role": "SYNC_MASTER", "memberId": 0, "epoch": 1, "inSync": [0, 1], "minInSync": 1}
+    assert (one["memberId"], one["isInSync"]) == (1, True)
+    assert 0 <= one["lagBytes"] <= end
+    expected = {"role": "SLAVE", "memberId": 1, "epoch": 1, "lagBytes": 0}
+    async with asyncio.timeout(10):
+        while {**(seen := await group.ha_section(1)), **expected} != seen:
+            await asyncio.sleep(0.02)
+    await group.stop(0)
+    async with asyncio.timeout(10):
+        while "trouble" not in (seen := await group.ha_section(1)):
+            await asyncio.sleep(0.02)
+    assert "lagBytes" not in seen
+
+
+async def test_epochs_are_shown_as_rocketmq_shows_them(group: BrokerGroup) -> None:
+    await group.start(0)
+    await group.peers[0].send("orders", b"x")
+    answer = await group.peers[0].ask(RequestCode.GET_BROKER_EPOCH_CACHE)
+    cache = EpochEntryCache.decode(answer.body)
+    end = group.members[0].inner.store.commit_log_max_offset
+    assert (cache.broker_id, cache.max_offset) == (0, end)
+    assert cache.epoch_list == (EpochEntry(1, 0, end),)
 
 
 async def test_what_waits_survives_a_promotion(group: BrokerGroup) -> None:
