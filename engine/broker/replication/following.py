@@ -54,6 +54,7 @@ class Following:
         store: MessageStore,
         hooks: CopyHooks,
         find_master: Callable[[], Awaitable[MasterPlace | None]],
+        now_ms: Callable[[], int],
     ) -> None:
         self._me = me
         self._secret = secret
@@ -61,6 +62,7 @@ class Following:
         self._store = store
         self._hooks = hooks
         self._find_master = find_master
+        self._now_ms = now_ms
         self._task: asyncio.Task[None] | None = None
         self._said = ""
         self.link: MasterLink | PlainMasterLink | None = None
@@ -127,6 +129,7 @@ class Following:
             self._file,
             truncate=self._hooks.truncate,
             appended=self._hooks.appended,
+            now_ms=self._now_ms,
         )
         log.info("following member %d, epoch %d", hello.member_id, hello.epoch)
         self.trouble = self._said = ""
@@ -143,7 +146,12 @@ class Following:
         """A plain master has no epochs: what is copied from it is confirmed by nobody, and readable."""
         self._store.confirmed_offset = None
         link = self.link = PlainMasterLink(
-            reader, writer, self._store, appended=self._hooks.appended, begins_at=self._begins_at
+            reader,
+            writer,
+            self._store,
+            appended=self._hooks.appended,
+            begins_at=self._begins_at,
+            now_ms=self._now_ms,
         )
         log.info("following a plain master")
         self.trouble = self._said = ""

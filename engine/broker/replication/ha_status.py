@@ -144,6 +144,8 @@ class HAStatus:
             master_addr=address,
             transferred_byte_in_second=self._speed(address, end),
             max_offset=end,
+            last_read_timestamp=link.heard_ms if link is not None else 0,
+            last_write_timestamp=link.said_ms if link is not None else 0,
             master_flush_offset=link.master_end if link is not None else 0,
         )
 

@@ -67,6 +67,7 @@ class MasterLink:
         *,
         truncate: Callable[[int], Awaitable[None]],
         appended: Callable[[], None],
+        now_ms: Callable[[], int],
     ) -> None:
         self._reader, self._writer = reader, writer
         self._store = store
@@ -74,8 +75,11 @@ class MasterLink:
         self._truncate = truncate
         self._appended = appended
         self._master: MasterHello | None = None
+        self._now_ms = now_ms
         self._said = -1
         self.master_end = 0
+        self.heard_ms = self.said_ms = 0
+        """When the stream was last read and written."""
 
     async def run(self, hello: MasterHello) -> None:
         """Until the master is gone or breaks the rules; the caller closes the stream."""
@@ -143,6 +147,7 @@ class MasterLink:
         async with asyncio.timeout(SILENCE_S):
             head = decode_head(await self._reader.readexactly(HEAD_SIZE))
             body = await self._reader.readexactly(head.body_size)
+        self.heard_ms = self._now_ms()
         if head.epoch != hello.epoch or self._state.epoch != hello.epoch:
             raise StaleEpoch(f"a stream of epoch {head.epoch}, while epoch {self._state.epoch} is promised")
         if head.kind == SET:
@@ -175,7 +180,7 @@ class MasterLink:
         """Tell the master how far this log is safe. Also called when a flush has finished."""
         end = self._store.replica.durable_end
         if end != self._said and self._has_reached_all(end):
-            self._said = end
+            self._said, self.said_ms = end, self._now_ms()
             self._writer.write(encode_word(LOG, end))
 
     def _has_reached_all(self, log_end: int) -> bool:

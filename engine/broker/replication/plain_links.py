@@ -110,13 +110,17 @@ class PlainMasterLink:
         *,
         appended: Callable[[], None],
         begins_at: Callable[[int], Awaitable[object]],
+        now_ms: Callable[[], int],
     ) -> None:
         self._reader, self._writer = reader, writer
         self._store = store
         self._appended = appended
         self._begins_at = begins_at
         """Told where an empty store's copy begins: later than the master's own beginning, as a rule."""
+        self._now_ms = now_ms
         self.master_end = 0
+        self.heard_ms = self.said_ms = 0
+        """When the stream was last read and written."""
 
     async def run(self) -> None:
         self.say()
@@ -131,6 +135,7 @@ class PlainMasterLink:
         async with asyncio.timeout(SILENCE_S):
             offset, size = decode_push(await self._reader.readexactly(PUSH_SIZE))
             body = await self._reader.readexactly(size)
+        self.heard_ms = self._now_ms()
         if not body:
             return
         if self._store.commit_log_max_offset == 0:
@@ -145,6 +150,7 @@ class PlainMasterLink:
             self.say()
 
     def say(self) -> None:
+        self.said_ms = self._now_ms()
         self._writer.write(encode_ack(self._store.replica.durable_end))
 
     async def _say_forever(self) -> None:

@@ -193,6 +193,7 @@ class Replication:
             self._store,
             self._hooks.copy,
             self._find_master,
+            self._now_ms,
         )
         self.following.start()
 

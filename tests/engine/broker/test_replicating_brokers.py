@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -105,6 +106,9 @@ async def test_operators_see_both_sides(group: BrokerGroup) -> None:
     assert as_slave is not None
     assert (as_slave.max_offset, as_slave.master_flush_offset) == (end, end)
     assert as_slave.master_addr == master.inner.identity.ha_address
+    now_ms = time.time() * 1000
+    assert 0 <= now_ms - as_slave.last_read_timestamp < 30_000
+    assert 0 <= now_ms - as_slave.last_write_timestamp < 30_000
 
 
 async def test_collectors_see_the_group(group: BrokerGroup) -> None:
