@@ -66,6 +66,9 @@ class LiveOptions:
     short_polling_time_mills: int = _whole(1000, 1, 60_000)
     lite_pull_message_enable: bool = _flag(True)
     enable_retry_topic_v2: bool = _flag(False)
+    # How many pops (and notifications) may wait: for one group and queue, and pops in all.
+    pop_polling_size: int = _whole(1024, 1, _INT32)
+    max_pop_polling_size: int = _whole(100_000, 1, _INT32)
     notify_consumer_ids_changed_enable: bool = _flag(True)
     reject_transaction_message: bool = _flag(False)
     transaction_time_out: int = _whole(6_000, 0, _MS_LIMIT)

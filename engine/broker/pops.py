@@ -142,6 +142,7 @@ class Pops:
                 reads,
                 tables.orders,
                 holds,
+                live,
                 now_ms=now_ms,
                 draw=random.randrange,
                 can_park=can_park,

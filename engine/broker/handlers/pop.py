@@ -43,10 +43,6 @@ from engine.store.message_store import MessageStore
 from engine.store.reader import select_records
 from engine.store.results import Arrival, GetResult, PutResult, PutStatus
 
-MAX_WAITING_PER_QUEUE = 1024
-MAX_WAITING = 100_000
-"""RocketMQ's popPollingSize and maxPopPollingSize."""
-
 
 class PopHandlers:
     def __init__(
@@ -256,8 +252,8 @@ class PopHandlers:
         if asked.deadline_ms <= now_ms or not self._can_park(client):
             return self._nothing(answer, ResponseCode.POLLING_TIMEOUT)
         if (
-            self._holds.count_at(ALL_POPS) >= MAX_WAITING
-            or self._holds.count_at(asked.waiting_key) >= MAX_WAITING_PER_QUEUE
+            self._holds.count_at(ALL_POPS) >= self._live.max_pop_polling_size
+            or self._holds.count_at(asked.waiting_key) >= self._live.pop_polling_size
         ):
             return self._nothing(answer, ResponseCode.POLLING_FULL)
         until_ms = asked.deadline_ms

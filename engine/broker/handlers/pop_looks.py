@@ -10,6 +10,7 @@ from collections.abc import Callable
 
 from engine.broker.filters import NO_FILTER
 from engine.broker.holds import Holds
+from engine.broker.options import LiveOptions
 from engine.broker.pop.admission import PopAdmission
 from engine.broker.pop.orders import OrderTable
 from engine.broker.pop.pop_requests import Place, poll_deadline_ms, queues_of, retry_topics, waiting_key
@@ -30,8 +31,6 @@ from engine.protocol.headers.pop import (
 from engine.store.message_store import MessageStore
 from engine.store.results import GetResult, GetStatus
 
-_MAX_WAITING = 1024
-
 
 class PopLookHandlers:
     def __init__(
@@ -42,6 +41,7 @@ class PopLookHandlers:
         reads: QueueReads,
         orders: OrderTable,
         holds: Holds,
+        live: LiveOptions,
         *,
         now_ms: Callable[[], int],
         draw: Callable[[int], int],
@@ -53,6 +53,7 @@ class PopLookHandlers:
         self._reads = reads
         self._orders = orders
         self._holds = holds
+        self._live = live
         self._now_ms = now_ms
         self._draw = draw
         self._can_park = can_park
@@ -123,7 +124,7 @@ class PopLookHandlers:
         if remaining_ms <= 0 or not self._can_park(client):
             return Reply(fields=NotificationResponse().encode())
         key = ("notification", topic, group, header.queue_id)
-        if self._holds.count_at(key) >= _MAX_WAITING:
+        if self._holds.count_at(key) >= self._live.pop_polling_size:
             return Reply(fields=NotificationResponse(polling_full=True).encode())
         retries = [(retry, 0) for retry in retry_topics(topic, group)]
         # It asks again each time: an ordered queue may still be blocked.

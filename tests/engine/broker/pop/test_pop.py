@@ -410,6 +410,31 @@ async def test_a_pop_too_many_does_not_wait(
     holds.release_all()
 
 
+@pytest.mark.parametrize("key", ["popPollingSize", "maxPopPollingSize"])
+async def test_an_operator_says_how_many_pops_wait(broker: RunningBroker, peer: Peer, key: str) -> None:
+    assert (await peer.ask(RequestCode.UPDATE_BROKER_CONFIG, {}, f"{key}=1".encode())).code == 0
+    await send(peer, "orders", b"1")
+    await pop(peer, "orders", poll_time=5_000)
+    waiting = asyncio.create_task(ask_pop(peer, "orders", poll_time=5_000))
+    await eventually(lambda: broker.inner.waits.holds.count_at(ALL_POPS) == 1)
+    assert (await ask_pop(peer, "orders", poll_time=5_000)).code == ResponseCode.POLLING_FULL
+    await send(peer, "orders", b"2")
+    assert [record.body for record in records(await waiting)] == [b"2"]
+
+
+async def test_a_notification_too_many_does_not_wait(broker: RunningBroker, peer: Peer) -> None:
+    await peer.ask(RequestCode.UPDATE_BROKER_CONFIG, {}, b"popPollingSize=1")
+    await send(peer, "orders", b"1")
+    await pop(peer, "orders", poll_time=5_000)
+    header = NotificationRequest("poppers", "orders", -1, 5_000, 0).encode()
+    waiting = asyncio.create_task(peer.ask(RequestCode.NOTIFICATION, header))
+    await eventually(lambda: len(broker.inner.waits.holds) == 1)
+    second = await peer.ask(RequestCode.NOTIFICATION, header)
+    assert second.fields == {"hasMsg": "false", "pollingFull": "true"}
+    await send(peer, "orders", b"2")
+    assert (await waiting).fields["hasMsg"] == "true"
+
+
 def test_a_hundred_thousand_waiting_pops_fit_in_memory() -> None:
     """On all four queues of a topic, a group of its own each: the dearest case."""
     holds = Holds()
