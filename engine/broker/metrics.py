@@ -8,7 +8,7 @@ counted in `signalbox_metrics_series_dropped`.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from heapq import nlargest
 from itertools import islice
 from typing import TypeVar
@@ -22,8 +22,12 @@ from engine.broker.traffic import Count
 
 MAX_SERIES = 2_000
 """Of each kind."""
+PIECE = 250
+"""Series that are read in one turn of the loop: a millisecond or two. The port puts pieces together."""
 
 _K = TypeVar("_K")
+_Row = tuple[list[str], int]
+_Family = CounterMetricFamily | GaugeMetricFamily
 
 
 class BrokerCollector(Collector):
@@ -44,39 +48,39 @@ class BrokerCollector(Collector):
         traffic = self._from.traffic
         puts = _busiest(traffic.put_by_topic)
         gets = _busiest(traffic.got_by_pair)
-        yield self._counter(
-            "rocketmq_messages_in", "Messages stored", ["topic"], [([t], c.messages) for t, c in puts]
+        yield from self._counter(
+            "rocketmq_messages_in", "Messages stored", ["topic"], (([t], c.messages) for t, c in puts)
         )
-        yield self._counter(
-            "rocketmq_throughput_in", "Bytes stored", ["topic"], [([t], c.size_bytes) for t, c in puts]
+        yield from self._counter(
+            "rocketmq_throughput_in", "Bytes stored", ["topic"], (([t], c.size_bytes) for t, c in puts)
         )
         pair = ["topic", "consumer_group"]
-        yield self._counter(
-            "rocketmq_messages_out", "Messages pulled", pair, [([t, g], c.messages) for (t, g), c in gets]
+        yield from self._counter(
+            "rocketmq_messages_out", "Messages pulled", pair, (([t, g], c.messages) for (t, g), c in gets)
         )
-        yield self._counter(
-            "rocketmq_throughput_out", "Bytes pulled", pair, [([t, g], c.size_bytes) for (t, g), c in gets]
+        yield from self._counter(
+            "rocketmq_throughput_out", "Bytes pulled", pair, (([t, g], c.size_bytes) for (t, g), c in gets)
         )
         dropped = len(traffic.put_by_topic) + len(traffic.got_by_pair) - len(puts) - len(gets)
         yield self._gauge("signalbox_metrics_series_dropped", "Topics and pairs left out", dropped)
 
     def _lags(self) -> Iterator[Metric]:
         lags = islice(self._from.progress.lags(), MAX_SERIES)
-        yield self._gauges(
+        yield from self._gauges(
             "rocketmq_consumer_lag_messages",
             "Messages not consumed yet",
             ["consumer_group", "topic"],
-            [([group, topic], lag) for group, topic, lag in lags],
+            (([group, topic], lag) for group, topic, lag in lags),
         )
 
     def _clients(self) -> Iterator[Metric]:
         consumers, producers = self._from.consumers, self._from.producers
         groups = [group for name in consumers.names() if (group := consumers.group(name)) is not None]
-        yield self._gauges(
+        yield from self._gauges(
             "rocketmq_consumer_connections",
             "Consumers online",
             ["consumer_group"],
-            [([group.name], len(group.clients)) for group in groups[:MAX_SERIES]],
+            (([group.name], len(group.clients)) for group in groups[:MAX_SERIES]),
         )
         count = sum(len(producers.clients(name)) for name in producers.names())
         yield self._gauge("rocketmq_producer_connections", "Producers online", count)
@@ -88,7 +92,7 @@ class BrokerCollector(Collector):
     def _quotas(self) -> Iterator[Metric]:
         quotas = self._from.quotas
         rows = [(["held"], quotas.held), (["refused"], quotas.refused)]
-        yield self._counter("signalbox_over_quota_requests", "What became of them", ["outcome"], rows)
+        yield from self._counter("signalbox_over_quota_requests", "What became of them", ["outcome"], rows)
 
     def _storage(self) -> Iterator[Metric]:
         store = self._from.store
@@ -114,21 +118,24 @@ class BrokerCollector(Collector):
 
     # -- families -------------------------------------------------------------------------------------------
 
-    def _counter(
-        self, name: str, text: str, labels: list[str], rows: list[tuple[list[str], int]]
-    ) -> CounterMetricFamily:
-        family = CounterMetricFamily(name, text, labels=[*self._names, *labels])
-        for values, value in rows:
-            family.add_metric([*self._values, *values], value)
-        return family
+    def _counter(self, name: str, text: str, labels: list[str], rows: Iterable[_Row]) -> Iterator[Metric]:
+        return self._pieces(lambda names: CounterMetricFamily(name, text, labels=names), labels, rows)
 
-    def _gauges(
-        self, name: str, text: str, labels: list[str], rows: list[tuple[list[str], int]]
-    ) -> GaugeMetricFamily:
-        family = GaugeMetricFamily(name, text, labels=[*self._names, *labels])
-        for values, value in rows:
-            family.add_metric([*self._values, *values], value)
-        return family
+    def _gauges(self, name: str, text: str, labels: list[str], rows: Iterable[_Row]) -> Iterator[Metric]:
+        return self._pieces(lambda names: GaugeMetricFamily(name, text, labels=names), labels, rows)
+
+    def _pieces(
+        self, make: Callable[[list[str]], _Family], labels: list[str], rows: Iterable[_Row]
+    ) -> Iterator[Metric]:
+        """One family, a piece at a time, each read when it is asked for; at least one."""
+        left = iter(rows)
+        while True:
+            family = make([*self._names, *labels])
+            for values, value in islice(left, PIECE):
+                family.add_metric([*self._values, *values], value)
+            yield family
+            if len(family.samples) < PIECE:
+                return
 
     def _gauge(self, name: str, text: str, value: float) -> GaugeMetricFamily:
         family = GaugeMetricFamily(name, text, labels=self._names)

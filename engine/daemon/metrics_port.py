@@ -56,23 +56,28 @@ class MetricsPort:
             return _response("405 Method Not Allowed", "text/plain", b"only GET\n")
         if path != b"/metrics":
             return _response("404 Not Found", "text/plain", b"see /metrics\n")
-        taken = _Taken([])
+        taken = _Taken()
         for family in self._registry.collect():
-            taken.families.append(family)
-            # One family per turn: thousands of topics make each of them milliseconds long.
+            taken.add(family)
+            # One piece per turn: thousands of topics make a family milliseconds long.
             await asyncio.sleep(0)
         text = await asyncio.get_running_loop().run_in_executor(None, generate_latest, taken)
         return _response("200 OK", CONTENT_TYPE_LATEST, text)
 
 
 class _Taken(Collector):
-    """What was collected, each family at one moment."""
+    """What was collected; a family that came in pieces is one again."""
 
-    def __init__(self, families: list[Metric]) -> None:
-        self.families = families
+    def __init__(self) -> None:
+        self._families: dict[str, Metric] = {}
+
+    def add(self, piece: Metric) -> None:
+        family = self._families.setdefault(piece.name, piece)
+        if family is not piece:
+            family.samples += piece.samples
 
     def collect(self) -> list[Metric]:
-        return self.families
+        return list(self._families.values())
 
 
 def _response(status: str, content_type: str, body: bytes) -> bytes:

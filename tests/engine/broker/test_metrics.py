@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from prometheus_client.core import Metric
 from prometheus_client.parser import text_string_to_metric_families
 
 from engine.broker import metrics
@@ -103,3 +105,25 @@ async def test_quotas_and_tls_are_exported(start_broker: StartBroker, tmp_path: 
     assert shown["signalbox_tls_connections", labels()] == 1
     await peer.close()
     await secret.close()
+
+
+async def test_no_piece_of_a_family_is_long_and_none_of_it_is_missing(
+    start_broker: StartBroker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pieces: list[int] = []
+    real = metrics.BrokerCollector.collect
+
+    def noting(self: metrics.BrokerCollector) -> Iterator[Metric]:
+        for piece in real(self):
+            pieces.append(len(piece.samples))
+            yield piece
+
+    monkeypatch.setattr(metrics.BrokerCollector, "collect", noting)
+    broker = await start_broker(metricsExporterType="PROM", metricsPromExporterPort="0")
+    topics = {f"topic-{number}" for number in range(2 * metrics.PIECE)}
+    for topic in topics:
+        broker.inner.traffic.put(topic, 1, 1)
+    found = await scrape(broker)
+    shown = {dict(key[1])["topic"] for key in found if key[0] == "rocketmq_messages_in_total"}
+    assert shown == topics
+    assert max(pieces) == metrics.PIECE

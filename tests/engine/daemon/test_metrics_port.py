@@ -28,8 +28,8 @@ class Watched(Collector):
             yield GaugeMetricFamily(f"family_{number}", "when it was taken", value=self.turn)
 
 
-async def test_one_family_is_taken_per_turn_of_the_loop() -> None:
-    watched, registry = Watched(), CollectorRegistry()
+async def scrape(watched: Watched) -> str:
+    registry = CollectorRegistry()
     registry.register(watched)
     port = MetricsPort(registry)
     where = await port.start("127.0.0.1", 0)
@@ -40,5 +40,26 @@ async def test_one_family_is_taken_per_turn_of_the_loop() -> None:
     counting.cancel()
     writer.close()
     await port.stop()
+    return text
+
+
+class InPieces(Watched):
+    def collect(self) -> Iterator[Metric]:
+        for number in range(5):
+            piece = GaugeMetricFamily("family", "when its pieces were taken", labels=["number"])
+            piece.add_metric([str(number)], self.turn)
+            yield piece
+
+
+async def test_the_pieces_of_a_family_are_taken_in_turns_and_shown_as_one() -> None:
+    lines = (await scrape(InPieces())).splitlines()
+    assert sum(line.startswith("# TYPE family ") for line in lines) == 1
+    samples = dict(line.split() for line in lines if line.startswith("family{"))
+    assert list(samples) == [f'family{{number="{number}"}}' for number in range(5)]
+    assert len(set(samples.values())) == 5
+
+
+async def test_one_family_is_taken_per_turn_of_the_loop() -> None:
+    text = await scrape(Watched())
     turns = [float(line.split()[1]) for line in text.splitlines() if line.startswith("family_")]
     assert len(set(turns)) == 5
