@@ -131,6 +131,7 @@ class Pops:
                 tables.orders,
                 self.log,
                 live,
+                self._traffic,
                 is_sync_flush=options.is_sync_flush,
                 now_ms=now_ms,
                 wake=wake,

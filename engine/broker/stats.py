@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
-from typing import Generic, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from engine.broker.history import Track
 from engine.broker.traffic import Count, Traffic
@@ -154,7 +154,11 @@ class BrokerStats:
         self._store_stats = store_stats
         self._topics = _Items(traffic.put_by_topic, now_ms)
         self._pairs = _Items(traffic.got_by_pair, now_ms)
-        self._sent_back = _Items(traffic.sent_back_by_pair, now_ms)
+        self._by_pair = {
+            "SNDBCK_PUT_NUMS": _Items(traffic.sent_back_by_pair, now_ms),
+            "GROUP_ACK_NUMS": _Items(traffic.acked_by_pair, now_ms),
+            "GROUP_CK_NUMS": _Items(traffic.checkpoints_by_pair, now_ms),
+        }
         self._broker = {name: Past(now_ms, values) for name, values in self._broker_values().items()}
         self._rates = Track(0, _RATE_SPAN_MS, now_ms, self.totals())
         self._ticked_ms = now_ms
@@ -170,9 +174,10 @@ class BrokerStats:
     def tick(self, now_ms: int) -> Iterator[None]:
         """Every ten seconds; the caller goes on with it until it ends, and may do other things between."""
         self._tick_broker(now_ms)
-        yield from self._topics.tick(now_ms, MAX_ITEMS - len(self._pairs) - len(self._sent_back))
-        yield from self._pairs.tick(now_ms, MAX_ITEMS - len(self._topics) - len(self._sent_back))
-        yield from self._sent_back.tick(now_ms, MAX_ITEMS - len(self._topics) - len(self._pairs))
+        tables: list[_Items[Any]] = [self._topics, self._pairs, *self._by_pair.values()]
+        for items in tables:
+            others = sum(len(other) for other in tables if other is not items)
+            yield from items.tick(now_ms, MAX_ITEMS - others)
 
     def _tick_broker(self, now_ms: int) -> None:
         totals = self.totals()
@@ -199,9 +204,9 @@ class BrokerStats:
             topic, _, group = key.partition("@")
             found = self._pairs.find((topic, group))
             return found and found[0].data(now_ms, found[1], _PAIR_COLUMNS[name])
-        if name == "SNDBCK_PUT_NUMS":
+        if name in self._by_pair:
             topic, _, group = key.partition("@")
-            found = self._sent_back.find((topic, group))
+            found = self._by_pair[name].find((topic, group))
             return found and found[0].data(now_ms, found[1], 0)
         if name in self._broker and key == self._cluster:
             return self._broker[name].data(now_ms, self._broker_values()[name], 0)

@@ -25,6 +25,9 @@ class Traffic:
         """(topic, group)"""
         self.sent_back_by_pair: dict[tuple[str, str], Count] = {}
         """(first topic, group)"""
+        self.acked_by_pair: dict[tuple[str, str], Count] = {}
+        self.checkpoints_by_pair: dict[tuple[str, str], Count] = {}
+        """What pops left in the revive log, one for each queue that they took from."""
         self.put_failed = 0
         self.pulls_found = 0
         self.pulls_missed = 0
@@ -52,6 +55,16 @@ class Traffic:
         count.size_bytes += size_bytes
         count.requests += 1
 
+    def acked(self, topic: str, group: str, messages: int) -> None:
+        count = self.acked_by_pair.setdefault((topic, group), Count())
+        count.messages += messages
+        count.requests += 1
+
+    def checkpoint(self, topic: str, group: str) -> None:
+        count = self.checkpoints_by_pair.setdefault((topic, group), Count())
+        count.messages += 1
+        count.requests += 1
+
     def forget_topic(self, topic: str) -> None:
         self.put_by_topic.pop(topic, None)
         self._forget_pairs(lambda pair: pair[0] == topic)
@@ -60,6 +73,11 @@ class Traffic:
         self._forget_pairs(lambda pair: pair[1] == group)
 
     def _forget_pairs(self, is_gone: Callable[[tuple[str, str]], bool]) -> None:
-        for counts in (self.got_by_pair, self.sent_back_by_pair):
+        for counts in (
+            self.got_by_pair,
+            self.sent_back_by_pair,
+            self.acked_by_pair,
+            self.checkpoints_by_pair,
+        ):
             for pair in list(filter(is_gone, counts)):
                 del counts[pair]

@@ -201,6 +201,7 @@ class PopHandlers:
             if stored.status is not PutStatus.PUT_OK:
                 self._refuse_first(answer, stored)
                 return
+            self._traffic.checkpoint(topic, group)
             self._reads.advance(topic, group, queue_id, next_offset)
         answer.add(topic, queue_id, begin, offsets, body, counts)
         self._traffic.got(topic, group, len(offsets), len(body))

@@ -19,6 +19,7 @@ from engine.broker.pop.orders import OrderTable
 from engine.broker.pop.pop_requests import waiting_key
 from engine.broker.pop.revive_log import ReviveLog
 from engine.broker.topics import TopicTable
+from engine.broker.traffic import Traffic
 from engine.errors import Refused
 from engine.net.connection import Connection
 from engine.net.outcomes import Handler, Outcome, Reply, WaitFlush
@@ -45,6 +46,7 @@ class PopAckHandlers:
         orders: OrderTable,
         revive_log: ReviveLog,
         live: LiveOptions,
+        traffic: Traffic,
         *,
         is_sync_flush: bool,
         now_ms: Callable[[], int],
@@ -57,6 +59,7 @@ class PopAckHandlers:
         self._orders = orders
         self._log = revive_log
         self._live = live
+        self._traffic = traffic
         self._is_sync_flush = is_sync_flush
         self._now_ms = now_ms
         self._wake = wake
@@ -77,6 +80,9 @@ class PopAckHandlers:
             self._ack_in_order(header.topic, header.consumer_group, handle)
             return Reply()
         key = (header.topic, header.consumer_group, header.queue_id, handle.start_offset, handle.pop_time_ms)
+        # Only what was given counts, or strangers could fill the table with names.
+        if self._log.is_open(key, header.offset):
+            self._traffic.acked(header.topic, header.consumer_group, 1)
         return self._answer(self._log.ack(key, [header.offset], self._now_ms()), Reply())
 
     def batch_ack(self, request: Command, client: Connection) -> Outcome:
@@ -99,7 +105,10 @@ class PopAckHandlers:
                 self._move_in_order(topic, group, ack.queue_id, offset, ack.pop_time)
             return None
         key = topic, group, ack.queue_id, ack.start_offset, ack.pop_time
-        return self._log.ack(key, ack.acked_of(self._log.unacked(key)), self._now_ms())
+        offsets = ack.acked_of(self._log.unacked(key))
+        if offsets:
+            self._traffic.acked(topic, group, len(offsets))
+        return self._log.ack(key, offsets, self._now_ms())
 
     def _ack_in_order(self, topic: str, group: str, handle: PopHandle) -> None:
         # A message before the committed offset was acknowledged already: that is no error.
@@ -120,6 +129,7 @@ class PopAckHandlers:
         next_offset = self._orders.ack(topic, group, queue_id, offset, pop_time_ms)
         if next_offset is None:
             return False
+        self._traffic.acked(topic, group, 1)
         if not self._offsets.has_reset(topic, group, queue_id):
             self._offsets.commit(topic, group, queue_id, next_offset)
         if self._orders.blocked_until_ms(topic, group, queue_id, None, self._now_ms()) is None:
@@ -157,6 +167,8 @@ class PopAckHandlers:
             first_pop_ms=handle.pop_time_ms,
         )
         _check_stored(stored)
+        self._traffic.checkpoint(topic, group)
+        self._traffic.acked(topic, group, 1)
         stored = self._log.ack(key, [header.offset], now_ms) or stored
         answer = ChangeInvisibleTimeResponse(pop_time_ms, header.invisible_time, handle.revive_queue_id)
         return self._answer(stored, Reply(fields=answer.encode()))

@@ -83,6 +83,8 @@ def test_gets_go_by_topic_and_group(clocked: Clocked) -> None:
         ("NO_SUCH_STATS", "orders"),
         ("BROKER_PUT_NUMS", "other-cluster"),
         ("SNDBCK_PUT_NUMS", "orders@billing"),
+        ("GROUP_ACK_NUMS", "orders@billing"),
+        ("GROUP_CK_NUMS", "orders@billing"),
     ],
 )
 def test_what_was_never_counted_is_no_item(clocked: Clocked, name: str, key: str) -> None:

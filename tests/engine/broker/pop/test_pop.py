@@ -13,6 +13,7 @@ import pytest
 from engine.broker.holds import Holds, Parked
 from engine.broker.pop.pop_requests import ALL_POPS, waiting_key
 from engine.protocol.bodies.pop import BatchAck, BatchAckMessageRequestBody, encode_bit_set
+from engine.protocol.bodies.stats import BrokerStatsData
 from engine.protocol.codes import RequestCode, ResponseCode
 from engine.protocol.headers.pop import NotificationRequest, PeekMessageRequest, PollingInfoRequest
 from engine.protocol.properties import Property
@@ -448,3 +449,29 @@ def test_a_hundred_thousand_waiting_pops_fit_in_memory() -> None:
     assert used < 200 << 20
     assert len(holds.release_all()) == 100_000
     assert holds.count_at(ALL_POPS) == 0
+
+
+async def view(peer: Peer, name: str, key: str) -> int | None:
+    """The sum of the last minute; None: there is no such item."""
+    fields = {"statsName": name, "statsKey": key}
+    answer = await peer.ask(RequestCode.VIEW_BROKER_STATS_DATA, fields)
+    if answer.code != 0:
+        assert answer.code == ResponseCode.SYSTEM_ERROR
+        return None
+    return BrokerStatsData.decode(answer.body).stats_minute.sum
+
+
+async def test_acks_and_checkpoints_are_counted_for_who_was_given_messages(
+    broker: RunningBroker, peer: Peer
+) -> None:
+    await send(peer, "orders", b"1", b"2", b"3", queues=1)
+    await eventually(lambda: broker.inner.store.max_offset("orders", 0) == 3)
+    first, second, _ = await pop(peer, "orders")
+    assert await view(peer, "GROUP_CK_NUMS", "orders@poppers") == 1
+    assert await view(peer, "GROUP_ACK_NUMS", "orders@poppers") is None
+    for _ in range(2):
+        await ack(peer, first)
+    await ack(peer, second)
+    assert await view(peer, "GROUP_ACK_NUMS", "orders@poppers") == 2
+    assert await view(peer, "GROUP_CK_NUMS", "orders@strangers") is None
+    assert await view(peer, "NO_SUCH_NUMS", "orders@poppers") is None
