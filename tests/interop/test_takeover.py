@@ -87,3 +87,41 @@ def sends(java: JavaClient) -> bool:
         return bool(java.do("send-sync", topic=TOPIC, prefix="first")[0]["status"] == "SEND_OK")
     except RuntimeError:
         return False
+
+
+@pytest.mark.parametrize("target", APACHE_TARGETS)
+def test_a_copy_that_begins_late_takes_over_and_says_so(target: str, tmp_path: Path) -> None:
+    """Three files; the plain stream begins with the last, and queues begin where it does."""
+    with broker_group(tmp_path / "group") as group:
+        group.start(0, target)
+        create_topic(group.members[0].broker, TOPIC, 1)
+        java = JavaClient("5", group.name_server, tmp_path / "client")
+        try:
+            java.do("send-sync", topic=TOPIC, count=700, prefix="old", size=3_500)
+            java.do("push-start", name="c", topic=TOPIC, group=GROUP)
+            wait_until(lambda: received(java).total() >= 700, 60)
+            java.do("push-stop", name="c")
+            java.do("send-sync", topic=TOPIC, count=COUNT, prefix="unread")
+            group.start(1, "signalbox")
+            end = group.caught_up(1)
+            wait_until(lambda: committed(group, 1) == 700, 30)
+            start = log_start(group.members[1])
+            assert start > 0
+            group.members[0].stop_broker()
+            promoted: list[str] = []
+            wait_until(lambda: promote_into(group, promoted), 30)
+            assert f"before offset {start} were never copied" in promoted[0]
+            wait_until(lambda: group.addresses().get("0") == group.members[1].broker, 30)
+            wait_until(lambda: sends(java), 60)
+            java.do("push-start", name="c", topic=TOPIC, group=GROUP)
+            wait_until(lambda: set(numbered("unread", COUNT)) <= set(received(java)), 60)
+            assert not any(name.startswith("old") for name in received(java))
+            assert same_bytes(group.members[0], group.members[1], start, end)
+        finally:
+            java.close()
+
+
+def promote_into(group: Group, said: list[str]) -> bool:
+    done = group.admin("promote", "-b", group.members[1].broker, "-u")
+    said[:] = [done.stdout]
+    return done.returncode == 0
