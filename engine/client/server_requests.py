@@ -17,10 +17,12 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Protocol
 
 from engine.client.periodic import end_task
 from engine.client.replies import Replies
+from engine.client.thread_stacks import thread_stacks
 from engine.errors import EngineError, NotFound
 from engine.net.connection import Connection
 from engine.net.outcomes import Reply
@@ -113,8 +115,11 @@ class ServerRequests:
             offsets = self._member(status.group).offsets_of(status.topic)
             return Reply(body=GetConsumerStatusBody(message_queue_table=offsets).encode())
         if request.code == RequestCode.GET_CONSUMER_RUNNING_INFO:
-            info = GetConsumerRunningInfoRequest.decode(request.fields)
-            return Reply(body=self._member(info.consumer_group).running_info().encode())
+            asked = GetConsumerRunningInfoRequest.decode(request.fields)
+            info = self._member(asked.consumer_group).running_info()
+            return Reply(
+                body=(replace(info, jstack=thread_stacks()) if asked.jstack_enable else info).encode()
+            )
         if request.code == RequestCode.CONSUME_MESSAGE_DIRECTLY:
             return await self._consume_directly(request)
         if request.code == RequestCode.CHECK_TRANSACTION_STATE:

@@ -247,6 +247,17 @@ async def test_messages_are_found_by_key_and_by_place(broker: RunningBroker, pee
         assert answer.code == ResponseCode.SYSTEM_ERROR
 
 
+async def test_a_search_gives_sixty_four_at_most(broker: RunningBroker, peer: Peer) -> None:
+    await peer.send("orders", b"first", properties={"KEYS": "k1"})
+    for _ in range(69):
+        await peer.send("orders", b"x", properties={"KEYS": "k1"})
+    await eventually(lambda: broker.inner.store.max_offset("orders", 0) == 70)
+    window = {"topic": "orders", "key": "k1", "beginTimestamp": "0", "endTimestamp": str(2**63 - 1)}
+    for asked, given in (("10", 10), ("64", 64), ("65", 64), ("100000", 64)):
+        found = await peer.ask(RequestCode.QUERY_MESSAGE, {**window, "maxNum": asked})
+        assert len(records(found)) == given
+
+
 async def test_searches_never_read_the_log_on_the_loop(
     broker: RunningBroker, peer: Peer, monkeypatch: pytest.MonkeyPatch
 ) -> None:

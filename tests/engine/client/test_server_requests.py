@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import AsyncIterator, Callable
 
 import pytest
@@ -107,6 +108,35 @@ async def test_the_consumer_tells_all_about_itself(scene: Scene) -> None:
     assert info.mq_table[QUEUE].commit_offset == 5
     assert info.properties["PROP_CONSUMEORDERLY"] == "false"
     assert {data.topic for data in info.subscription_set} == {"t", "%RETRY%g"}
+    assert info.jstack is None
+
+
+async def test_the_consumer_says_where_its_threads_and_tasks_stand(scene: Scene) -> None:
+    is_over, hangs = threading.Event(), asyncio.Event()
+
+    def stuck_in_a_thread() -> None:
+        is_over.wait()
+
+    async def stuck_in_a_task() -> None:
+        await hangs.wait()
+
+    thread = threading.Thread(target=stuck_in_a_thread, name="listener-7")
+    thread.start()
+    task = asyncio.create_task(stuck_in_a_task(), name="listener-8")
+    await asyncio.sleep(0)
+    try:
+        header = GetConsumerRunningInfoRequest("g", scene.consumer.instance.client_id, True)
+        answer = await scene.ask(RequestCode.GET_CONSUMER_RUNNING_INFO, header.encode())
+    finally:
+        is_over.set()
+        hangs.set()
+        thread.join()
+        await task
+    stacks = ConsumerRunningInfo.decode(answer.body).jstack or ""
+    lines = [line.split() for line in stacks.splitlines()]
+    assert ["listener-7", "TID:", str(thread.ident), "STATE:", "RUNNABLE"] in lines
+    calls = [line[1].split("(")[0] for line in lines if len(line) == 2]
+    assert {"stuck_in_a_thread", "stuck_in_a_task"} <= set(calls)
 
 
 @pytest.mark.parametrize(
