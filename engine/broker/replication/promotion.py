@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
@@ -76,8 +76,8 @@ class Promoter:
 
         async with self._turn:
             statuses = await self._ask(state)
-            await self._hand_over(state, statuses, wanted)
-            statuses = await self._ask(state)
+            if await self._hand_over(state, statuses, wanted):
+                statuses = await self._ask(state)
             return await self._run(state, statuses, decide, step=2 if is_unclean else 1)
 
     async def resume(self, state: GroupState) -> PromotionAnswer:
@@ -90,9 +90,9 @@ class Promoter:
         async with self._turn:
             statuses = await self._ask(state)
             for status in statuses.values():
-                if status.master_id is not None and status.epoch > state.epoch:
-                    address = status.members.get(str(status.master_id), "")
-                    raise HigherEpoch(status.epoch, status.master_id, address)
+                master = _reigning(status, state)
+                if master is not None:
+                    raise HigherEpoch(status.epoch, master, status.members.get(str(master), ""))
             return await self._run(state, statuses, decide, step=1)
 
     async def _run(
@@ -114,7 +114,7 @@ class Promoter:
         outcome = decide([vote_of(status) for status in promised.values()])
         if outcome.winner is None:
             raise Refused(f"epoch {epoch} was promised and has no master: {outcome.reason}")
-        return await self._enthrone(state, outcome, epoch, reign)
+        return await self._enthrone(state, outcome, epoch, reign, promised)
 
     # -- asking ---------------------------------------------------------------------------------------------
 
@@ -136,16 +136,19 @@ class Promoter:
 
     async def _hand_over(
         self, state: GroupState, statuses: Mapping[int, GroupStatus], wanted: int | None
-    ) -> None:
-        """A live master lets the wanted member catch up first; without it the longest log would win again."""
+    ) -> bool:
+        """A live master lets the wanted member catch up first; without it the longest log would win again.
+        Whether there was one to ask."""
         master = state.master_id
         if wanted is None or master is None or wanted == master or master not in statuses:
-            return
+            return False
         await self._members.hand_over(state.members[master], state.epoch, wanted)
+        return True
 
     async def _enthrone(
-        self, state: GroupState, outcome: Election, epoch: int, reign: int
+        self, state: GroupState, outcome: Election, epoch: int, reign: int, promised: Collection[int]
     ) -> PromotionAnswer:
+        """Whoever did not promise is not waited for either: it finds the new master by itself."""
         winner = outcome.winner
         assert winner is not None
         address = state.members[winner]
@@ -156,17 +159,26 @@ class Promoter:
         others = {
             member: self._members.follow(at, epoch, reign, winner, address)
             for member, at in self._others(state).items()
-            if member != winner
+            if member != winner and member in promised
         }
         told = await _answers(others)
         if winner != self._me.member_id:
             await self._me.follow(epoch, reign, winner, address)
-        silent = tuple(sorted(set(others) - set(told)))
+        silent = tuple(sorted(set(state.members) - {self._me.member_id, winner} - set(told)))
         log.warning("member %d at %s is master of epoch %d", winner, address, epoch)
         return PromotionAnswer(epoch, winner, address, outcome.reason or None, silent)
 
     def _others(self, state: GroupState) -> dict[int, str]:
         return {member: at for member, at in state.members.items() if member != self._me.member_id}
+
+
+def _reigning(status: GroupStatus, state: GroupState) -> int | None:
+    """Whom this member shall follow by what another one says: the master of a higher epoch, or of the very
+    reign that it promised without being told the outcome."""
+    if status.epoch > state.epoch:
+        return status.master_id
+    is_outcome = (status.epoch, status.reign) == (state.epoch, state.reign) and status.role == "master"
+    return status.member_id if is_outcome and state.master_id is None else None
 
 
 def vote_of(status: GroupStatus) -> Vote:

@@ -261,9 +261,11 @@ class Replication:
         async with self._turn:
             if self.mastering is not None and self._state.epoch == epoch:
                 return
+            me, end = self._name.member_id, self._store.commit_log_max_offset
+            crown(self._state, epoch, reign, me, end)  # whoever is refused disturbs nothing
             if (whole := self._store.replica.whole_end()) < self._store.commit_log_max_offset:
                 await self._hooks.copy.truncate(whole)
-            me, end = self._name.member_id, self._store.commit_log_max_offset
+            end = self._store.commit_log_max_offset
             await self._file.change(lambda state: crown(state, epoch, reign, me, end))
             await self._reign()
 

@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from engine.broker.replication import master_link, slave_link
+from engine.broker.replication import master_link, replication, slave_link
 from engine.broker.replication.group_state import StaleEpoch
+from engine.broker.replication.replication import Replication
 from engine.errors import Refused
 from tests.engine.broker.replication.members import Member, Wire, running, until
 from tests.engine.store.samples import draft, put
@@ -136,6 +137,44 @@ async def test_a_stale_request_to_follow_does_not_stop_a_slave(tmp_path: Path) -
             await slave.replication.follow(0, 0, 0, "member-0")
         assert slave.replication.following is following is not None
         assert await master.send(0)
+
+
+async def test_who_promised_and_heard_no_outcome_follows_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It must not call for another election: there is a master."""
+    monkeypatch.setattr(replication, "LOST_PROMISE_S", 0.1)
+    members = group(tmp_path, 3)
+    async with running(*members):
+        await until(lambda: in_sync(members[0]) == (0, 1, 2))
+        first, second, third = (member.replication for member in members)
+        await first.promise(2, 77)
+        await second.promise(2, 77)
+        await third.promise(2, 77)
+        await second.crown(2, 77)
+        await first.follow(2, 77, 1, "member-1")
+        await until(lambda: in_sync(members[1]) == (0, 1, 2))
+        assert {member.replication.status().epoch for member in members} == {2}
+
+
+async def test_a_silent_member_is_not_waited_for_twice(tmp_path: Path) -> None:
+    members = group(tmp_path, 3)
+    async with running(*members):
+        await until(lambda: in_sync(members[0]) == (0, 1, 2))
+        asked: list[int] = []
+        wire = members[0]._wire
+        reach = wire.reach
+
+        def counted(me: int, address: str) -> Replication:
+            if address == "member-0":
+                asked.append(me)
+            return reach(me, address)
+
+        wire.reach = counted  # type: ignore[method-assign]
+        wire.cut |= {(1, 0), (2, 0)}
+        answer = await members[1].replication.promote(1, None, is_unclean=False)
+        assert answer.silent_members == (0,)
+        assert asked.count(1) == 1
 
 
 async def test_a_restarted_master_asks_before_it_writes(tmp_path: Path) -> None:
