@@ -70,7 +70,8 @@ class HaServer:
             await self._serve(self.master, reader, writer, address)
         except EngineError as error:
             self._note(address, error.text)
-            writer.write(encode_packet({"refusal": error.text}))
+            if not writer.is_closing():
+                writer.write(encode_packet({"refusal": error.text}))
         except (OSError, EOFError, TimeoutError) as error:
             log.info("the slave at %s is gone: %s", address, error or type(error).__name__)
         finally:

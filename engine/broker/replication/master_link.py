@@ -174,14 +174,19 @@ class MasterLink:
         in_sync = set_from_json(content["inSync"])
         members = {int(member): str(address) for member, address in content["members"].items()}
         await self._file.change(lambda state: take_set(state, epoch, in_sync, members))
-        self._writer.write(encode_word(SET, in_sync.version))
+        self._speak(encode_word(SET, in_sync.version))
 
     def say(self) -> None:
         """Tell the master how far this log is safe. Also called when a flush has finished."""
         end = self._store.replica.durable_end
         if end != self._said and self._has_reached_all(end):
             self._said, self.said_ms = end, self._now_ms()
-            self._writer.write(encode_word(LOG, end))
+            self._speak(encode_word(LOG, end))
+
+    def _speak(self, word: bytes) -> None:
+        """A flush may end after the stream did: whoever calls then must not be told by an exception."""
+        if not self._writer.is_closing():
+            self._writer.write(word)
 
     def _has_reached_all(self, log_end: int) -> bool:
         """While an entry waits to be stored, `_say_forever` stores it and speaks then."""

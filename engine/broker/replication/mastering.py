@@ -15,7 +15,7 @@ from typing import Any
 from engine.broker.replication.group_file import GroupFile
 from engine.broker.replication.group_state import GroupState, InSyncSet, take_set
 from engine.broker.replication.in_sync import InSyncTable
-from engine.broker.replication.packets import Peer, admit
+from engine.broker.replication.packets import Peer, admit, send_bytes
 from engine.broker.replication.plain_links import PlainSlaveLink
 from engine.broker.replication.replica_waits import ReplicaWaits
 from engine.broker.replication.slave_link import LinkEvents, Reign, SlaveLink
@@ -113,7 +113,7 @@ class Mastering:
         peer = await admit(reader, writer, secret, self._name.member_id, self._check)
         state = self._state
         is_same = peer.tail is not None and has_tail(self._store, peer.tail)
-        writer.write(encode_packet({**self._handshake(state), "hasTail": is_same}))
+        send_bytes(writer, encode_packet({**self._handshake(state), "hasTail": is_same}))
         await self._make_known(peer)
         reign = Reign(state.epoch, state.reign, state.history[-1].start_offset)
         events = LinkEvents(self._acknowledged, self._stored, self._set_to_tell, self._confirmed)

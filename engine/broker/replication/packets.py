@@ -50,18 +50,25 @@ async def read_packet(reader: asyncio.StreamReader) -> dict[str, Any]:
     return packet
 
 
+def send_bytes(writer: asyncio.StreamWriter, data: bytes) -> None:
+    """A loop may answer a write to a closed stream with an error of its own: this is the one to expect."""
+    if writer.is_closing():
+        raise ConnectionResetError("the stream was closed")
+    writer.write(data)
+
+
 async def introduce(
     reader: asyncio.StreamReader, writer: asyncio.StreamWriter, secret: bytes, me: dict[str, Any]
 ) -> dict[str, Any]:
     """The slave's part. `me`: cluster, broker, member, address. Returns the master's handshake."""
     hello = encode_packet({**me, "nonce": secrets.token_hex(NONCE_BYTES)})
-    writer.write(MAGIC + hello)
+    send_bytes(writer, MAGIC + hello)
     async with asyncio.timeout(INTRODUCTION_S):
         answer = await read_packet(reader)
         challenge = _challenge(answer)
         if not proves(_text(answer, "proof"), peer_proof(secret, "master", hello, challenge)):
             raise NotPermitted("the master does not know the cluster secret")
-        writer.write(encode_packet({"proof": peer_proof(secret, "slave", hello, challenge)}))
+        send_bytes(writer, encode_packet({"proof": peer_proof(secret, "slave", hello, challenge)}))
         return await read_packet(reader)
 
 
@@ -79,7 +86,7 @@ async def admit(
         said = encode_packet(hello)
         challenge = {"member": member_id, "nonce": secrets.token_hex(NONCE_BYTES)}
         proof = peer_proof(secret, "master", said, _challenge(challenge))
-        writer.write(encode_packet({**challenge, "proof": proof}))
+        send_bytes(writer, encode_packet({**challenge, "proof": proof}))
         answer = await read_packet(reader)
     if not proves(_text(answer, "proof"), peer_proof(secret, "slave", said, _challenge(challenge))):
         raise NotPermitted(f"the slave at {peer.address} does not know the cluster secret")

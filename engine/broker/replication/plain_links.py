@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 
+from engine.broker.replication.packets import send_bytes
 from engine.errors import ProtocolError, StoreError
 from engine.protocol.layouts.ha_frames import (
     ACK_SIZE,
@@ -84,19 +85,25 @@ class PlainSlaveLink:
                 self._check(offset)
 
     async def _send(self) -> None:
+        spoke_at = asyncio.get_running_loop().time()
         while True:
             self._wanted.clear()
             chunk = self._store.replica.read(self.sent_offset, TRANSFER_BYTES)
-            if not chunk:
-                try:
-                    async with asyncio.timeout(HEARTBEAT_S):
-                        await self._wanted.wait()
-                    continue
-                except TimeoutError:
-                    pass
-            self._writer.write(encode_push(self.sent_offset, len(chunk)) + chunk)
+            if not chunk and await self._rest(spoke_at):
+                continue
+            spoke_at = asyncio.get_running_loop().time()
+            send_bytes(self._writer, encode_push(self.sent_offset, len(chunk)) + chunk)
             self.sent_offset += len(chunk)
             await self._writer.drain()
+
+    async def _rest(self, spoke_at: float) -> bool:
+        """Whether there may be more to send before it is time to say that this master lives."""
+        try:
+            async with asyncio.timeout_at(spoke_at + HEARTBEAT_S):
+                await self._wanted.wait()
+        except TimeoutError:
+            return False
+        return True
 
 
 class PlainMasterLink:
@@ -150,8 +157,10 @@ class PlainMasterLink:
             self.say()
 
     def say(self) -> None:
-        self.said_ms = self._now_ms()
-        self._writer.write(encode_ack(self._store.replica.durable_end))
+        """Also called when a flush ends, which may be after the stream did."""
+        if not self._writer.is_closing():
+            self.said_ms = self._now_ms()
+            self._writer.write(encode_ack(self._store.replica.durable_end))
 
     async def _say_forever(self) -> None:
         while True:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import orjson
 
 from engine.broker.replication.group_state import InSyncSet, set_to_json
+from engine.broker.replication.packets import send_bytes
 from engine.errors import ProtocolError
 from engine.protocol.layouts.replica_frames import LOG, SET, WORD_SIZE, Head, decode_word, encode_head
 from engine.store.message_store import MessageStore
@@ -161,6 +162,6 @@ class SlaveLink:
         self._told_confirmed = confirmed = self._events.confirmed()
         head = Head(kind, len(body), self.sent_offset, reign.epoch, reign.start_offset, confirmed)
         self._spoke_at = asyncio.get_running_loop().time()
-        self._writer.write(encode_head(head))
+        send_bytes(self._writer, encode_head(head))
         if body:
             self._writer.write(body)

@@ -1,0 +1,53 @@
+"""A slave's end of the stream, after the stream."""
+
+from __future__ import annotations
+
+import asyncio
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from engine.broker.replication.group_file import GroupFile
+from engine.broker.replication.master_link import MasterHello, MasterLink
+from engine.broker.replication.plain_links import PlainMasterLink
+from tests.engine.store.samples import draft, open_store, put
+
+pytestmark = pytest.mark.asyncio
+
+
+class ClosedWriter:
+    """As uvloop's: a write to a closed stream is an error of its own kind."""
+
+    def is_closing(self) -> bool:
+        return True
+
+    def write(self, data: bytes) -> None:
+        raise RuntimeError("the handler is closed")
+
+
+async def test_a_flush_that_ends_after_the_stream_is_not_told_by_an_exception(tmp_path: Path) -> None:
+    """It is the flushing task that would die of it, and with it every later acknowledgement."""
+    store = open_store(tmp_path)
+    reader, writer = asyncio.StreamReader(), ClosedWriter()
+    with ThreadPoolExecutor(1) as threads:
+        link = MasterLink(
+            reader,
+            writer,  # type: ignore[arg-type]
+            store,
+            GroupFile(tmp_path, threads),
+            truncate=lambda offset: asyncio.sleep(0),
+            appended=lambda: None,
+        )
+        link._master = MasterHello(0, 1, 1, (), 0, 0, 0)
+        put(store, draft(0))
+        link.say()
+        plain = PlainMasterLink(
+            reader,
+            writer,  # type: ignore[arg-type]
+            store,
+            appended=lambda: None,
+            begins_at=lambda offset: asyncio.sleep(0),
+        )
+        plain.say()
+    store.close()
