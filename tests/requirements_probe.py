@@ -70,7 +70,24 @@ def mounts() -> str | None:
     return None if free_loop.returncode == 0 else "no free loop device"
 
 
+@functools.cache
+def namespaces() -> str | None:
+    if os.geteuid() != 0:
+        return "network namespaces need root"
+    if shutil.which("ip") is None:
+        return "no ip on PATH"
+    name = f"sbprobe{os.getpid()}"
+    made = subprocess.run(["ip", "netns", "add", name], capture_output=True)
+    if made.returncode != 0:
+        return "this machine does not let us make network namespaces"
+    link = ["ip", "link", "add", f"{name[:10]}v", "type", "veth", "peer", "name", "eth0", "netns", name]
+    has_link = subprocess.run(link, capture_output=True).returncode == 0
+    subprocess.run(["ip", "netns", "del", name], check=True)
+    return None if has_link else "this machine does not let us make network links"
+
+
 REQUIREMENTS = (
     Requirement("needs_maven", "Java, Maven and the jars of Maven Central", maven_central),
     Requirement("needs_mounts", "root, mount and loop devices", mounts, long_suite="crash_long"),
+    Requirement("needs_namespaces", "root and network namespaces", namespaces, long_suite="crash_long"),
 )

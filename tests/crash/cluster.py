@@ -59,6 +59,8 @@ class Daemon:
         self._arguments = arguments
         self._environment = {**os.environ, "PYTHONUNBUFFERED": "1", **environment}
         self._process: subprocess.Popen[bytes] | None = None
+        self.prefix: list[str] = []
+        """What comes before the command line: it must become the process itself (exec)."""
 
     @property
     def pid(self) -> int:
@@ -79,7 +81,7 @@ class Daemon:
         with self.log_path.open("ab") as log:
             self._log_start = log.tell()
             self._process = subprocess.Popen(
-                [sys.executable, *self._arguments],
+                [*self.prefix, sys.executable, *self._arguments],
                 cwd=REPOSITORY,
                 env=self._environment,
                 stdin=subprocess.DEVNULL,
@@ -151,13 +153,17 @@ class Daemon:
 
 class NameServer(Daemon):
     def __init__(
-        self, folder: Path, name: str = "namesrv", environment: Mapping[str, str] | None = None
+        self,
+        folder: Path,
+        name: str = "namesrv",
+        environment: Mapping[str, str] | None = None,
+        host: str = "127.0.0.1",
     ) -> None:
         self.port = free_port()
         config = folder / f"{name}.conf"
         home = folder / f"{name}-home"
         config.write_text(f"rocketmqHome={home}\nkvConfigPath={home}/kvConfig.json\n")
-        arguments = ["-m", "engine.namesrv", "--listen", f"127.0.0.1:{self.port}", "-c", str(config)]
+        arguments = ["-m", "engine.namesrv", "--listen", f"{host}:{self.port}", "-c", str(config)]
         super().__init__(name, folder, arguments, {"HOME": str(folder), **(environment or {})})
 
 

@@ -20,6 +20,7 @@ from tests.crash.cluster import ASYNC, Broker, Daemon, NameServer
 
 GROUP_NAME = "group"
 WAIT_S = 40.0
+LOOPBACK = "127.0.0.1"
 SAFE = {
     "minInSyncReplicas": "2",
     "allAckInSyncStateSet": "true",
@@ -55,12 +56,15 @@ class Member(Broker):
         launcher: str = "engine.broker",
         store: Path | None = None,
         environment: Mapping[str, str] | None = None,
+        host: str = LOOPBACK,
     ) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         self.number = number
         self.ha_port = free_ha_port()
         own = {
             "brokerName": GROUP_NAME,
+            "brokerIP1": host,
+            "bindAddress": host,
             "brokerId": str(number),
             "brokerRole": "SLAVE" if number else "SYNC_MASTER",
             "haListenPort": str(self.ha_port),
@@ -76,7 +80,7 @@ class Member(Broker):
             environment=environment,
             name=f"member-{number}",
         )
-        self.address = ("127.0.0.1", int(self._settings["listenPort"]))
+        self.address = (host, int(self._settings["listenPort"]))
 
     def change_settings(self, **settings: str) -> None:
         """For the next start."""
@@ -105,14 +109,16 @@ class Group:
         launcher: str = "engine.broker",
         stores: Mapping[int, Path] | None = None,
         environments: Mapping[int, Mapping[str, str]] | None = None,
+        hosts: Mapping[int, str] | None = None,
+        name_server_host: str = LOOPBACK,
     ) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         self.folder = folder
         self.secret_file = folder / "cluster.secret"
         self.secret_file.write_text("a secret that the whole crash suite may know")
         self.secret_file.chmod(0o600)
-        self.name_server = NameServer(folder)
-        at = [("127.0.0.1", self.name_server.port)]
+        self.name_server = NameServer(folder, host=name_server_host)
+        at = [(name_server_host, self.name_server.port)]
         self.members = [
             Member(
                 folder / str(number),
@@ -124,10 +130,11 @@ class Group:
                 launcher=launcher,
                 store=(stores or {}).get(number),
                 environment=(environments or {}).get(number),
+                host=(hosts or {}).get(number, LOOPBACK),
             )
             for number in range(size)
         ]
-        self.admin = Admin(namesrv=f"127.0.0.1:{self.name_server.port}", timeout_ms=3_000)
+        self.admin = Admin(namesrv=f"{name_server_host}:{self.name_server.port}", timeout_ms=3_000)
 
     @property
     def daemons(self) -> list[Daemon]:

@@ -74,7 +74,6 @@ class GroupCampaign(Campaign):
 
     def first_ack(self, since: float, seconds: float = WAIT_S) -> float:
         """Sends until one is acknowledged; seconds since the outage began."""
-        self.meet_master()
         deadline = time.monotonic() + seconds
         while time.monotonic() < deadline:
             self.meet_master()

@@ -27,8 +27,11 @@ def now_ms() -> float:
 class PoppingConsumer(threading.Thread):
     """Pops until told to stop or the broker is gone. `forgets`: the part that it does not acknowledge."""
 
-    def __init__(self, address: Address, seed: int, *, hidden_ms: int, forgets: float) -> None:
+    def __init__(
+        self, address: Address, seed: int, *, hidden_ms: int, forgets: float, broker: str = "broker"
+    ) -> None:
         super().__init__(daemon=True)
+        self._broker = broker
         self._address = address
         self._random = random.Random(seed)
         self._hidden_ms = hidden_ms
@@ -84,8 +87,8 @@ class PoppingConsumer(threading.Thread):
             handle = (
                 given[1].decode()
                 if given
-                else f"{starts[queue]} {popped_ms} {fields['invisibleTime']} {fields['reviveQid']} 0 broker "
-                f"{queue} {stored.queue_offset}"
+                else f"{starts[queue]} {popped_ms} {fields['invisibleTime']} {fields['reviveQid']} 0 "
+                f"{self._broker} {queue} {stored.queue_offset}"
             )
             hidden_until = popped_ms + int(fields["invisibleTime"])
             found.append((handle, Given(value_of(stored.body), popped_ms, hidden_until, asked_ms)))

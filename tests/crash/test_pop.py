@@ -78,10 +78,12 @@ def kill_while_popping(
     return sent, given
 
 
-def consume_the_rest(address: Address, seed: int, sent: list[Value], given: list[Given]) -> list[Given]:
+def consume_the_rest(
+    address: Address, seed: int, sent: list[Value], given: list[Given], broker: str = "broker"
+) -> list[Given]:
     """Until all is acknowledged, and then long enough for anything that should not come back."""
     done = {one.value for one in given if one.is_done or one.is_unsure}
-    last = PoppingConsumer(address, seed, hidden_ms=HIDDEN_MS, forgets=0.0)
+    last = PoppingConsumer(address, seed, hidden_ms=HIDDEN_MS, forgets=0.0, broker=broker)
     last.start()
     deadline = time.monotonic() + SETTLE_S
     while time.monotonic() < deadline:

@@ -28,6 +28,8 @@ from engine.store.message_store import MessageStore
 log = logging.getLogger(__name__)
 
 _TICK_S = 0.1
+_STALL_S = 2.0
+"""A master that slept so long may have been replaced: members are asked for three seconds before that."""
 _PLAN_EVERY = 10
 """Ticks between two looks at who should be in the set, besides those that news bring."""
 
@@ -64,11 +66,13 @@ class Mastering:
         self.links: dict[int, SlaveLink] = {}
         self.plain_links: dict[str, PlainSlaveLink] = {}
         self._is_advancing = self._is_over = False
+        self._awake_at = 0.0
         self._proposing = asyncio.Lock()
         self._ticking: asyncio.Task[None] | None = None
         self._planning: asyncio.Task[None] | None = None
 
     def start(self) -> None:
+        self._awake_at = self._loop.time()
         self._advance()
         self._ticking = start_task(self._tick_forever(), "watch the in-sync set")
 
@@ -95,6 +99,7 @@ class Mastering:
         self._is_advancing = False
         if self._is_over:
             return
+        self._notice_stall()
         own_end = self._store.replica.durable_end
         confirmed = self.table.confirmed(own_end)
         is_alone = len(self.table.waited_for()) == 1 and self.table.is_enough()
@@ -105,6 +110,17 @@ class Mastering:
         for plain in self.plain_links.values():
             plain.wake()
         self._visible()
+
+    def _notice_stall(self) -> None:
+        """Words of slaves that lay in a buffer while this process slept are true, but old: who waits is told
+        that the fate of the message is unknown, so that no acknowledgement comes from a past reign."""
+        now = self._loop.time()
+        if now - self._awake_at > _STALL_S:
+            log.warning(
+                "this master stood still for %.1f s: who waits is not acknowledged", now - self._awake_at
+            )
+            self.waits.fail_all()
+        self._awake_at = now
 
     # -- slaves ---------------------------------------------------------------------------------------------
 
@@ -228,6 +244,7 @@ class Mastering:
         while True:
             await asyncio.sleep(_TICK_S)
             count += 1
+            self._notice_stall()
             self.waits.expire(self._loop.time())
             if count % _PLAN_EVERY == 0:
                 self._plan_soon()

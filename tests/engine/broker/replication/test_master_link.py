@@ -38,8 +38,9 @@ async def test_a_flush_that_ends_after_the_stream_is_not_told_by_an_exception(tm
             GroupFile(tmp_path, threads),
             truncate=lambda offset: asyncio.sleep(0),
             appended=lambda: None,
+            now_ms=lambda: 0,
         )
-        link._master = MasterHello(0, 1, 1, (), 0, 0, 0)
+        link._master = MasterHello(0, 1, 1, (), 0, 0, 0, False)
         put(store, draft(0))
         link.say()
         plain = PlainMasterLink(
@@ -47,6 +48,7 @@ async def test_a_flush_that_ends_after_the_stream_is_not_told_by_an_exception(tm
             writer,  # type: ignore[arg-type]
             store,
             appended=lambda: None,
+            now_ms=lambda: 0,
             begins_at=lambda offset: asyncio.sleep(0),
         )
         plain.say()

@@ -177,6 +177,21 @@ async def test_a_silent_member_is_not_waited_for_twice(tmp_path: Path) -> None:
         assert asked.count(1) == 1
 
 
+async def test_a_master_that_stood_still_acknowledges_nothing_of_before(tmp_path: Path) -> None:
+    master, slave = group(tmp_path)
+    async with running(master, slave):
+        await until(lambda: in_sync(master) == (0, 1))
+        assert await master.send(0)
+        mastering = master.replication.mastering
+        assert mastering is not None
+        answers: list[bool] = []
+        mastering.wait(-1, master.store.commit_log_max_offset, 5_000, answers.append)
+        mastering._awake_at -= 10
+        mastering._advance()
+        assert answers == [False]
+        assert await master.send(1)
+
+
 async def test_a_restarted_master_asks_before_it_writes(tmp_path: Path) -> None:
     master, slave = group(tmp_path)
     async with running(slave):

@@ -1,0 +1,29 @@
+"""Mutant: a master drops who is late from its in-sync set and goes on alone, and nobody else hears of it."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+
+from engine.broker.main import main
+from engine.broker.replication.group_state import InSyncSet
+from engine.broker.replication.in_sync import InSyncTable
+from engine.broker.replication.mastering import Mastering
+
+_to_tell = Mastering._set_to_tell
+
+
+def _always(self: InSyncTable) -> bool:
+    return True
+
+
+def _only_growth(self: Mastering) -> tuple[InSyncSet, Mapping[int, str]] | None:
+    told = _to_tell(self)
+    return told if told is not None and len(told[0].ids) > 1 else None
+
+
+InSyncTable.is_enough = _always  # type: ignore[method-assign]
+Mastering._set_to_tell = _only_growth  # type: ignore[method-assign]
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,32 @@
+"""Mutant: an old master does not cut its own tail: it goes on where the new one's log has become as long."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+
+from engine.broker.main import main
+from engine.broker.replication import following
+from engine.broker.replication.group_state import GroupState
+from engine.broker.replication.master_link import HistoriesDiffer, MasterHello, MasterLink
+
+_join = MasterLink._join_histories
+
+
+async def _keep(self: MasterLink, offset: int, state: GroupState) -> None:
+    pass
+
+
+async def _join_when_longer(self: MasterLink, hello: MasterHello) -> None:
+    if self._store.commit_log_max_offset > hello.max_offset:
+        await asyncio.sleep(0.5)
+        raise HistoriesDiffer("not yet")
+    await _join(self, hello)
+
+
+MasterLink._cut = _keep  # type: ignore[method-assign]
+MasterLink._join_histories = _join_when_longer  # type: ignore[method-assign]
+
+if __name__ == "__main__":
+    following.DIFFERENCE_RETRY_S = 0.5
+    sys.exit(main())
