@@ -86,6 +86,9 @@ class _Recorder:
         self._writer = writer
         self.said: list[bytes] = []
 
+    def is_closing(self) -> bool:
+        return self._writer.is_closing()
+
     def write(self, data: bytes) -> None:
         self.said.append(data)
         self._writer.write(data)
