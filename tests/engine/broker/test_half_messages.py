@@ -267,6 +267,33 @@ async def test_a_transaction_is_given_up_after_its_checks(start_broker: StartBro
     await peer.close()
 
 
+async def test_by_default_a_transaction_is_asked_about_fifteen_times_after_six_seconds(
+    start_broker: StartBroker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """RocketMQ's times, on a clock of our own: 6 s, then every 30 s, 15 at most."""
+    broker = await start_broker()
+    checks, live = broker.inner.duties.transaction_checks, broker.inner.live
+    assert (live.transaction_time_out, live.transaction_check_interval) == (6_000, 30_000)
+    peer = Peer(broker.address)
+    await send_half(peer)
+    await eventually(lambda: broker.inner.store.max_offset(TRANS_HALF_TOPIC, 0) == 1)
+    clock = [int(time.time() * 1000)]
+    monkeypatch.setattr(checks, "_now_ms", lambda: clock[0])
+    (entry,) = broker.inner.transactions.table.open()
+    clock[0] = entry.born_ms + 5_900
+    await checks.check()
+    assert broker.inner.transactions.table.open()[0].check_times == 0, "not yet"
+    for asked in range(1, 16):
+        clock[0] += 30_000
+        await checks.check()
+        assert broker.inner.transactions.table.open()[0].check_times == asked
+    clock[0] += 30_000
+    await checks.check()
+    await eventually(lambda: broker.inner.store.max_offset(TRANS_CHECK_MAX_TIME_TOPIC, 0) == 1)
+    assert len(broker.inner.transactions.table) == 0
+    await peer.close()
+
+
 async def test_a_half_message_that_is_not_on_disk_yet_is_not_lost(
     start_broker: StartBroker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
