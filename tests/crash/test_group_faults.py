@@ -39,6 +39,7 @@ def drop_third(campaign: GroupCampaign) -> tuple[Member, Member, Member]:
     return first, second, third
 
 
+@pytest.mark.crash_long
 def test_who_is_not_in_the_set_cannot_become_master(make_group: MakeGroup, seed: int) -> None:
     """The trap of three: the master acknowledged with one slave while the other was away."""
     group = make_group(3, flush=ASYNC, settings=SOON_LATE)
