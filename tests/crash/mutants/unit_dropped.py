@@ -1,22 +1,27 @@
-"""Mutant: the dispatcher forgets one record in a hundred: its queue gets a blank unit instead."""
+"""Mutant: one message in a hundred is forgotten: its queue gets a blank unit instead."""
 
 from __future__ import annotations
 
 import sys
-from typing import Any
 
 from engine.broker.main import main
-from engine.store.dispatch import Dispatcher
+from engine.protocol.layouts.queue_units import CQ_UNIT, CQ_UNIT_SIZE
+from engine.store.consume_queue import BLANK_UNIT_SIZE, ConsumeQueue
 
-_apply = Dispatcher.apply
-_QUEUE_OFFSET, _EVERY = 4, 100
-
-
-def _apply_most(self: Dispatcher, rows: list[Any], **options: Any) -> Any:
-    return _apply(self, [row for row in rows if row[_QUEUE_OFFSET] % _EVERY != _EVERY // 2], **options)
+_write = ConsumeQueue.write
+_EVERY = 100
+_BLANK = CQ_UNIT.pack(0, BLANK_UNIT_SIZE, 0)
 
 
-Dispatcher.apply = _apply_most  # type: ignore[method-assign]
+def _write_most(self: ConsumeQueue, queue_offset: int, units: bytes | bytearray) -> None:
+    kept = bytearray(units)
+    for number in range(len(units) // CQ_UNIT_SIZE):
+        if (queue_offset + number) % _EVERY == _EVERY // 2:
+            kept[number * CQ_UNIT_SIZE : (number + 1) * CQ_UNIT_SIZE] = _BLANK
+    _write(self, queue_offset, bytes(kept))
+
+
+ConsumeQueue.write = _write_most  # type: ignore[method-assign]
 
 if __name__ == "__main__":
     sys.exit(main())
