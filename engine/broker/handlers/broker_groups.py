@@ -70,7 +70,8 @@ class BrokerGroupHandlers:
 
     def hand_over(self, request: Command, client: Connection) -> Outcome:
         header = self._checked(request, HandOverRequest.decode(request.fields))
-        return self._do(self._group().hand_over(header.epoch, header.member_id, header.timeout_millis))
+        asked = header.epoch, header.member_id, header.timeout_millis, header.nonce
+        return self._do(self._group().hand_over(*asked))
 
     def promote(self, request: Command, client: Connection) -> Outcome:
         header = PromoteRequest.decode(request.fields)

@@ -64,6 +64,8 @@ class Mastering:
         self.table = InSyncTable(name.member_id, file.state, min_in_sync, catch_up_ms=catch_up_ms)
         self.waits = ReplicaWaits()
         self.links: dict[int, SlaveLink] = {}
+        self.handed_over: set[int] = set()
+        """Requests to hand over that were obeyed in this reign."""
         self.plain_links: dict[str, PlainSlaveLink] = {}
         self._is_advancing = self._is_over = False
         self._awake_at = 0.0

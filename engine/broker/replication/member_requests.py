@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from dataclasses import dataclass
 
 from engine.errors import NotPermitted, PeerError
@@ -56,7 +57,9 @@ class MemberRequests:
         await self._demand(address, RequestCode.SIGNALBOX_GROUP_FOLLOW, header)
 
     async def hand_over(self, address: str, epoch: int, member_id: int) -> None:
-        header = HandOverRequest(self.cluster, self.broker, epoch, member_id, HAND_OVER_MS)
+        header = HandOverRequest(
+            self.cluster, self.broker, epoch, member_id, secrets.randbits(62), HAND_OVER_MS
+        )
         await self._demand(address, RequestCode.SIGNALBOX_GROUP_HAND_OVER, header, HAND_OVER_MS + TIMEOUT_MS)
 
     async def _demand(

@@ -49,6 +49,7 @@ LOST_PROMISE_S = 5.0
 """How long a member that promised waits for the outcome before it asks for one itself."""
 WATCH_S = 2.0
 SAVE_S = 1.0
+MAX_HAND_OVER_MS = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -283,13 +284,20 @@ class Replication:
             await self._file.change(step)
             await self._serve_under(self._state)
 
-    async def hand_over(self, epoch: int, member_id: int, timeout_ms: int) -> None:
-        """Take no more writes; return when the member has all. If nobody takes over, writes come back."""
+    async def hand_over(self, epoch: int, member_id: int, timeout_ms: int, nonce: int) -> None:
+        """Take no more writes; return when the member has all. If nobody takes over, writes come back. Each
+        request counts once: whoever recorded one cannot stop the writes with it again."""
         mastering = self.mastering
         if mastering is None or self._state.epoch != epoch:
             raise StaleEpoch(f"this member is not master of epoch {epoch}")
+        if nonce in mastering.handed_over:
+            raise Refused("this request to hand over was obeyed before")
+        if member_id not in mastering.links:
+            raise Refused(f"member {member_id} does not follow this master: it cannot take over")
+        mastering.handed_over.add(nonce)
         await self._hooks.seek(epoch)
         loop = asyncio.get_running_loop()
+        timeout_ms = min(timeout_ms, MAX_HAND_OVER_MS)
         deadline = loop.time() + timeout_ms / 1000
         loop.call_later(timeout_ms / 1000 + WATCH_S, self._take_back, mastering)
         while loop.time() < deadline:

@@ -34,12 +34,14 @@ class FollowRequest(Header):
 
 @dataclass(frozen=True, slots=True)
 class HandOverRequest(Header):
-    """30014: take no more writes until this member has all of the log, or the time is up."""
+    """30014: take no more writes until this member has all of the log, or the time is up. The nonce makes
+    each request good for once."""
 
     cluster_name: str
     broker_name: str
     epoch: Int32
     member_id: Int64
+    nonce: Int64
     timeout_millis: Int64 = 5_000
 
 

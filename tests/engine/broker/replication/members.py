@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import secrets
 from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -58,7 +59,8 @@ class Requests:
         await self._wire.reach(self._me, address).follow(epoch, reign, master_id, master)
 
     async def hand_over(self, address: str, epoch: int, member_id: int) -> None:
-        await self._wire.reach(self._me, address).hand_over(epoch, member_id, 2_000)
+        nonce = secrets.randbits(62)
+        await self._wire.reach(self._me, address).hand_over(epoch, member_id, 2_000, nonce)
 
 
 class Member:

@@ -192,6 +192,22 @@ async def test_a_master_that_stood_still_acknowledges_nothing_of_before(tmp_path
         assert await master.send(1)
 
 
+async def test_a_request_to_hand_over_counts_once(tmp_path: Path) -> None:
+    members = group(tmp_path)
+    async with running(*members):
+        await until(lambda: in_sync(members[0]) == (0, 1) and members[0].role == "master")
+        master = members[0].replication
+        with pytest.raises(Refused, match="does not follow"):
+            await master.hand_over(1, 7, 500, nonce=1)
+        assert members[0].role == "master", "nothing changed"
+        await master.hand_over(1, 1, 500, nonce=2)
+        assert members[0].role == "seeking"
+        await until(lambda: members[0].role == "master")
+        with pytest.raises(Refused, match="obeyed before"):
+            await master.hand_over(1, 1, 500, nonce=2)
+        assert members[0].role == "master"
+
+
 async def test_a_restarted_master_asks_before_it_writes(tmp_path: Path) -> None:
     master, slave = group(tmp_path)
     async with running(slave):
