@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from tests.crash.checker.delivery import Given, check_delivery
@@ -27,6 +29,13 @@ def test_an_acknowledgement_that_was_too_late_does_not_count() -> None:
 def test_what_was_in_doubt_may_come_back_or_not() -> None:
     assert texts(given(5_000, is_unsure=True)) == []
     assert texts(given(5_000, is_unsure=True), given(5_500, 5_600)) == []
+
+
+def test_two_copies_in_one_pop_are_no_early_return() -> None:
+    once = given(5_000, 5_100)
+    assert texts(once, once) == []
+    (text,) = texts(given(5_000), replace(given(5_000, 5_100), asked_ms=4_990.5))
+    assert "before its time" in text, "another pop of the same moment is"
 
 
 @pytest.mark.parametrize(

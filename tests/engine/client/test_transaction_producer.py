@@ -34,7 +34,12 @@ def namesrv(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     home = tmp_path_factory.mktemp("transactions")
     name_server = start_name_server(home)
     broker = start_broker(
-        home, name_server.address, "client-tx", transactionCheckInterval="100", transactionTimeOut="300"
+        home,
+        name_server.address,
+        "client-tx",
+        transactionCheckInterval="100",
+        transactionTimeOut="300",
+        transactionCheckMax="1000",
     )
     yield name_server.address
     broker.stop()
