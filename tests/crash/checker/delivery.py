@@ -55,7 +55,7 @@ def _judge(value: Value, copies: list[Given]) -> list[Violation]:
     for earlier, later in pairwise(copies):
         if earlier.is_done and earlier.acked_ms is not None and later.asked_ms > earlier.acked_ms:
             broken.append(_broken(value, "was given again though its acknowledgement had been answered"))
-        # Two copies in one pop: a revival that a kill let happen twice. Nobody else got it meanwhile.
+        # Two copies in one pop: nobody else got it meanwhile. Seen once after a kill, cause unknown.
         is_same_pop = (later.popped_ms, later.asked_ms) == (earlier.popped_ms, earlier.asked_ms)
         if later.popped_ms < earlier.hidden_until_ms and not earlier.is_unsure and not is_same_pop:
             early_ms = earlier.hidden_until_ms - later.popped_ms
