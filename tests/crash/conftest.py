@@ -76,4 +76,4 @@ def disk(tmp_path: Path, daemons: list[Daemon]) -> Iterator[Ext4Disk]:
     yield disk
     for daemon in daemons:
         daemon.kill()
-    disk.unmount()
+    disk.close()

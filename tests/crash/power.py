@@ -74,12 +74,20 @@ class Platter:
 
 
 class Ext4Disk:
-    """A file system of its own in a file; `cut` is a power failure of the whole disk."""
+    """A file system of its own in a file; `cut` is a power failure of the whole disk.
+
+    It is mounted in a shared room. A process that enters another namespace (`ip netns exec` of a test beside
+    this one) takes along a copy of every mount; of a private one it would keep its copy, so that the file
+    system stayed alive after the unmount, and the next mount would be of the dead one: EIO.
+    """
 
     def __init__(self, folder: Path, size_mb: int = 256) -> None:
         self._image = folder / "disk.img"
-        self.mount_point = folder / "disk"
+        self._room = folder / "room"
+        self.mount_point = self._room / "disk"
         self.mount_point.mkdir(parents=True)
+        subprocess.run(["mount", "--bind", str(self._room), str(self._room)], check=True)
+        subprocess.run(["mount", "--make-shared", str(self._room)], check=True)
         with self._image.open("wb") as image:
             image.truncate(size_mb << 20)
         subprocess.run(["mkfs.ext4", "-q", "-F", str(self._image)], check=True, capture_output=True)
@@ -101,11 +109,16 @@ class Ext4Disk:
         broker.freeze()  # a machine without power does not live to see its disk fail
         self.shut_down()
         broker.kill()
-        self.unmount()
+        self.remount()
+
+    def remount(self) -> None:
+        """What comes back is what reached the disk."""
+        subprocess.run(["umount", str(self.mount_point)], check=True)
         self._mount()
 
-    def unmount(self) -> None:
-        subprocess.run(["umount", str(self.mount_point)], check=True)
+    def close(self) -> None:
+        for mounted in (self.mount_point, self._room):
+            subprocess.run(["umount", str(mounted)], check=True)
 
     def _mount(self) -> None:
         subprocess.run(["mount", "-o", "loop", str(self._image), str(self.mount_point)], check=True)

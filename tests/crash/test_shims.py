@@ -7,7 +7,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tests.crash.power import Platter
+import pytest
+
+from tests.crash.power import Ext4Disk, Platter
 from tests.crash.shims.build import shim
 
 
@@ -105,6 +107,25 @@ os.ftruncate(fd, 400_000_000); os.pwrite(fd, b"far", 300_000_000); os.fdatasync(
         file.seek(300_000_000)
         assert file.read(3) == b"far"
     assert copy.stat().st_size == 400_000_000 and copy.stat().st_blocks * 512 < 1_000_000
+
+
+@pytest.mark.crash_long
+@pytest.mark.needs_mounts
+def test_a_disk_comes_back_although_another_namespace_took_a_copy_of_its_mount(disk: Ext4Disk) -> None:
+    """What `ip netns exec` does: a copy of all mounts that hears of the originals, and is not heard."""
+    copier = ["unshare", "--mount", "--propagation", "slave", "sh", "-c", "echo; exec sleep 60"]
+    with subprocess.Popen(copier, stdout=subprocess.PIPE) as holder:
+        try:
+            assert holder.stdout and holder.stdout.readline() == b"\n"
+            synced, lost = disk.mount_point / "synced", disk.mount_point / "lost"
+            synced.write_bytes(b"kept")
+            subprocess.run(["sync", "--file-system", str(synced)], check=True)
+            lost.write_bytes(b"never written")
+            disk.shut_down()
+            disk.remount()
+            assert synced.read_bytes() == b"kept" and not lost.exists()
+        finally:
+            holder.kill()
 
 
 def watched(folder: Path) -> tuple[Path, Path, dict[str, str]]:

@@ -81,7 +81,7 @@ def tearing_disk(tmp_path: Path, daemons: list[Daemon]) -> Iterator[TearingDisk]
     yield disk
     for daemon in daemons:
         daemon.kill()
-    disk.unmount()
+    disk.close()
 
 
 @pytest.mark.parametrize("chain", range(5))
