@@ -15,6 +15,7 @@ from engine.broker.options import BrokerOptions
 from engine.broker.persistence import TOPICS_FILE, Done
 from engine.broker.pop.admission import PopAdmission
 from engine.broker.pop.checkpoints import Checkpoints
+from engine.broker.pop.last_step import LastStep
 from engine.broker.pop.orders import ORDER_FILE
 from engine.broker.pop.queue_reads import QueueReads
 from engine.broker.pop.revival import Revival
@@ -53,6 +54,7 @@ class Pops:
         self.checkpoints = Checkpoints()
         topic, name = revive_topic(options.broker_cluster_name), options.broker_name
         self.log = ReviveLog(store, topic, name, self.checkpoints, tables.offsets, appended=appended)
+        self._last_step = LastStep(store, topic, self.checkpoints, self.log, options.live)
         self.revival = Revival(
             store,
             tables.topics,
@@ -69,6 +71,7 @@ class Pops:
 
     def load(self) -> None:
         self.log.load()
+        self._last_step.finish(self._now_ms())
 
     def start(self) -> None:
         self.revival.start()

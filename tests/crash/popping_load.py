@@ -91,7 +91,10 @@ class PoppingConsumer(threading.Thread):
                 f"{self._broker} {queue} {stored.queue_offset}"
             )
             hidden_until = popped_ms + int(fields["invisibleTime"])
-            found.append((handle, Given(value_of(stored.body), popped_ms, hidden_until, asked_ms)))
+            words = handle.split(" ")
+            place = words[4], int(words[6]), int(words[7])
+            value, tries = value_of(stored.body), stored.reconsume_times
+            found.append((handle, Given(value, popped_ms, hidden_until, asked_ms, tries, place)))
         return found
 
     def _decide(self, link: Link, handle: str) -> None:

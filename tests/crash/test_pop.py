@@ -20,6 +20,7 @@ from tests.crash.load import QUEUES, TOPIC, body_of, create_topic, send_surely
 from tests.crash.popping_load import PoppingConsumer
 from tests.crash.power import Platter
 from tests.crash.shims.build import shim
+from tests.crash.steps.pops import STEPS
 from tests.crash.wire import Address, Link
 
 HIDDEN_MS = 1_500
@@ -104,6 +105,30 @@ def test_kill_9_loses_no_popped_message(make_broker: MakeBroker, flush: str, see
     assert not violations, describe(violations)
     assert sum(one.is_done for one in given) >= 800
     assert len(given) > 1_000, "hardly anything came back"
+
+
+def wait_for_its_death(broker: Broker) -> None:
+    deadline = time.monotonic() + JOIN_S
+    while broker.is_alive and time.monotonic() < deadline:
+        time.sleep(0.01)
+
+
+@pytest.mark.parametrize("flush", [SYNC, ASYNC])
+@pytest.mark.parametrize("step", sorted(STEPS))
+def test_kill_9_between_two_appends_makes_no_twins(
+    make_broker: MakeBroker, tmp_path: Path, step: str, flush: str, seed: int
+) -> None:
+    died = tmp_path / "died"
+    broker = make_broker(
+        flush=flush,
+        launcher="tests.crash.steps.pops",
+        environment={"DIE_AT": step, "DIE_AFTER": "7", "DIE_FILE": str(died)},
+    )
+    sent, given = kill_while_popping(broker, seed, kills=1, per_round=100, crash=wait_for_its_death)
+    assert died.exists(), f"the broker never came to {step}"
+    violations = check_delivery(sent, given)
+    assert not violations, describe(violations)
+    assert b"left the acknowledgement" in broker.output()
 
 
 @pytest.mark.parametrize(

@@ -51,6 +51,7 @@ class Stored:
     queue_offset: int
     commit_log_offset: int
     store_timestamp: int
+    reconsume_times: int
     body: bytes
     crc_is_right: bool
 
@@ -97,12 +98,14 @@ def decode_stored(body: bytes) -> Iterator[Stored]:
                 f"not a record at byte {position} of {len(body)}: size {total}, magic {magic:#x}"
             )
         (store_timestamp,) = struct.unpack_from(">q", body, position + 56)
-        (length,) = struct.unpack_from(">i", body, position + 84)
+        reconsume_times, length = struct.unpack_from(">i8xi", body, position + 72)
         if not 0 <= length <= total - 91:
             raise ValueError(f"body of {length} bytes in a record of {total}")
         content = body[position + 88 : position + 88 + length]
         right = (zlib.crc32(content) & 0x7FFFFFFF if content else 0) == crc
-        yield Stored(total, queue_id, queue_offset, physical, store_timestamp, content, right)
+        yield Stored(
+            total, queue_id, queue_offset, physical, store_timestamp, reconsume_times, content, right
+        )
         position += total
 
 

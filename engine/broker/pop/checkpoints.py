@@ -58,6 +58,13 @@ class Checkpoints:
     def find(self, key: CheckpointKey) -> OpenCheckpoint | None:
         return self._by_key.get(key)
 
+    def open(self) -> list[OpenCheckpoint]:
+        return list(self._by_key.values())
+
+    def at(self, revive_queue_id: int, revive_offset: int) -> OpenCheckpoint | None:
+        """The one that stands in the log at this place."""
+        return self._by_place.get(revive_queue_id, {}).get(revive_offset)
+
     def note(self, checkpoint: PopCheckpoint, revive_queue_id: int, revive_offset: int, due_ms: int) -> None:
         """One that stands in the log at this place. The log may hold it twice: the first counts."""
         if checkpoint.key in self._by_key:

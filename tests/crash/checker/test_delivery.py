@@ -9,8 +9,16 @@ from tests.crash.checker.delivery import Given, check_delivery
 A = ("a", 0)
 
 
-def given(popped_ms: int, acked_ms: float | None = None, *, is_unsure: bool = False) -> Given:
-    return Given(A, popped_ms, popped_ms + 1_000, popped_ms - 5, acked_ms, is_unsure)
+def given(popped_ms: int, acked_ms: float | None = None, *, tries: int = 0, is_unsure: bool = False) -> Given:
+    """Try by try at one place after the other of the retry topic."""
+    place = ("1", 0, 10 + tries) if tries else ("0", 2, 7)
+    return Given(A, popped_ms, popped_ms + 1_000, popped_ms - 5, tries, place, acked_ms, is_unsure)
+
+
+def elsewhere(copy: Given) -> Given:
+    """The same try of the same message at another place."""
+    kind, queue_id, queue_offset = copy.place
+    return replace(copy, place=(kind, queue_id, queue_offset + 1))
 
 
 def texts(*copies: Given) -> list[str]:
@@ -19,23 +27,38 @@ def texts(*copies: Given) -> list[str]:
 
 def test_a_message_that_comes_back_until_it_is_acknowledged_is_fine() -> None:
     assert texts(given(5_000, 5_100)) == []
-    assert texts(given(5_000), given(6_000), given(7_050, 7_060)) == []
+    assert texts(given(5_000), given(6_000, tries=1), given(7_050, 7_060, tries=2)) == []
 
 
 def test_an_acknowledgement_that_was_too_late_does_not_count() -> None:
-    assert texts(given(5_000, 6_500), given(6_010, 6_020)) == []
+    assert texts(given(5_000, 6_500), given(6_010, 6_020, tries=1)) == []
 
 
 def test_what_was_in_doubt_may_come_back_or_not() -> None:
     assert texts(given(5_000, is_unsure=True)) == []
-    assert texts(given(5_000, is_unsure=True), given(5_500, 5_600)) == []
+    assert texts(given(5_000, is_unsure=True), given(5_500, 5_600, tries=1)) == []
 
 
-def test_two_copies_in_one_pop_are_no_early_return() -> None:
-    once = given(5_000, 5_100)
-    assert texts(once, once) == []
-    (text,) = texts(given(5_000), replace(given(5_000, 5_100), asked_ms=4_990.5))
-    assert "before its time" in text, "another pop of the same moment is"
+def test_twins_are_told_from_an_early_return() -> None:
+    once = given(6_000, 6_100, tries=1)
+    twins, early = texts(given(5_000), once, elsewhere(once))
+    assert "came 2 times as try 1: it lies at [('1', 0, 11), ('1', 0, 12)]" in twins
+    assert "before its time" in early
+    (early,) = texts(given(5_000), given(5_000, 5_100))
+    assert "before its time" in early, "one place, given twice: somebody forgot the first time"
+
+
+def test_twins_are_caught_however_late_the_second_comes() -> None:
+    first = given(6_000, tries=1)
+    second = elsewhere(given(7_000, 7_100, tries=1))
+    (text,) = texts(given(5_000), first, second)
+    assert "came 2 times as try 1" in text
+
+
+def test_twins_are_caught_where_the_first_was_in_doubt() -> None:
+    first = given(6_000, tries=1, is_unsure=True)
+    (text,) = texts(given(5_000), first, elsewhere(given(6_500, 6_600, tries=1)))
+    assert "came 2 times as try 1" in text
 
 
 @pytest.mark.parametrize(
@@ -43,8 +66,8 @@ def test_two_copies_in_one_pop_are_no_early_return() -> None:
     [
         ((), "never given"),
         ((given(5_000),), "gone without"),
-        ((given(5_000, 5_100), given(6_100, 6_200)), "though its acknowledgement"),
-        ((given(5_000), given(5_999, 6_100)), "before its time"),
+        ((given(5_000, 5_100), given(6_100, 6_200, tries=1)), "though its acknowledgement"),
+        ((given(5_000), given(5_999, 6_100, tries=1)), "before its time"),
     ],
 )
 def test_each_broken_promise_is_caught(copies: tuple[Given, ...], said: str) -> None:
