@@ -1,7 +1,7 @@
 """Brings messages back whose pop was not acknowledged in time: one task that looks ten times a second.
 
 A message comes back as a message of the group's pop retry topic, one try older. It is appended there first
-and acknowledged in the revive log in the same turn of the loop: a crash in between loses nothing, and the next
+and acknowledged in the revive log in the same turn of the loop: a crash in between loses nothing, and a
 start sees to it that it does not come twice (`last_step`). What cannot be appended now is tried again later.
 Messages of a topic or group that is gone go too.
 """
