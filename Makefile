@@ -33,7 +33,7 @@ check: setup ## format, lint, types, layers, house rules
 	$(PY) -m ruff format --check .
 	$(PY) -m ruff check .
 	$(PY) -m mypy
-	.venv/bin/lint-imports --no-cache
+	PYTHONPATH=platform .venv/bin/lint-imports --no-cache
 	$(PYTEST) -q tests/architecture
 
 format: setup ## rewrite the sources as `check` wants them

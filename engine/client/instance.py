@@ -60,6 +60,7 @@ class ClientInstance:
             on_closed=self._on_closed,
             tls=TlsOptions() if self.options.tls is True else self.options.tls or None,
             credentials=self.options.credentials,
+            resolve=self.options.resolve,
         )
         self.name_servers = NameServers(addresses, self.requester, self.options.request_timeout_ms)
         self.routes = Routes(self.name_servers.route, self._on_route_changed)

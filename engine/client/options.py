@@ -11,7 +11,7 @@ from typing import Literal
 
 from engine.client.allocation import Allocate, average
 from engine.errors import BadInput
-from engine.net.requester import parse_address
+from engine.net.requester import Resolve, parse_address
 from engine.net.tls import TlsOptions
 from engine.protocol.bodies.heartbeats import ConsumeFromWhere, MessageModel
 from engine.protocol.names import DEFAULT_TOPIC, TRACE_TOPIC
@@ -45,7 +45,8 @@ class ClientOptions:
     """What producers, consumers and admins share.
 
     `instance_name` is the second half of the client id; the default is unique per instance. `tls=True` is TLS
-    with the system's authorities, `TlsOptions` says more.
+    with the system's authorities, `TlsOptions` says more. `resolve` decides which addresses may be dialled:
+    routes name them, and whoever can make a route could name any.
     """
 
     instance_name: str | None = None
@@ -55,6 +56,7 @@ class ClientOptions:
     heartbeat_s: float = 30.0
     tls: Tls = None
     credentials: Credentials | None = None
+    resolve: Resolve | None = None
 
     def __post_init__(self) -> None:
         _check_positive(self, "request_timeout_ms", "connect_timeout_s", "poll_name_server_s", "heartbeat_s")

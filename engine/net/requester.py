@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import os
 import ssl
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 
 from engine.errors import BadInput, PeerUnreachable
 from engine.net.connection import RECEIVE_BUFFER_BYTES, Connection, Serve
@@ -18,6 +18,10 @@ from engine.net.tls import RenewedContext, TlsOptions
 from engine.net.tls_stream import TlsStream, explained
 from engine.protocol.commands import Command
 from engine.protocol.signing import Credentials, sign
+
+
+Resolve = Callable[[str, int], Awaitable[str]]
+"""Which IP address to dial for a host and port; it raises PeerUnreachable for those that it does not allow."""
 
 
 def parse_address(address: str) -> tuple[str, int]:
@@ -37,8 +41,9 @@ class ClientTls:
         self._buffer = memoryview(bytearray(RECEIVE_BUFFER_BYTES))
 
     async def connect(
-        self, loop: asyncio.AbstractEventLoop, host: str, port: int, make: Callable[[], Connection]
+        self, loop: asyncio.AbstractEventLoop, name: str, where: str, port: int, make: Callable[[], Connection]
     ) -> Connection:
+        """`name` is what the certificate must be for, `where` what is dialled."""
         opening: asyncio.Future[Connection] = loop.create_future()
         made: list[Connection] = []
 
@@ -55,9 +60,9 @@ class ClientTls:
                 opening.set_exception(error)
 
         self._renewed.refresh()
-        name = self._server_name or host
-        stream = TlsStream(self._renewed.context, self._buffer, above, opened, server_name=name)
-        await loop.create_connection(lambda: stream, host, port)
+        server_name = self._server_name or name
+        stream = TlsStream(self._renewed.context, self._buffer, above, opened, server_name=server_name)
+        await loop.create_connection(lambda: stream, where, port)
         try:
             return await opening
         except asyncio.CancelledError:
@@ -77,6 +82,7 @@ class Requester:
         on_closed: Callable[[str, Connection], None] | None = None,
         tls: TlsOptions | None = None,
         credentials: Credentials | None = None,
+        resolve: Resolve | None = None,
     ) -> None:
         self._serve = serve
         self._limits = limits or ConnectionLimits(first_frame_s=float("inf"), pauses_reading=False)
@@ -85,6 +91,7 @@ class Requester:
         self._buffer = memoryview(bytearray(RECEIVE_BUFFER_BYTES))
         self._tls = None if tls is None else ClientTls(tls)
         self._credentials = credentials
+        self._resolve = resolve
         self._open: dict[str, Connection] = {}
         self._dialling: dict[str, asyncio.Task[Connection]] = {}
 
@@ -119,10 +126,11 @@ class Requester:
 
         try:
             async with asyncio.timeout(self._connect_timeout_s):
+                where = host if self._resolve is None else await self._resolve(host, port)
                 if self._tls is not None:
-                    connection = await self._tls.connect(loop, host, port, made)
+                    connection = await self._tls.connect(loop, host, where, port, made)
                 else:
-                    _, connection = await loop.create_connection(made, host, port)
+                    _, connection = await loop.create_connection(made, where, port)
         except TimeoutError:
             raise PeerUnreachable(f"{address} did not accept within {self._connect_timeout_s:g} s") from None
         except ssl.SSLError as error:

@@ -1,0 +1,1 @@
+"""The domain: hosts, clusters, topics, groups, messages, access control; desired and live state."""

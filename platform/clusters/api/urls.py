@@ -1,0 +1,9 @@
+"""All addresses of the domain, below /api/v1/: every module of this package says its own."""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+MODULES: tuple[str, ...] = ()
+
+urlpatterns = [pattern for name in MODULES for pattern in import_module(f"clusters.api.{name}").urlpatterns]

@@ -1,0 +1,1 @@
+"""From desired state to running processes: plans (pure), steps (leased rows), the driver of processes."""

@@ -1,0 +1,1 @@
+"""The site: settings, addresses, sign-in, live updates. Wires the apps and decides nothing for them."""

@@ -1,0 +1,1 @@
+"""REST about the console itself: sign-in, people, tokens, audit."""

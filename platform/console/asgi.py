@@ -1,0 +1,18 @@
+"""The ASGI application: REST and pages by Django, live updates by Channels, on one port."""
+
+from __future__ import annotations
+
+import os
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "console.settings")
+
+from django.core.asgi import get_asgi_application
+
+django_application = get_asgi_application()
+
+# After Django is set up: what they import are models.
+from channels.routing import ProtocolTypeRouter  # noqa: E402
+
+from console.live.routing import websocket_application  # noqa: E402
+
+application = ProtocolTypeRouter({"http": django_application, "websocket": websocket_application})

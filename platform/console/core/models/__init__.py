@@ -1,0 +1,7 @@
+"""Rows that every app may use: people and their rights, the audit chain, kept answers."""
+
+from console.core.models.audit import AuditEntry, AuditHead
+from console.core.models.idempotency import KeptAnswer
+from console.core.models.people import ApiToken, RoleBinding, User
+
+__all__ = ["ApiToken", "AuditEntry", "AuditHead", "KeptAnswer", "RoleBinding", "User"]

@@ -1,0 +1,1 @@
+"""Websockets: the only consumers of channels, fed by events that apps publish through console.core.events."""

@@ -1,0 +1,179 @@
+"""Settings of the site, from the environment alone; what is not set gets a default that is safe on loopback.
+
+| variable | default |
+|---|---|
+| SIGNALBOX_DATA | data/ beside manage.py |
+| SIGNALBOX_SECRET_KEY | the file console/secret.key below the data root |
+| DATABASE_URL | SQLite (WAL) below the data root |
+| REDIS_URL | the embedded server's socket below the data root |
+| SIGNALBOX_HOSTS | 127.0.0.1,localhost,[::1]: names that the console may be asked by |
+| SIGNALBOX_TLS | no: set to yes behind TLS for secure cookies and HSTS |
+| SIGNALBOX_DIAL | networks (CIDR, by commas) that may be dialled besides registered clusters' brokers |
+| SIGNALBOX_MAIL | an smtp:// address for alerts by mail; without it mail is refused, not swallowed |
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import dj_database_url
+
+from console.data_root import REPOSITORY, data_root
+from console.keys import read_keys
+
+DATA_ROOT = data_root()
+SECRET_KEY, *SECRET_KEY_FALLBACKS = read_keys(DATA_ROOT.key_file, os.environ)
+
+DEBUG = False
+IS_TLS = os.environ.get("SIGNALBOX_TLS", "no").lower() == "yes"
+ALLOWED_HOSTS = os.environ.get("SIGNALBOX_HOSTS", "127.0.0.1,localhost,[::1]").split(",")
+ROOT_URLCONF = "console.urls"
+ASGI_APPLICATION = "console.asgi.application"
+
+INSTALLED_APPS = [
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.staticfiles",
+    "channels",
+    "rest_framework",
+    "django_filters",
+    "drf_spectacular",
+    "console.core",
+    "clusters",
+    "reports",
+    "console",
+]
+MIDDLEWARE = [
+    "django.middleware.security.SecurityMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "console.content_policy.ContentPolicy",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+]
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [Path(__file__).parent / "templates"],
+        "APP_DIRS": True,
+        "OPTIONS": {"context_processors": ["django.template.context_processors.request"]},
+    }
+]
+
+# -- database and Redis -------------------------------------------------------------------------------------
+
+_SQLITE = f"sqlite:///{DATA_ROOT.database}"
+_SQLITE_OPTIONS = {
+    # IMMEDIATE: a transaction that will write says so at once, instead of failing when it finds out.
+    "transaction_mode": "IMMEDIATE",
+    "timeout": 20,
+    "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA foreign_keys=ON;",
+}
+DATABASES = {
+    "default": dj_database_url.parse(
+        os.environ.get("DATABASE_URL") or _SQLITE, conn_max_age=60, conn_health_checks=True
+    )
+}
+if DATABASES["default"]["ENGINE"].endswith("sqlite3"):
+    DATABASES["default"]["OPTIONS"] = _SQLITE_OPTIONS
+    # A file: threads and processes of a test share it.
+    DATABASES["default"]["TEST"] = {"NAME": str(DATA_ROOT.console / "test.sqlite3")}
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+
+REDIS_URL = os.environ.get("REDIS_URL") or f"unix://{DATA_ROOT.redis_socket}"
+CHANNEL_LAYERS = {
+    "default": {
+        "BACKEND": "channels_redis.pubsub.RedisPubSubChannelLayer",
+        "CONFIG": {"hosts": [REDIS_URL], "prefix": "signalbox"},
+    }
+}
+CACHES = {"default": {"BACKEND": "django.core.cache.backends.redis.RedisCache", "LOCATION": REDIS_URL}}
+
+# -- Celery: a wake-up channel only; state, leases and resumption are rows of the database ------------------
+
+CELERY_BROKER_URL = REDIS_URL.replace("unix://", "redis+socket://", 1)
+CELERY_TASK_SERIALIZER = "json"
+CELERY_ACCEPT_CONTENT = ["json"]
+CELERY_TASK_IGNORE_RESULT = True
+CELERY_TASK_DEFAULT_QUEUE = "control"
+CELERY_TASK_CREATE_MISSING_QUEUES = True
+CELERY_WORKER_HIJACK_ROOT_LOGGER = False
+CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
+CELERY_TIMEZONE = "UTC"
+
+# -- people, sessions, browsers -----------------------------------------------------------------------------
+
+AUTH_USER_MODEL = "core.User"
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
+    {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 12}},
+    {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
+]
+SESSION_COOKIE_AGE = 12 * 3600
+SESSION_COOKIE_HTTPONLY = True
+SESSION_COOKIE_SAMESITE = "Lax"
+SESSION_COOKIE_SECURE = IS_TLS
+CSRF_COOKIE_SAMESITE = "Lax"
+CSRF_COOKIE_SECURE = IS_TLS
+SECURE_HSTS_SECONDS = 31_536_000 if IS_TLS else 0
+SECURE_HSTS_INCLUDE_SUBDOMAINS = IS_TLS
+SECURE_HSTS_PRELOAD = IS_TLS
+SECURE_SSL_REDIRECT = IS_TLS
+SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if IS_TLS else None
+SECURE_CONTENT_TYPE_NOSNIFF = True
+SECURE_REFERRER_POLICY = "same-origin"
+X_FRAME_OPTIONS = "DENY"
+DATA_UPLOAD_MAX_MEMORY_SIZE = 8 * 1024 * 1024
+
+# -- REST ---------------------------------------------------------------------------------------------------
+
+REST_FRAMEWORK = {
+    "DEFAULT_AUTHENTICATION_CLASSES": [
+        "console.core.tokens.TokenAuthentication",
+        "console.core.sessions.ConsoleSessionAuthentication",
+    ],
+    "DEFAULT_PERMISSION_CLASSES": ["console.core.needs.HasRole"],
+    "DEFAULT_RENDERER_CLASSES": ["console.core.rendering.JsonRenderer"],
+    "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser"],
+    "DEFAULT_PAGINATION_CLASS": "console.core.paging.Pages",
+    "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
+    "EXCEPTION_HANDLER": "console.core.problems.handle",
+    "UNAUTHENTICATED_USER": "django.contrib.auth.models.AnonymousUser",
+    "DEFAULT_VERSIONING_CLASS": None,
+}
+SPECTACULAR_SETTINGS = {
+    "TITLE": "Signalbox",
+    "DESCRIPTION": "Clusters, topics, groups, messages and access control of RocketMQ-compatible brokers.",
+    "VERSION": "1",
+    "OAS_VERSION": "3.1.0",
+    "SCHEMA_PATH_PREFIX": "/api/v1",
+    "SERVE_INCLUDE_SCHEMA": False,
+    "SERVE_PERMISSIONS": ["rest_framework.permissions.IsAuthenticated"],
+    "COMPONENT_SPLIT_REQUEST": True,
+    "ENUM_ADD_EXPLICIT_BLANK_NULL_CHOICE": False,
+}
+
+# -- pages, languages, time ---------------------------------------------------------------------------------
+
+STATIC_URL = "/static/"
+STATIC_ROOT = REPOSITORY / "build" / "static"
+USE_TZ = True
+TIME_ZONE = "UTC"
+LANGUAGE_CODE = "en"
+
+# -- what the console may dial, and mail --------------------------------------------------------------------
+
+DIAL_NETWORKS = [part for part in os.environ.get("SIGNALBOX_DIAL", "").split(",") if part]
+MAIL_URL = os.environ.get("SIGNALBOX_MAIL", "")
+
+LOGGING = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s: %(message)s"}},
+    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
+    "root": {"handlers": ["stderr"], "level": os.environ.get("SIGNALBOX_LOG_LEVEL", "INFO")},
+}

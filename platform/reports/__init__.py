@@ -1,0 +1,1 @@
+"""Runs, schedules and results of the Spark reports."""

@@ -1,0 +1,7 @@
+"""The Django app of reports."""
+
+from django.apps import AppConfig
+
+
+class ReportsConfig(AppConfig):
+    name = "reports"

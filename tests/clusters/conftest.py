@@ -1,0 +1,3 @@
+"""The shared fixtures of the platform."""
+
+from tests.platform_fixtures import *  # noqa: F403
