@@ -26,6 +26,12 @@ import org.apache.rocketmq.common.message.MessageQueue;
  * has consumed can be read there. While it is held, a listener does not return.
  */
 final class Consuming {
+    /**
+     * A message is counted here a moment before its listener returns and the client notes its offset. By default
+     * {@code shutdown} interrupts what stands in between, and the group gets such messages again.
+     */
+    private static final long FINISH_LISTENERS_MS = 2_000;
+
     private static final class Inbox {
         private final List<Object> received = new ArrayList<>();
         private final String journal;
@@ -146,6 +152,7 @@ final class Consuming {
         inbox.consumer = consumer;
         consumer.setNamesrvAddr(nameServer);
         consumer.setInstanceName(name);
+        consumer.setAwaitTerminationMillisWhenShutdown(FINISH_LISTENERS_MS);
         consumer.setConsumeFromWhere(options.text("from", "first").equals("last")
             ? ConsumeFromWhere.CONSUME_FROM_LAST_OFFSET : ConsumeFromWhere.CONSUME_FROM_FIRST_OFFSET);
         subscribe(consumer, options);
