@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 
-from engine.client import LitePullConsumer, Message, ReceivedMessage
+from engine.client import LitePullConsumer, Message, MessageQueue, ReceivedMessage
+from engine.errors import NotFound
 
 from .clusters import Cluster
 
@@ -52,10 +53,24 @@ async def poll(consumer: LitePullConsumer, count: int) -> list[ReceivedMessage]:
     return received
 
 
+async def queues_of(consumer: LitePullConsumer, topic: str) -> list[MessageQueue]:
+    """Apache's broker tells name servers of a topic that a send made by a one-way request, which may come
+    after the answer to the send."""
+    loop = asyncio.get_running_loop()
+    deadline = loop.time() + POLL_TIMEOUT_S
+    while True:
+        try:
+            return await consumer.queues(topic)
+        except NotFound:
+            if loop.time() > deadline:
+                raise
+        await asyncio.sleep(0.1)
+
+
 async def stored(apache: Cluster, topic: str, count: int) -> list[ReceivedMessage]:
     """The whole topic, by a consumer that assigns itself all queues."""
     async with LitePullConsumer("reader", namesrv=apache.name_server) as consumer:
-        await consumer.assign(await consumer.queues(topic))
+        await consumer.assign(await queues_of(consumer, topic))
         for queue in consumer.assignment():
             await consumer.seek_to_begin(queue)
         return await poll(consumer, count)
