@@ -132,10 +132,3 @@ async def chosen_brokers(admin: Admin, arguments: Arguments) -> list[str]:
     if arguments.brokerAddr:
         return [arguments.brokerAddr]
     return await admin.cluster.masters(arguments.clusterName)
-
-
-async def every_broker(admin: Admin, arguments: Arguments) -> list[str]:
-    """The broker of -b, or all brokers of the cluster of -c, slaves too: Apache's keep users of their own."""
-    if arguments.brokerAddr:
-        return [arguments.brokerAddr]
-    return await admin.cluster.brokers(arguments.clusterName)

@@ -2,17 +2,8 @@
 
 from __future__ import annotations
 
-from engine.admin.commands import (
-    BROKER,
-    CLUSTER,
-    Arguments,
-    Facts,
-    Option,
-    Result,
-    Table,
-    command,
-    every_broker,
-)
+from engine.admin.access_commands import Rows, access_command, change_everywhere, rows_everywhere
+from engine.admin.commands import Arguments, Facts, Option, Result, Table, command
 from engine.client.admin import Admin
 from engine.client.admin.access import acl_of, subject_of
 from engine.protocol.bodies.auth import AclInfo
@@ -33,30 +24,23 @@ _ENTRY = (
     Option("i", "sourceIp", "addresses or CIDR blocks, by commas; without it, any", "ADDRESSES"),
     Option("d", "decision", "Allow or Deny (Allow)", "DECISION", default="Allow", choices=("Allow", "Deny")),
 )
-_PLACES = ("brokerAddr", "clusterName")
 
 
-@command(
+@access_command(
     "createAcl",
     "Allow or deny a user something",
-    BROKER,
-    CLUSTER,
     *_ENTRY,
     example="createAcl -c DefaultCluster -s User:alice -r Topic:orders -a Pub,Sub",
-    one_of=_PLACES,
 )
 async def create_acl(admin: Admin, arguments: Arguments) -> Result:
     return await _put(admin, arguments, "create acl")
 
 
-@command(
+@access_command(
     "updateAcl",
     "Change what a user is allowed or denied",
-    BROKER,
-    CLUSTER,
     *_ENTRY,
     example="updateAcl -c DefaultCluster -s User:alice -r Topic:orders -a Pub -d Deny",
-    one_of=_PLACES,
 )
 async def update_acl(admin: Admin, arguments: Arguments) -> Result:
     return await _put(admin, arguments, "update acl")
@@ -71,65 +55,58 @@ async def _put(admin: Admin, arguments: Arguments, what: str) -> Result:
         sources,
         arguments.decision,
     )
-    put = admin.access.update_acl if what == "update acl" else admin.access.create_acl
-    brokers = await every_broker(admin, arguments)
-    for broker in brokers:
-        await put(broker, acl)
-    return Facts({"brokers": brokers, "acl": acl.to_json()}, f"{what} to {', '.join(brokers)} success")
+    put_at = admin.access.update_acl if what == "update acl" else admin.access.create_acl
+
+    async def put(broker: str) -> None:
+        await put_at(broker, acl)
+
+    return await change_everywhere(admin, arguments, what, put, acl=acl.to_json())
 
 
-@command(
+@access_command(
     "deleteAcl",
     "Take policies from a user: those of some resources, or all",
-    BROKER,
-    CLUSTER,
     _SUBJECT,
     Option("r", "resources", "resources by commas; without it, all", "RESOURCES"),
     example="deleteAcl -c DefaultCluster -s User:alice -r Topic:orders",
-    one_of=_PLACES,
 )
 async def delete_acl(admin: Admin, arguments: Arguments) -> Result:
-    brokers = await every_broker(admin, arguments)
+    subject = subject_of(arguments.subject)
     resources = _listed(arguments.resources) if arguments.resources else [None]
-    for broker in brokers:
+
+    async def delete(broker: str) -> None:
         for resource in resources:
-            await admin.access.delete_acl(broker, subject_of(arguments.subject), resource)
-    data = {"brokers": brokers, "subject": subject_of(arguments.subject)}
-    return Facts(data, f"delete acl to {', '.join(brokers)} success")
+            await admin.access.delete_acl(broker, subject, resource)
+
+    return await change_everywhere(admin, arguments, "delete acl", delete, subject=subject)
 
 
-@command(
+@access_command(
     "getAcl",
     "Show a user's policies",
-    BROKER,
-    CLUSTER,
     _SUBJECT,
     example="getAcl -b 127.0.0.1:10911 -s User:alice",
-    one_of=_PLACES,
 )
 async def get_acl(admin: Admin, arguments: Arguments) -> Result:
-    rows: list[tuple[object, ...]] = []
-    for broker in await every_broker(admin, arguments):
+    async def found(broker: str) -> Rows:
         acl = await admin.access.acl(broker, subject_of(arguments.subject))
-        rows += _rows(broker, [] if acl is None else [acl])
-    return _table(rows)
+        return _rows(broker, [] if acl is None else [acl])
+
+    return _table(await rows_everywhere(admin, arguments, found))
 
 
-@command(
+@access_command(
     "listAcl",
     "List policies",
-    BROKER,
-    CLUSTER,
     Option("s", "subject", "part of the user's name", "TEXT"),
     Option("r", "resource", "part of the resource", "TEXT"),
     example="listAcl -b 127.0.0.1:10911",
-    one_of=_PLACES,
 )
 async def list_acl(admin: Admin, arguments: Arguments) -> Result:
-    rows: list[tuple[object, ...]] = []
-    for broker in await every_broker(admin, arguments):
-        rows += _rows(broker, await admin.access.acls(broker, arguments.subject, arguments.resource))
-    return _table(rows)
+    async def listed(broker: str) -> Rows:
+        return _rows(broker, await admin.access.acls(broker, arguments.subject, arguments.resource))
+
+    return _table(await rows_everywhere(admin, arguments, listed))
 
 
 @command(
@@ -156,7 +133,7 @@ def _listed(text: str) -> list[str]:
     return [part.strip() for part in text.split(",") if part.strip()]
 
 
-def _rows(broker: str, acls: list[AclInfo]) -> list[tuple[object, ...]]:
+def _rows(broker: str, acls: list[AclInfo]) -> Rows:
     return [
         (
             broker,
@@ -173,6 +150,6 @@ def _rows(broker: str, acls: list[AclInfo]) -> list[tuple[object, ...]]:
     ]
 
 
-def _table(rows: list[tuple[object, ...]]) -> Table:
+def _table(rows: Rows) -> Table:
     columns = ("Broker", "Subject", "PolicyType", "Resource", "Actions", "SourceIp", "Decision")
     return Table(columns, rows)

@@ -4,17 +4,8 @@ from __future__ import annotations
 
 import os
 
-from engine.admin.commands import (
-    BROKER,
-    CLUSTER,
-    Arguments,
-    Facts,
-    Option,
-    Result,
-    Table,
-    command,
-    every_broker,
-)
+from engine.admin.access_commands import Rows, access_command, change_everywhere, changed, rows_everywhere
+from engine.admin.commands import Arguments, Option, Result, Table, command
 from engine.admin.credential_options import asked_password, chosen_password
 from engine.client.admin import Admin
 from engine.errors import BadInput, NotFound
@@ -25,107 +16,92 @@ _PASSWORD = Option("p", "password", "seen by all users of this machine; better:"
 _PASSWORD_FILE = Option("pf", "passwordFile", "file with the password ($SIGNALBOX_PASSWORD too)", "FILE")
 _TYPES, _STATUSES = ("Super", "Normal"), ("enable", "disable")
 _TYPE = Option("t", "userType", "Super or Normal", "TYPE", choices=_TYPES)
-_PLACES = ("brokerAddr", "clusterName")
 
 
-@command(
+@access_command(
     "createUser",
     "Create a user",
-    BROKER,
-    CLUSTER,
     _USER,
     _PASSWORD,
     _PASSWORD_FILE,
     _TYPE,
     example="createUser -c DefaultCluster -u alice -pf alice.secret -t Normal",
-    one_of=_PLACES,
 )
 async def create_user(admin: Admin, arguments: Arguments) -> Result:
     password = chosen_password(arguments, os.environ) or asked_password(arguments.username)
     user = UserInfo(arguments.username, password, arguments.userType, None)
-    brokers = await every_broker(admin, arguments)
-    for broker in brokers:
+
+    async def create(broker: str) -> None:
         await admin.access.create_user(broker, user)
-    return _done("create user", brokers, user=user.username)
+
+    return await change_everywhere(admin, arguments, "create user", create, user=user.username)
 
 
-@command(
+@access_command(
     "updateUser",
     "Change a user's password, type or status",
-    BROKER,
-    CLUSTER,
     _USER,
     _PASSWORD,
     _PASSWORD_FILE,
     _TYPE,
     Option("s", "userStatus", "enable or disable", "STATUS", choices=_STATUSES),
     example="updateUser -c DefaultCluster -u alice -s disable",
-    one_of=_PLACES,
 )
 async def update_user(admin: Admin, arguments: Arguments) -> Result:
     password = chosen_password(arguments, os.environ)
     user = UserInfo(arguments.username, password, arguments.userType, arguments.userStatus)
     if not (user.password or user.user_type or user.user_status):
         raise BadInput("nothing to change: give a password, -t or -s")
-    brokers = await every_broker(admin, arguments)
-    for broker in brokers:
+
+    async def update(broker: str) -> None:
         await admin.access.update_user(broker, user)
-    return _done("update user", brokers, user=user.username)
+
+    return await change_everywhere(admin, arguments, "update user", update, user=user.username)
 
 
-@command(
+@access_command(
     "deleteUser",
     "Delete a user with its policies",
-    BROKER,
-    CLUSTER,
     _USER,
     example="deleteUser -c DefaultCluster -u alice",
-    one_of=_PLACES,
 )
 async def delete_user(admin: Admin, arguments: Arguments) -> Result:
-    brokers = await every_broker(admin, arguments)
-    for broker in brokers:
-        await admin.access.delete_user(broker, arguments.username)
-    return _done("delete user", brokers, user=arguments.username)
+    name = arguments.username
+
+    async def delete(broker: str) -> None:
+        await admin.access.delete_user(broker, name)
+
+    return await change_everywhere(admin, arguments, "delete user", delete, user=name)
 
 
-@command(
+@access_command(
     "getUser",
     "Show a user",
-    BROKER,
-    CLUSTER,
     _USER,
     example="getUser -b 127.0.0.1:10911 -u alice",
-    one_of=_PLACES,
 )
 async def get_user(admin: Admin, arguments: Arguments) -> Result:
-    rows: list[tuple[object, ...]] = []
-    for broker in await every_broker(admin, arguments):
+    async def found(broker: str) -> Rows:
         user = await admin.access.user(broker, arguments.username)
-        if user is not None:
-            rows.append(_row(broker, user))
+        return _rows(broker, [] if user is None else [user])
+
+    rows = await rows_everywhere(admin, arguments, found)
     if not rows:
         raise NotFound(f"No user with username {arguments.username} was found")
     return _table(rows)
 
 
-@command(
+@access_command(
     "listUser",
     "List users",
-    BROKER,
-    CLUSTER,
     Option("f", "filter", "part of the name", "TEXT"),
     example="listUser -b 127.0.0.1:10911",
-    one_of=_PLACES,
 )
 async def list_user(admin: Admin, arguments: Arguments) -> Result:
-    return _table(
-        [
-            _row(broker, user)
-            for broker in await every_broker(admin, arguments)
-            for user in await admin.access.users(broker, arguments.filter)
-        ]
-    )
+    async def listed(broker: str) -> Rows:
+        return _rows(broker, await admin.access.users(broker, arguments.filter))
+
+    return _table(await rows_everywhere(admin, arguments, listed))
 
 
 @command(
@@ -153,16 +129,12 @@ async def copy_user(admin: Admin, arguments: Arguments) -> Result:
         else:
             copy = UserInfo(name, password, user.user_type, user.user_status)
             await admin.access.update_user(arguments.toBroker, copy)
-    return _done("copy user", [arguments.toBroker], users=[user.username for user in chosen])
+    return changed("copy user", [arguments.toBroker], users=[user.username for user in chosen])
 
 
-def _done(what: str, brokers: list[str], **data: object) -> Facts:
-    return Facts({"brokers": brokers, **data}, f"{what} to {', '.join(brokers)} success")
+def _rows(broker: str, users: list[UserInfo]) -> Rows:
+    return [(broker, user.username, user.user_type, user.user_status) for user in users]
 
 
-def _row(broker: str, user: UserInfo) -> tuple[object, ...]:
-    return broker, user.username, user.user_type, user.user_status
-
-
-def _table(rows: list[tuple[object, ...]]) -> Table:
+def _table(rows: Rows) -> Table:
     return Table(("Broker", "UserName", "UserType", "UserStatus"), rows)
