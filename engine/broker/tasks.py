@@ -26,3 +26,16 @@ async def stop_tasks(*tasks: asyncio.Task[None] | None) -> None:
 def _report(task: asyncio.Task[None]) -> None:
     if not task.cancelled() and task.exception() is not None:
         log.critical("the task %s has ended", task.get_name(), exc_info=task.exception())
+
+
+async def run_until_one_ends(*coroutines: Coroutine[Any, Any, None]) -> None:
+    """All at once; when the first ends, the others are stopped, and what it raised is raised."""
+    tasks = [asyncio.ensure_future(coroutine) for coroutine in coroutines]
+    try:
+        done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        for task in done:
+            task.result()
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)

@@ -11,6 +11,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 
 from engine.broker.replication.packets import send_bytes
+from engine.broker.tasks import run_until_one_ends
 from engine.errors import ProtocolError, StoreError
 from engine.protocol.layouts.ha_frames import (
     ACK_SIZE,
@@ -50,16 +51,7 @@ class PlainSlaveLink:
 
     async def run(self, first: bytes) -> None:
         self.sent_offset = self._start(decode_ack(first))
-        hearing = asyncio.ensure_future(self._hear())
-        sending = asyncio.ensure_future(self._send())
-        try:
-            done, _ = await asyncio.wait((hearing, sending), return_when=asyncio.FIRST_COMPLETED)
-            for task in done:
-                task.result()
-        finally:
-            for task in (hearing, sending):
-                task.cancel()
-            await asyncio.gather(hearing, sending, return_exceptions=True)
+        await run_until_one_ends(self._hear(), self._send())
 
     def _start(self, offset: int) -> int:
         store = self._store

@@ -14,6 +14,7 @@ import orjson
 
 from engine.broker.replication.group_state import InSyncSet, set_to_json
 from engine.broker.replication.packets import send_bytes
+from engine.broker.tasks import run_until_one_ends
 from engine.errors import ProtocolError
 from engine.protocol.layouts.replica_frames import LOG, SET, WORD_SIZE, Head, decode_word, encode_head
 from engine.store.message_store import MessageStore
@@ -78,16 +79,7 @@ class SlaveLink:
     async def run(self) -> None:
         """Until the slave is gone or breaks the rules; the caller closes the stream."""
         self.sent_offset = await self._start()
-        hearing = asyncio.ensure_future(self._hear())
-        sending = asyncio.ensure_future(self._send())
-        try:
-            done, _ = await asyncio.wait((hearing, sending), return_when=asyncio.FIRST_COMPLETED)
-            for task in done:
-                task.result()
-        finally:
-            for task in (hearing, sending):
-                task.cancel()
-            await asyncio.gather(hearing, sending, return_exceptions=True)
+        await run_until_one_ends(self._hear(), self._send())
 
     async def _start(self) -> int:
         kind, offset = await self._word()
