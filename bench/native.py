@@ -23,6 +23,8 @@ class Load:
     in_flight: int = 256
     body_bytes: int = 128
     topic: str = "bench"
+    rate: float = 0.0
+    """Messages a second at most; 0: as many as the server answers."""
 
     def options(self) -> list[str]:
         return [
@@ -31,6 +33,7 @@ class Load:
             *("--in-flight", str(self.in_flight)),
             *("--body", str(self.body_bytes)),
             *("--topic", self.topic),
+            *("--rate", str(self.rate)),
         ]
 
 
@@ -71,7 +74,8 @@ def generate(port: int, load: Load, *, seconds: float, warmup_s: float) -> Outco
 
 
 def fill(port: int, load: Load, count: int) -> Outcome:
-    """Load until `count` messages are stored; what was refused is sent again."""
+    """Load until `count` messages are stored; what was refused is sent again, for as long as others are
+    taken."""
     outcome = _run(port, load, ["--count", str(count)], 10 * _SLACK_S)
     if outcome.answered < count or outcome.faults:
         raise RuntimeError(f"{outcome.answered} of {count} messages stored: {outcome}")

@@ -1,12 +1,16 @@
 /* A closed-loop load generator for RocketMQ's wire: every answer lets the next request go.
  *
  *   loadgen --port N --mode send|batch|pull [--connections 1] [--in-flight 256] [--body 128] [--seconds 3]
- *           [--warmup 1] [--count STORED] [--topic bench] [--queues 4]
+ *           [--warmup 1] [--count STORED] [--rate MESSAGES_PER_SECOND] [--topic bench] [--queues 4]
  *
  * Requests have the shape of the Java client's: JSON headers, escaped separators in the properties, a unique key
  * per message. send = one message per request, batch = 100, pull = up to 32 per answer from queue 0, from offset 0
  * to the queue's end, again and again. Everything is written into templates beforehand; per request only the
  * digits that change are overwritten, so that this program is not what is measured.
+ *
+ * --count stores so many messages: what is refused is asked again, until nothing was stored for five seconds.
+ * --rate holds requests back so that no more are asked than that, evenly; what the server keeps waiting is made up
+ * for later, as far as the requests in flight allow.
  *
  * An answer counts only if its opaque is that of a request in flight and, for a pull, if its body is whole records.
  * Prints one line of JSON: rate and latencies of the measured window; refusals (a code other than 0), bad answers
@@ -31,6 +35,7 @@
 #define BATCH 100
 #define PULL_FRAME_BYTES 1024
 #define DRAIN_NS 3000000000LL
+#define STUCK_NS 5000000000LL
 #define BUCKETS 2048
 
 enum mode { SEND, BATCHED, PULL };
@@ -45,17 +50,18 @@ struct connection {
     int fd, is_waiting_to_write;
     uint32_t number;
     struct slot *slots;
+    int *idle, idle_count; /* slots that --rate holds back */
     char *in, *out;
-    size_t in_end, out_at, out_end;
+    size_t in_end, out_at, out_end, out_size;
 };
 
 static struct {
     enum mode mode;
     const char *topic;
     int port, connections, in_flight, body_bytes, queues;
-    double seconds, warmup;
+    double seconds, warmup, rate;
     int64_t count;
-} want = {SEND, "bench", 0, 1, 256, 128, 4, 3, 1, 0};
+} want = {SEND, "bench", 0, 1, 256, 128, 4, 3, 1, 0, 0};
 
 static struct {
     int64_t messages, answered, requests, refused, bad, closed, in_flight, asked;
@@ -65,7 +71,7 @@ static struct {
 
 static char *template;
 static size_t template_size, opaque_at, queue_at, key_at, item_key_at, item_size;
-static int64_t now_ns, window_from_ns, window_to_ns;
+static int64_t now_ns, started_ns, stored_ns, window_from_ns, window_to_ns;
 static uint64_t next_key;
 
 static int64_t clock_ns(void) {
@@ -156,22 +162,43 @@ static size_t write_send(char *frame, const struct slot *slot, int slot_number) 
     return template_size;
 }
 
-static int may_ask(void) {
+static int wants_more(void) {
     if (want.count > 0) return seen.asked < want.count;
     return now_ns < window_to_ns;
 }
 
+static int is_too_early(void) { return want.rate > 0 && seen.asked >= want.rate * (now_ns - started_ns) / 1e9; }
+
+/* Every request in flight has its room; those that are written already give theirs back only now. */
+static char *room_for(struct connection *connection, size_t size) {
+    if (connection->out_end + size > connection->out_size) {
+        connection->out_end -= connection->out_at;
+        memmove(connection->out, connection->out + connection->out_at, connection->out_end);
+        connection->out_at = 0;
+    }
+    return connection->out + connection->out_end;
+}
+
 /* An opaque names its slot: opaque modulo the number of slots, so answers may come in any order. */
 static void ask(struct connection *connection, int slot_number) {
-    if (!may_ask()) return;
+    if (!wants_more()) return;
+    if (is_too_early()) {
+        connection->idle[connection->idle_count++] = slot_number;
+        return;
+    }
     struct slot *slot = &connection->slots[slot_number];
     slot->opaque = FIRST_OPAQUE + (slot->uses++ % (OPAQUES / want.in_flight)) * want.in_flight + slot_number;
     slot->sent_ns = now_ns;
-    char *frame = connection->out + connection->out_end;
+    char *frame = room_for(connection, want.mode == PULL ? PULL_FRAME_BYTES : template_size);
     int queue = slot_number + connection->number;
     connection->out_end += want.mode == PULL ? write_pull(frame, slot) : write_send(frame, slot, queue);
     seen.in_flight++;
     seen.asked += want.mode == BATCHED ? BATCH : 1;
+}
+
+static void ask_idle(struct connection *connection) {
+    while (connection->idle_count > 0 && wants_more() && !is_too_early())
+        ask(connection, connection->idle[--connection->idle_count]);
 }
 
 /* ---- answers ---- */
@@ -251,6 +278,7 @@ static void take_answer(struct connection *connection, const char *header, size_
         count = want.mode == BATCHED ? BATCH : 1;
     }
     seen.answered += count;
+    if (count > 0) stored_ns = now_ns;
     if (now_ns >= window_from_ns && now_ns <= window_to_ns) {
         seen.messages += count;
         seen.requests++;
@@ -319,28 +347,39 @@ static struct connection *open_connection(int poller, int number) {
     fcntl(made->fd, F_SETFL, O_NONBLOCK);
     made->slots = calloc(want.in_flight, sizeof *made->slots);
     made->in = malloc(IN_BYTES);
-    /* Twice: while one round waits to be written, answers to an earlier one may ask again. */
-    made->out = malloc(2 * want.in_flight * (want.mode == PULL ? PULL_FRAME_BYTES : template_size));
+    made->idle = calloc(want.in_flight, sizeof *made->idle);
+    /* Twice what can be in flight, so that it is moved to the front now and then only. */
+    made->out_size = 2 * want.in_flight * (want.mode == PULL ? PULL_FRAME_BYTES : template_size);
+    made->out = malloc(made->out_size);
     struct epoll_event event = {.events = EPOLLIN, .data.ptr = made};
     epoll_ctl(poller, EPOLL_CTL_ADD, made->fd, &event);
     return made;
 }
 
-static void run(int poller) {
+static int is_over(void) {
+    if (want.count > 0 && now_ns > stored_ns + STUCK_NS) return 1;
+    return !wants_more() && (seen.in_flight == 0 || now_ns > window_to_ns + DRAIN_NS);
+}
+
+static void run(int poller, struct connection **all) {
     struct epoll_event events[256];
-    while (seen.closed < want.connections) {
-        if (!may_ask() && (seen.in_flight == 0 || now_ns > window_to_ns + DRAIN_NS)) return;
-        int count = epoll_wait(poller, events, 256, 100);
+    while (seen.closed < want.connections && !is_over()) {
+        int count = epoll_wait(poller, events, 256, want.rate > 0 ? 1 : 100);
         now_ns = clock_ns();
         for (int n = 0; n < count; n++) {
             struct connection *connection = events[n].data.ptr;
             if (connection->fd >= 0 && events[n].events & ~EPOLLOUT) read_in(connection);
             if (connection->fd >= 0) write_out(poller, connection);
         }
+        for (int n = 0; n < want.connections && want.rate > 0; n++) {
+            if (all[n]->fd < 0) continue;
+            ask_idle(all[n]);
+            write_out(poller, all[n]);
+        }
     }
 }
 
-static void report(int64_t started_ns) {
+static void report(void) {
     static const char *names[] = {"send", "batch", "pull"};
     double seconds = want.count > 0 ? (now_ns - started_ns) / 1e9 : (window_to_ns - window_from_ns) / 1e9;
     printf("{\"mode\":\"%s\",\"connections\":%d,\"in_flight\":%d,\"body_bytes\":%d,\"seconds\":%.3f,"
@@ -364,6 +403,7 @@ static void read_options(int argc, char **argv) {
         else if (!strcmp(name, "--seconds")) want.seconds = atof(value);
         else if (!strcmp(name, "--warmup")) want.warmup = atof(value);
         else if (!strcmp(name, "--count")) want.count = atoll(value);
+        else if (!strcmp(name, "--rate")) want.rate = atof(value);
         else if (!strcmp(name, "--mode")) {
             want.mode = !strcmp(value, "pull") ? PULL : !strcmp(value, "batch") ? BATCHED : SEND;
         } else fprintf(stderr, "unknown option %s\n", name), exit(2);
@@ -378,7 +418,7 @@ int main(int argc, char **argv) {
     int poller = epoll_create1(0);
     struct connection *all[want.connections];
     for (int n = 0; n < want.connections; n++) all[n] = open_connection(poller, n);
-    int64_t started_ns = now_ns = clock_ns();
+    started_ns = stored_ns = now_ns = clock_ns();
     next_key = (uint64_t)started_ns % 1000000000000000ull; /* another run has other keys */
     window_from_ns = started_ns + (want.count > 0 ? 0 : want.warmup * 1e9);
     window_to_ns = want.count > 0 ? INT64_MAX - DRAIN_NS : window_from_ns + want.seconds * 1e9;
@@ -386,7 +426,7 @@ int main(int argc, char **argv) {
         for (int slot = 0; slot < want.in_flight; slot++) ask(all[n], slot);
         write_out(poller, all[n]);
     }
-    run(poller);
-    report(started_ns);
+    run(poller, all);
+    report();
     return seen.closed > 0;
 }

@@ -38,9 +38,10 @@ def _is_clean(outcome: Outcome) -> bool:
         Load("send"),
         Load("send", connections=16, in_flight=1),
         Load("batch", in_flight=4),
+        Load("batch", in_flight=128, body_bytes=1024),
         Load("pull", in_flight=4),
     ],
-    ids=["sends", "many connections", "batches", "pulls"],
+    ids=["sends", "many connections", "batches", "more than sockets hold", "pulls"],
 )
 def test_every_request_is_answered(start_echo: StartEcho, load: Load) -> None:
     outcome = generate(start_echo(), load, seconds=0.3, warmup_s=0.1)
@@ -54,6 +55,19 @@ def test_a_count_is_sent_once(start_echo: StartEcho) -> None:
     outcome = fill(start_echo(), Load("batch", in_flight=4), 5_000)
     assert _is_clean(outcome)
     assert outcome.answered == 5_000
+
+
+def test_a_count_that_is_refused_comes_to_an_end(start_echo: StartEcho) -> None:
+    with pytest.raises(RuntimeError, match="0 of 5000 messages stored"):
+        fill(start_echo("--bad-code"), Load("batch", in_flight=4), 5_000)
+
+
+@pytest.mark.parametrize("connections", [1, 4])
+def test_no_more_is_sent_than_the_rate(start_echo: StartEcho, connections: int) -> None:
+    load = Load("send", connections=connections, in_flight=16, rate=2_000)
+    outcome = generate(start_echo(), load, seconds=0.5, warmup_s=0.1)
+    assert _is_clean(outcome)
+    assert 1_000 <= outcome.answered <= 1_210
 
 
 def test_answers_to_other_requests_are_bad(start_echo: StartEcho) -> None:
