@@ -5,6 +5,15 @@ from clusters.models.clusters import BrokerGroup, Cluster
 from clusters.models.documents import Document
 from clusters.models.groups import ConsumerGroup
 from clusters.models.hosts import Host, JoinToken
+from clusters.models.live import (
+    Collection,
+    LiveBroker,
+    LiveGroup,
+    LiveSubscription,
+    LiveTopic,
+    RebalanceEvent,
+    SeriesChunk,
+)
 from clusters.models.operations import Operation, Step, StepLine
 from clusters.models.processes import Broker, NameServer
 from clusters.models.resets import OffsetReset
@@ -15,14 +24,21 @@ __all__ = [
     "Broker",
     "BrokerGroup",
     "Cluster",
+    "Collection",
     "ConsumerGroup",
     "Document",
     "Favourite",
     "Host",
     "JoinToken",
+    "LiveBroker",
+    "LiveGroup",
+    "LiveSubscription",
+    "LiveTopic",
     "NameServer",
     "OffsetReset",
     "Operation",
+    "RebalanceEvent",
+    "SeriesChunk",
     "Step",
     "StepLine",
     "Topic",
