@@ -40,6 +40,12 @@ def redis() -> Iterator[str]:
         yield url
 
 
+@pytest.fixture(autouse=True)
+def quick_passwords(settings) -> None:  # type: ignore[no-untyped-def]
+    """Slow hashes are for those who guess; tests make hundreds of people."""
+    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+
+
 @dataclass(frozen=True, slots=True)
 class People:
     """One client per kind of caller; all see the cluster patterns that `people` was made with."""

@@ -19,6 +19,7 @@ from rest_framework.response import Response
 from console.core.models.idempotency import KeptAnswer
 from console.core.problems import Problem
 from console.core.rendering import JsonRenderer
+from console.core.sealing import seal, unseal
 
 HEADER = "Idempotency-Key"
 KEPT_FOR = timedelta(days=1)
@@ -55,7 +56,7 @@ def finish(kept: KeptAnswer, response: Response) -> None:
         kept.delete()
         return
     kept.status = response.status_code
-    kept.body = json.loads(JsonRenderer().render(response.data) or b"null")
+    kept.sealed_body = seal((JsonRenderer().render(response.data) or b"null").decode())
     kept.save()
 
 
@@ -64,4 +65,4 @@ def _again(kept: KeptAnswer, digest: str) -> Response:
         raise Problem("idempotency_key", f"this {HEADER} was used for another request", 422, field=HEADER)
     if kept.status is None:
         raise Problem("under_way", "the first request with this key is still under way", 409)
-    return Response(kept.body, kept.status, headers={"Idempotent-Replay": "true"})
+    return Response(json.loads(unseal(kept.sealed_body)), kept.status, headers={"Idempotent-Replay": "true"})

@@ -88,9 +88,11 @@ def _flat(details: Any, path: str = "") -> Any:
             yield from _flat(inner, path if is_leaf else f"{path}[{number}]")
 
 
-def _joined(path: str, name: str) -> str:
+def _joined(path: str, name: str | int) -> str:
     if name == "non_field_errors":
         return path
+    if isinstance(name, int):
+        return f"{path}[{name}]"
     return f"{path}.{name}" if path else str(name)
 
 

@@ -13,7 +13,8 @@ class KeptAnswer(models.Model):
     """Method, path and body: the same key for another request is an error."""
     status = models.PositiveSmallIntegerField(null=True)
     """None: the first request is still under way."""
-    body = models.JSONField(null=True)
+    sealed_body = models.TextField(blank=True)
+    """Sealed: some answers show a secret, once."""
     created_at = models.DateTimeField(db_index=True)
 
     class Meta:
