@@ -1,6 +1,7 @@
 """Rows of the domain. Desired state is what operations change; live state is what the collector last saw."""
 
 from clusters.models.acl import AclUser
+from clusters.models.bundles import SealedBundle
 from clusters.models.clusters import BrokerGroup, Cluster
 from clusters.models.documents import Document
 from clusters.models.groups import ConsumerGroup
@@ -38,6 +39,7 @@ __all__ = [
     "OffsetReset",
     "Operation",
     "RebalanceEvent",
+    "SealedBundle",
     "SeriesChunk",
     "Step",
     "StepLine",

@@ -47,6 +47,8 @@ class Cluster(models.Model):
     """What members of a broker group prove to each other."""
     sealed_access_key_file = models.TextField(blank=True)
     """signalboxSecretKeyFile of the brokers: one for a whole cluster."""
+    sealed_inner_secret = models.TextField(blank=True)
+    """What brokers sign their own requests with, where there is access control."""
     uses_tls = models.BooleanField(default=False)
     has_access_control = models.BooleanField(default=False)
     needs_approval = models.BooleanField(default=False)

@@ -12,8 +12,8 @@ class Host(models.Model):
     address = models.CharField(max_length=255)
     """What brokers and name servers of this host bind and advertise."""
     data_root = models.CharField(max_length=1024)
-    port_low = models.PositiveIntegerField(default=10900)
-    port_high = models.PositiveIntegerField(default=11899)
+    port_low = models.PositiveIntegerField(default=10909)
+    port_high = models.PositiveIntegerField(default=11908)
     namesrv_port_low = models.PositiveIntegerField(default=9876)
     namesrv_port_high = models.PositiveIntegerField(default=9975)
     public_key = models.CharField(max_length=64)
@@ -25,6 +25,8 @@ class Host(models.Model):
     booted_at = models.DateTimeField(null=True)
     is_cordoned = models.BooleanField(default=False)
     """Nothing new is placed here."""
+    removed_at = models.DateTimeField(null=True)
+    """Kept for the history of its steps; joining again under the name brings it back."""
 
     class Meta:
         ordering = ["name"]

@@ -22,6 +22,8 @@ class EngineProcess(models.Model):
         """Nobody has looked, or the host's agent is silent."""
         RUNNING = "running"
         STARTING = "starting"
+        SILENT = "silent"
+        """The process is there and does not answer."""
         STOPPED = "stopped"
         CRASHED = "crashed"
         CRASH_LOOP = "crash_loop"
