@@ -1,6 +1,8 @@
 """Who may do what, where: grants, and the one function that judges them. Pure but for `grants_of`.
 
-A grant is a role on the clusters and names that its patterns match (`*` and `?`, as in a shell; case counts).
+A grant is a role on the clusters and names that its patterns match: `*` is any text, `?` one character, all
+else is itself, and case counts. Behind a token a grant has a second pattern of clusters, and both must match:
+two patterns are never merged into one, which would have to be proven narrower than both.
 Topics and groups are names of their cluster; what concerns a whole cluster (its brokers, its users) takes a
 grant on all names, what concerns the platform (hosts, people) a grant on all clusters.
 """
@@ -9,8 +11,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
-from fnmatch import fnmatchcase
+from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from django.db.models import Q
 
@@ -24,6 +26,11 @@ class Grant:
     role: int
     clusters: str
     names: str
+    token_clusters: str = EVERYTHING
+    """Of the token that it is used by."""
+
+    def covers_cluster(self, cluster: str) -> bool:
+        return _covers(self.clusters, cluster) and _covers(self.token_clusters, cluster)
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,30 +40,31 @@ class Grants:
     def may(self, role: int, cluster: str = EVERYTHING, name: str = EVERYTHING) -> bool:
         """On that name of that cluster. `*` asks for all of them: only a pattern `*` gives that."""
         return any(
-            grant.role >= role and _covers(grant.clusters, cluster) and _covers(grant.names, name)
+            grant.role >= role and grant.covers_cluster(cluster) and _covers(grant.names, name)
             for grant in self.items
         )
 
     def sees(self, cluster: str) -> bool:
         """Whether any part of the cluster is open to them."""
-        return any(_covers(grant.clusters, cluster) for grant in self.items)
+        return any(grant.covers_cluster(cluster) for grant in self.items)
 
     def names_filter(self, cluster: str, field: str = "name") -> Q:
         """Rows of that cluster whose name they may see, for queries over many."""
-        patterns = {grant.names for grant in self.items if _covers(grant.clusters, cluster)}
-        return _any_match(patterns, field)
+        return _any_of(_matches(grant.names, field) for grant in self.items if grant.covers_cluster(cluster))
 
-    def clusters_filter(self, field: str = "name") -> Q:
-        return _any_match({grant.clusters for grant in self.items}, field)
+    def clusters_filter(self, field: str = "name", *, role: int = Role.VIEWER) -> Q:
+        """Clusters of which they may see anything, or have that role on any name."""
+        return _any_of(
+            _matches(grant.clusters, field) & _matches(grant.token_clusters, field)
+            for grant in self.items
+            if grant.role >= role
+        )
 
     def at_most(self, role: int, clusters: str) -> Grants:
         """What is left of them behind a token of that role and pattern."""
-        kept = (
-            Grant(min(grant.role, role), _narrower(grant.clusters, clusters), grant.names)
-            for grant in self.items
-            if fnmatchcase(grant.clusters, clusters) or fnmatchcase(clusters, grant.clusters)
+        return Grants(
+            tuple(replace(grant, role=min(grant.role, role), token_clusters=clusters) for grant in self.items)
         )
-        return Grants(tuple(kept))
 
 
 def grants_of(user: User, token: ApiToken | None = None) -> Grants:
@@ -71,27 +79,39 @@ def _bindings(user: User) -> Iterable[Grant]:
 
 
 def _covers(pattern: str, name: str) -> bool:
-    return pattern == EVERYTHING or (name != EVERYTHING and fnmatchcase(name, pattern))
+    return pattern == EVERYTHING or (name != EVERYTHING and fits(pattern, name))
 
 
-def _narrower(one: str, other: str) -> str:
-    return one if fnmatchcase(one, other) else other
+def fits(pattern: str, name: str) -> bool:
+    return _compiled(pattern).fullmatch(name) is not None
 
 
-def _any_match(patterns: set[str], field: str) -> Q:
-    if EVERYTHING in patterns:
-        return Q()
+@lru_cache(maxsize=1024)
+def _compiled(pattern: str) -> re.Pattern[str]:
+    return re.compile(_expression(pattern), re.DOTALL)
+
+
+def _expression(pattern: str) -> str:
+    """Runs of `*` are one: several in a row would make some names very slow to refuse."""
+    shortened = re.sub(r"\*+", "*", pattern)
+    return "".join({"*": ".*", "?": "."}.get(char, re.escape(char)) for char in shortened)
+
+
+def _any_of(conditions: Iterable[Q]) -> Q:
     found = Q(pk__in=())
-    for pattern in patterns:
-        found |= _matches(pattern, field)
+    for condition in conditions:
+        if not condition:
+            return condition
+        found |= condition
     return found
 
 
 def _matches(pattern: str, field: str) -> Q:
     """The common shapes without a regular expression, which no index helps."""
-    if not re.search(r"[*?\[]", pattern):
+    if pattern == EVERYTHING:
+        return Q()
+    if not re.search(r"[*?]", pattern):
         return Q(**{field: pattern})
-    if re.fullmatch(r"[^*?\[]+\*", pattern):
+    if re.fullmatch(r"[^*?]+\*", pattern):
         return Q(**{f"{field}__startswith": pattern[:-1]})
-    body = "".join({"*": ".*", "?": "."}.get(char, re.escape(char)) for char in pattern)
-    return Q(**{f"{field}__regex": f"^{body}$"})
+    return Q(**{f"{field}__regex": f"^{_expression(pattern)}$"})
