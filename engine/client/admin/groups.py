@@ -15,7 +15,11 @@ from engine.protocol.bodies.groups import (
     SubscriptionGroupWrapper,
 )
 from engine.protocol.bodies.heartbeats import SubscriptionData
-from engine.protocol.bodies.locks import MessageRequestMode, SetMessageRequestModeRequestBody
+from engine.protocol.bodies.locks import (
+    MessageRequestMode,
+    MessageRequestModeSerializeWrapper,
+    SetMessageRequestModeRequestBody,
+)
 from engine.protocol.bodies.routes import MASTER_ID
 from engine.protocol.bodies.stats import (
     ConsumeStats,
@@ -88,6 +92,12 @@ class GroupAdmin:
         """401: whether the group's clients pull or pop."""
         body = SetMessageRequestModeRequestBody(topic, group, mode, pop_share_queue_num).encode()
         await self._instance.call(broker, RequestCode.SET_MESSAGE_REQUEST_MODE, body=body)
+
+    async def request_modes(self, broker: str) -> dict[str, dict[str, SetMessageRequestModeRequestBody]]:
+        """402: topic → group → mode, of those that were set."""
+        answer = await self._instance.call(broker, RequestCode.GET_ALL_MESSAGE_REQUEST_MODE)
+        table = MessageRequestModeSerializeWrapper.decode(answer.body).message_request_mode_map
+        return {topic: dict(groups) for topic, groups in table.items()}
 
     # -- progress -------------------------------------------------------------------------------------------
 

@@ -70,6 +70,7 @@ class GroupAdmin(_Part):
     delete = waiting(groups.GroupAdmin.delete)
     set_readable = waiting(groups.GroupAdmin.set_readable)
     set_request_mode = waiting(groups.GroupAdmin.set_request_mode)
+    request_modes = waiting(groups.GroupAdmin.request_modes)
     consume_stats_on_broker = waiting(groups.GroupAdmin.consume_stats_on_broker)
     consume_stats = waiting(groups.GroupAdmin.consume_stats)
     consume_stats_of_broker = waiting(groups.GroupAdmin.consume_stats_of_broker)
@@ -105,6 +106,8 @@ class MessageAdmin(_Part):
     search = waiting(messages.MessageAdmin.search)
     stored_between = waiting(messages.MessageAdmin.stored_between)
     at = waiting(messages.MessageAdmin.at)
+    queues = waiting(messages.MessageAdmin.queues)
+    read = waiting(messages.MessageAdmin.read)
     consume_queue = waiting(messages.MessageAdmin.consume_queue)
     consume_directly = waiting(messages.MessageAdmin.consume_directly)
 

@@ -73,6 +73,8 @@ async def test_queues_are_pulled_popped_and_pulled_again_as_the_broker_says(
         sent = await send(cluster.namesrv, topic, 10, "pulled-")
         await until(lambda: sorted(bodies) == sent)
         await admin.groups.set_request_mode(cluster.broker, group, topic, MessageRequestMode.POP)
+        modes = await admin.groups.request_modes(cluster.broker)
+        assert modes[topic][group].mode is MessageRequestMode.POP
         await until(lambda: held() == [-1])
         sent = sorted(sent + await send(cluster.namesrv, topic, 10, "popped-"))
         await until(lambda: len(bodies) >= 20)
