@@ -28,7 +28,9 @@ class Message:
 
     `tags` is the one tag that subscriptions select by, `keys` are indexed for queries, `properties` are the
     application's own. At most one of these makes it wait: `delay_level` (1 to 18 of the broker's levels),
-    `delay_ms` or `delay_s` from when the broker takes it, or `deliver_at_ms`, a time since 1970.
+    `delay_ms` or `delay_s` from when the broker takes it, or `deliver_at_ms`, a time since 1970. `msg_id` is
+    made by the send; who must be able to look for a message whose answer was lost notes one beforehand
+    (`Producer.new_msg_id`). Batches make theirs all the same.
 
     >>> Message("orders", b"17 teapots", tags="paid", keys=["order-17"]).keys
     ['order-17']
@@ -44,6 +46,7 @@ class Message:
     deliver_at_ms: int = 0
     delay_ms: int = 0
     delay_s: float = 0
+    msg_id: str = ""
 
     @property
     def is_for_later(self) -> bool:

@@ -44,7 +44,8 @@ from engine.protocol.bodies.basics import MessageQueue
 from engine.protocol.codes import RequestCode
 from engine.protocol.headers.send import RecallMessageRequest, SendMessageRequest
 from engine.protocol.message_ids import decode_recall_handle
-from engine.protocol.names import check_group
+from engine.protocol.names import check_group, retry_topic
+from engine.protocol.properties import Property
 from engine.protocol.signing import Credentials
 
 COMPRESS_IN_THREAD_ABOVE_BYTES = 64 * 1024
@@ -184,13 +185,24 @@ class Producer:
         if deliveries.window.is_full:
             await deliveries.window.room()
         now_ms = int(time.time() * 1000)
-        ready = draft(message, self._keys.next(now_ms), self._waits, packed)
+        ready = draft(message, message.msg_id or self._keys.next(now_ms), self._waits, packed)
         fixed = self._fixed_target(plan, message, select, sharding_key, queue)
         target = fixed or plan.choose(self._faults, now_ms)
         if acks == 0:
             return await deliveries.hand_over(ready, target, now_ms, is_batch=False)
         is_fixed = fixed is not None
         return deliveries.launch(ready, plan, target, now_ms, is_batch=False, is_fixed=is_fixed)
+
+    def new_msg_id(self) -> str:
+        """For `Message.msg_id`: with it noted before the send, `admin.messages.by_unique_key` can tell later
+        whether a message is there whose answer was lost."""
+        return self._keys.next(int(time.time() * 1000))
+
+    async def send_to_group(self, message: Message, group: str, origin_msg_id: str) -> SendResult:
+        """To one group alone, whichever others have the topic: through the group's retry topic, as if it had
+        failed there once. Members get it as a message of `message.topic`. Never retried."""
+        marks = {Property.RETRY_TOPIC: message.topic, Property.ORIGIN_MESSAGE_ID: origin_msg_id}
+        return await self._send_marked(replace(message, topic=retry_topic(group)), marks, 0, None)
 
     async def send_batch(
         self,
@@ -318,7 +330,8 @@ class Producer:
         if deliveries.window.is_full:
             await deliveries.window.room()
         now_ms = int(time.time() * 1000)
-        ready = marked_draft(message, self._keys.next(now_ms), packed, marks, flag_bits)
+        msg_id = message.msg_id or self._keys.next(now_ms)
+        ready = marked_draft(message, msg_id, packed, marks, flag_bits)
         target = plan.target_of(queue) if queue is not None else plan.choose(self._faults, now_ms)
         return await deliveries.launch(ready, plan, target, now_ms, is_batch=False, is_fixed=True)
 

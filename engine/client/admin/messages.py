@@ -12,7 +12,7 @@ from engine.client.admin.clusters import ClusterAdmin
 from engine.client.instance import ClientInstance
 from engine.client.messages import ReceivedMessage
 from engine.client.options import PullOptions
-from engine.client.pulls import Pulls, PullStatus
+from engine.client.pulls import PullResult, Pulls, PullStatus
 from engine.client.queue_offsets import QueueOffsets
 from engine.client.routes import subscribe_queues
 from engine.client.subscriptions import subscription
@@ -141,6 +141,20 @@ class MessageAdmin:
                 f"no message at {queue_offset} of {queue} ({kept})", code=ResponseCode.QUERY_NOT_FOUND
             )
         return result.messages[0]
+
+    async def queues(self, topic: str) -> list[MessageQueue]:
+        """105: the queues that may be read, sorted; asked anew, since queues come and go."""
+        await self._instance.routes.refresh(topic)
+        return subscribe_queues(topic, await self._instance.routes.must_get(topic))
+
+    async def read(
+        self, queue: MessageQueue, queue_offset: int, *, max_messages: int = 32, tags: str = "*"
+    ) -> PullResult:
+        """11: what lies from there on, without waiting for more. Messages with other tags are passed over:
+        `next_offset` says how far."""
+        await self._instance.routes.must_get(queue.topic)
+        wanted = subscription(queue.topic, tags, 0)
+        return await self._pulls.pull(queue, queue_offset, wanted, suspend_ms=0, max_messages=max_messages)
 
     async def consume_queue(
         self, broker: str, topic: str, queue_id: int, index: int, count: int, group: str | None = None

@@ -78,6 +78,8 @@ class Producer(Face):
     send = waiting(producer.Producer.send)
     send_oneway = waiting(producer.Producer.send_oneway)
     send_batch = waiting(producer.Producer.send_batch)
+    send_to_group = waiting(producer.Producer.send_to_group)
+    new_msg_id = on_loop(producer.Producer.new_msg_id)
     request = waiting(producer.Producer.request)
     reply = waiting(producer.Producer.reply)
     recall = waiting(producer.Producer.recall)

@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from engine.client import ConsumeFromWhere, ConsumerOptions, Message, Producer, PushConsumer, blocking
+from engine.client import Admin, ConsumeFromWhere, ConsumerOptions, Message, Producer, PushConsumer, blocking
 from engine.client.drafts import properties_text
 from engine.client.messages import ReceivedMessage
 from engine.errors import BadInput, PeerError
@@ -119,6 +119,43 @@ async def test_sixteen_tries_then_the_dead_letters(later_namesrv: str) -> None:
     assert letter.reconsume_times == 17
     assert letter.properties["ORIGIN_MESSAGE_ID"] == sent.offset_msg_id
     assert letter.properties["RETRY_TOPIC"] == "failing"
+
+
+async def test_a_message_for_one_group_reaches_no_other(later_namesrv: str) -> None:
+    one, other = Seen(), Seen()
+    async with (
+        Producer("shop", namesrv=later_namesrv) as producer,
+        consuming(later_namesrv, "one-group", "shared", one),
+        consuming(later_namesrv, "other-group", "shared", other),
+    ):
+        await producer.send(Message("shared", b"to all"))
+        await until(lambda: bool(one.messages and other.messages))
+        msg_id = producer.new_msg_id()
+        again = Message("shared", b"again", tags="t", msg_id=msg_id)
+        sent = await producer.send_to_group(again, "one-group", "ORIGIN")
+        assert (sent.msg_id, sent.queue.topic) == (msg_id, "%RETRY%one-group")
+        await until(lambda: len(one.messages) == 2)
+        await producer.send(Message("shared", b"last"))
+        await until(lambda: other.messages[-1].body == b"last")
+    letter = next(message for message in one.messages if message.body == b"again")
+    assert (letter.topic, letter.msg_id, letter.tags) == ("shared", msg_id, "t")
+    assert letter.properties["ORIGIN_MESSAGE_ID"] == "ORIGIN"
+    assert sorted(message.body for message in other.messages) == [b"last", b"to all"]
+
+
+async def test_an_id_that_was_noted_before_finds_the_message(later_namesrv: str) -> None:
+    async with (
+        Producer("shop", namesrv=later_namesrv) as producer,
+        Admin(namesrv=later_namesrv) as admin,
+    ):
+        msg_id = producer.new_msg_id()
+        assert await producer.queues("noted")
+        sent = await producer.send(Message("noted", b"x", msg_id=msg_id))
+        assert sent.msg_id == msg_id
+        async with asyncio.timeout(10):
+            while not (found := await admin.messages.by_unique_key("noted", msg_id)):
+                await asyncio.sleep(0.05)
+        assert [message.body for message in found] == [b"x"]
 
 
 def test_a_recall_without_await(later_namesrv: str) -> None:

@@ -40,6 +40,26 @@ async def test_a_search_finds_more_than_one_page(namesrv: str, fresh: Callable[[
         assert await search_all(admin, topic, "nothing") == []
 
 
+async def test_a_queue_is_read_from_an_offset_without_waiting(
+    namesrv: str, fresh: Callable[[str], str]
+) -> None:
+    topic = fresh("read")
+    async with Producer("searched", namesrv=namesrv) as producer, Admin(namesrv=namesrv) as admin:
+        first = await producer.send(Message(topic, b"0", tags="odd"))
+        for n in range(1, 6):
+            await producer.send(Message(topic, b"%d" % n, tags="odd" if n % 2 else "even"), queue=first.queue)
+        assert first.queue in await admin.messages.queues(topic)
+        async with asyncio.timeout(10):
+            while (result := await admin.messages.read(first.queue, 0)).max_offset < 6:
+                await asyncio.sleep(0.05)
+        assert [message.body for message in result.messages] == [b"%d" % n for n in range(6)]
+        middle = await admin.messages.read(first.queue, 2, max_messages=2)
+        assert ([message.body for message in middle.messages], middle.next_offset) == ([b"2", b"3"], 4)
+        even = await admin.messages.read(first.queue, 0, tags="even")
+        assert [message.body for message in even.messages] == [b"2", b"4"]
+        assert (await admin.messages.read(first.queue, 6)).messages == []
+
+
 async def test_messages_are_found_by_their_store_time(namesrv: str, fresh: Callable[[str], str]) -> None:
     topic = fresh("timed")
     await send_many(namesrv, topic, 10, lambda n: f"k{n}")
