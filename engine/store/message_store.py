@@ -141,6 +141,10 @@ class MessageStore:
         self._dispatcher.store_timestamp = self._log.last_store_timestamp
         self._reader.checked_from = report.scan_from
         self._offsets.adopt(self._queues.ends())
+        if page.offsets is None:
+            # Before the first put: a store without a checkpoint is then one that lost it, not a young one
+            # whose segments a power cut may have brought to the disk in any order.
+            self._write_checkpoint()
 
     def _new_recovery(self, on_progress: Progress | None = None) -> Recovery:
         return Recovery(

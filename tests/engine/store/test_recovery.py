@@ -142,6 +142,18 @@ def test_an_unflushed_tail_over_two_segments_is_cut_in_the_first(tmp_path: Path)
     store.close()
 
 
+def test_a_young_store_that_never_flushed_opens_after_a_power_cut(tmp_path: Path) -> None:
+    """The head of the second segment is on the disk, a page of the first is not; nothing was promised."""
+    store = open_store(tmp_path)
+    results = fill(store, 500, queues=1)
+    assert _log_file(tmp_path, SEGMENT_SIZE).exists()
+    crash(store)
+    overwrite(_log_file(tmp_path), results[30].commit_log_offset, bytes(4096))
+    store = open_store(tmp_path)
+    assert drain(store) == list(range(30))
+    store.close()
+
+
 @pytest.mark.parametrize("damage", [b"\xff", bytes(300)])
 @pytest.mark.parametrize("closed", [False, True])
 def test_damage_before_flushed_records_is_refused_by_name(
