@@ -20,11 +20,16 @@ DENIED = "the decision is deny."
 
 def refusal(acl: Acl, need: Need, ip: str) -> str | None:
     """Why the need is refused; None when it is allowed."""
-    entries = _matching(acl.custom, need, ip) or _matching(acl.default, need, ip)
-    if not entries:
+    best = deciding_entry(acl, need, ip)
+    if best is None:
         return NO_POLICY
-    best = min(entries, key=_order)
     return DENIED if best.decision is Decision.DENY else None
+
+
+def deciding_entry(acl: Acl, need: Need, ip: str) -> PolicyEntry | None:
+    """The one entry that counts; None when none matches."""
+    entries = _matching(acl.custom, need, ip) or _matching(acl.default, need, ip)
+    return min(entries, key=_order) if entries else None
 
 
 def _order(entry: PolicyEntry) -> tuple[tuple[bool, int, int], bool]:

@@ -63,9 +63,11 @@ class AccessAdmin:
     async def _put_acl(self, broker: str, code: RequestCode, acl: AclInfo) -> None:
         await self._instance.call(broker, code, CreateAclRequest(acl.subject or ""), acl.encode())
 
-    async def delete_acl(self, broker: str, subject: str, resource: str | None = None) -> None:
-        """3008: one resource's entry, or everything."""
-        header = DeleteAclRequest(subject, resource=resource)
+    async def delete_acl(
+        self, broker: str, subject: str, resource: str | None = None, policy_type: str | None = None
+    ) -> None:
+        """3008: one resource's entry (of the custom policy unless said), or everything."""
+        header = DeleteAclRequest(subject, policy_type, resource)
         await self._instance.call(broker, RequestCode.AUTH_DELETE_ACL, header)
 
     async def acl(self, broker: str, subject: str) -> AclInfo | None:

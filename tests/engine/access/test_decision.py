@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from engine.access.decision import DENIED, NO_POLICY, refusal
+from engine.access.decision import DENIED, NO_POLICY, deciding_entry, refusal
 from engine.access.policies import Acl, parse_policies
 from engine.access.resources import Action, Kind, Need
 from engine.protocol.bodies.auth import PolicyEntryInfo, PolicyInfo
@@ -85,3 +85,10 @@ def test_the_groups_of_the_broker_itself_are_guarded_too() -> None:
 def test_source_addresses(sources: tuple[str, ...], ip: str, expected: str | None) -> None:
     entry = PolicyEntryInfo("Topic:a", ("Pub",), sources, "Allow")
     assert refusal(parse_policies([PolicyInfo(None, (entry,))]), on("a"), ip) == expected
+
+
+def test_the_entry_that_decides_can_be_named() -> None:
+    given = acl(("Topic:*", "Pub", "Allow"), ("Topic:ord*", "Pub", "Deny"), ("Topic:orders", "Sub", "Allow"))
+    entry = deciding_entry(given, on("orders"), "10.0.0.1")
+    assert entry is not None and str(entry.resource) == "Topic:ord*"
+    assert deciding_entry(given, on("orders", kind=Kind.GROUP), "10.0.0.1") is None
