@@ -15,9 +15,12 @@ from clusters.models.live import (
     RebalanceEvent,
     SeriesChunk,
 )
+from clusters.models.masking import MaskRule
 from clusters.models.operations import Operation, Step, StepLine
 from clusters.models.processes import Broker, NameServer
+from clusters.models.redrives import Redrive, RedriveOutcome
 from clusters.models.resets import OffsetReset
+from clusters.models.searches import SearchHit, SearchJob
 from clusters.models.topics import Favourite, Topic
 
 __all__ = [
@@ -35,11 +38,16 @@ __all__ = [
     "LiveGroup",
     "LiveSubscription",
     "LiveTopic",
+    "MaskRule",
     "NameServer",
     "OffsetReset",
     "Operation",
     "RebalanceEvent",
+    "Redrive",
+    "RedriveOutcome",
     "SealedBundle",
+    "SearchHit",
+    "SearchJob",
     "SeriesChunk",
     "Step",
     "StepLine",
