@@ -5,3 +5,6 @@ from django.apps import AppConfig
 
 class ConsoleConfig(AppConfig):
     name = "console"
+
+    def ready(self) -> None:
+        from console import schema  # noqa: F401

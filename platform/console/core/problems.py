@@ -13,7 +13,7 @@ import logging
 from http import HTTPStatus
 from typing import Any
 
-from django.core.exceptions import PermissionDenied
+from django.core.exceptions import PermissionDenied, RequestDataTooBig, SuspiciousOperation
 from django.http import Http404
 from rest_framework import exceptions
 from rest_framework.response import Response
@@ -43,9 +43,7 @@ def busy(detail: str, **extra: object) -> Problem:
 
 def handle(error: Exception, context: dict[str, Any]) -> Response:
     """DRF's EXCEPTION_HANDLER."""
-    headers: dict[str, str] = {}
-    if isinstance(error, exceptions.APIException):
-        headers = _headers(error)
+    headers = _headers(error)
     body = describe(error)
     if body["status"] >= 500:
         log.exception("%s %s", context["request"].method, context["request"].path, exc_info=error)
@@ -64,6 +62,10 @@ def describe(error: Exception) -> dict[str, Any]:
         return _body(404, "not_found", "there is nothing at this address")
     if isinstance(error, PermissionDenied):
         return _body(403, "permission_denied", "you may not do this")
+    if isinstance(error, RequestDataTooBig):
+        return _body(413, "too_large", "the request is larger than the console takes")
+    if isinstance(error, SuspiciousOperation):
+        return _body(400, "invalid", "the request is not valid")
     return _body(500, "internal", "the console failed; its log says why")
 
 
@@ -96,10 +98,12 @@ def _joined(path: str, name: str | int) -> str:
     return f"{path}.{name}" if path else str(name)
 
 
-def _headers(error: exceptions.APIException) -> dict[str, str]:
+def _headers(error: Exception) -> dict[str, str]:
     found = {}
-    if getattr(error, "auth_header", None):
+    if isinstance(error, exceptions.APIException) and getattr(error, "auth_header", None):
         found["WWW-Authenticate"] = error.auth_header
-    if getattr(error, "wait", None):
+    if isinstance(error, exceptions.Throttled) and error.wait:
         found["Retry-After"] = str(int(error.wait) + 1)
+    if isinstance(error, Problem) and "retry_after_s" in error.extra:
+        found["Retry-After"] = str(error.extra["retry_after_s"])
     return found

@@ -18,14 +18,21 @@ PER_ACCOUNT = 5
 PER_ADDRESS = 30
 
 
+class Throttled(Problem):
+    def __init__(self, *, is_first: bool) -> None:
+        super().__init__("throttled", "too many attempts: wait a minute", 429, retry_after_s=WINDOW_S)
+        self.is_first = is_first
+        """The one that went over the limit, of all that are refused within the window."""
+
+
 def admit_sign_in(account: str, address: str) -> None:
     """Counts one attempt; raises when there were too many of them."""
     for kind, what, most in (
         ("account", f"{account}@{address}", PER_ACCOUNT),
         ("address", address, PER_ADDRESS),
     ):
-        if _count(kind, what) > most:
-            raise Problem("throttled", "too many attempts: wait a minute", 429, retry_after_s=WINDOW_S)
+        if (count := _count(kind, what)) > most:
+            raise Throttled(is_first=count == most + 1)
 
 
 def forget(account: str, address: str) -> None:
