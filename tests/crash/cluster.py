@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 import re
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -19,6 +18,7 @@ from pathlib import Path
 
 from tests.crash.checker.resources import Sample
 from tests.crash.wire import Address
+from tests.ports import free_port
 
 REPOSITORY = Path(__file__).parents[2]
 START_TIMEOUT_S = 30.0
@@ -34,19 +34,8 @@ SMALL_STORE = {
     "maxIndexNum": "20000",
 }
 """Segments so small that files roll all the time."""
-
-
-def free_port() -> int:
-    """A port p such that p and p − 2 (the VIP port) are free now."""
-    while True:
-        with socket.socket() as one, socket.socket() as two:
-            one.bind(("127.0.0.1", 0))
-            port = int(one.getsockname()[1])
-            try:
-                two.bind(("127.0.0.1", port - 2))
-            except OSError:
-                continue
-            return port
+VIP = -2
+"""Where a broker's second port is, beside the first."""
 
 
 class Daemon:
@@ -197,7 +186,7 @@ class Broker(Daemon):
             "brokerId": "0",
             "brokerIP1": "127.0.0.1",
             "bindAddress": "127.0.0.1",
-            "listenPort": str(free_port()),
+            "listenPort": str(free_port(VIP)),
             "flushDiskType": flush,
             "flushConsumerOffsetInterval": "500",
             **SMALL_STORE,

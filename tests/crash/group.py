@@ -6,7 +6,6 @@ raw connections. The master is whoever says so with the highest epoch.
 
 from __future__ import annotations
 
-import socket
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -17,6 +16,7 @@ from engine.protocol.bodies.broker_groups import GroupStatus, Promotion
 from tests.crash.checker.replica_equality import check_replica_equality
 from tests.crash.checker.violations import Violation
 from tests.crash.cluster import ASYNC, Broker, Daemon, NameServer
+from tests.ports import free_port
 
 GROUP_NAME = "group"
 WAIT_S = 40.0
@@ -26,12 +26,6 @@ SAFE = {
     "allAckInSyncStateSet": "true",
     "slaveReadEnable": "true",
 }
-
-
-def free_ha_port() -> int:
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return int(one.getsockname()[1])
 
 
 def until(holds: Callable[[], object], what: str, seconds: float = WAIT_S) -> float:
@@ -60,7 +54,7 @@ class Member(Broker):
     ) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         self.number = number
-        self.ha_port = free_ha_port()
+        self.ha_port = free_port()
         own = {
             "brokerName": GROUP_NAME,
             "brokerIP1": host,

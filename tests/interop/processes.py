@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import atexit
 import contextlib
-import random
 import signal
-import socket
 import subprocess
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+
+from tests.ports import free_port
 
 _LIVE: set[subprocess.Popen[str]] = set()
 STOP_TIMEOUT_S = 30
@@ -126,17 +126,8 @@ class Shell:
 
 
 def free_port_base() -> int:
-    """A port p with p-2 (VIP), p and p+1 (HA) free, below what the kernel gives to outgoing connections."""
-    for _ in range(200):
-        base = random.randrange(20002, 32000)
-        with contextlib.ExitStack() as held:
-            try:
-                for port in (base - 2, base, base + 1):
-                    held.enter_context(socket.socket()).bind(("127.0.0.1", port))
-            except OSError:
-                continue
-            return base
-    raise RuntimeError("no free ports")
+    """A port p with p-2 (VIP), p and p+1 (HA) free."""
+    return free_port(-2, 1)
 
 
 @atexit.register

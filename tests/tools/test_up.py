@@ -11,26 +11,14 @@ from pathlib import Path
 
 import pytest
 
+from tests.ports import free_port
+
 ROOT = Path(__file__).parents[2]
-
-
-def _free_ports() -> tuple[int, int]:
-    """Two ports that nothing uses now; the broker's neighbour two below it is free as well."""
-    while True:
-        with socket.socket() as first, socket.socket() as second, socket.socket() as vip:
-            first.bind(("127.0.0.1", 0))
-            second.bind(("127.0.0.1", 0))
-            broker_port = second.getsockname()[1]
-            try:
-                vip.bind(("127.0.0.1", broker_port - 2))
-            except OSError:
-                continue
-            return first.getsockname()[1], broker_port
 
 
 class Up:
     def __init__(self, data: Path) -> None:
-        self.namesrv_port, self.broker_port = _free_ports()
+        self.namesrv_port, self.broker_port = free_port(), free_port(-2)
         self.arguments = ["--namesrv-port", str(self.namesrv_port), "--broker-port", str(self.broker_port)]
         self.arguments += ["--data", str(data)]
         self._process: subprocess.Popen[str] | None = None

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import shutil
-import socket
 from pathlib import Path
 
 import pytest
@@ -15,16 +14,9 @@ from engine.broker.replication.replication import Replication
 from engine.errors import Refused
 from tests.engine.broker.replication.members import Member, Wire, running, until
 from tests.engine.store.samples import draft, put
+from tests.ports import free_port, free_ports
 
 pytestmark = pytest.mark.asyncio
-
-
-def free_ports(count: int) -> list[int]:
-    sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
-    ports = [sock.getsockname()[1] for sock in sockets]
-    for sock in sockets:
-        sock.close()
-    return ports
 
 
 def group(root: Path, size: int = 2, **options: object) -> list[Member]:
@@ -267,7 +259,7 @@ async def test_a_master_speaks_however_often_its_link_is_woken(
 async def test_who_does_not_know_the_secret_is_no_slave(tmp_path: Path) -> None:
     master, _ = group(tmp_path)
     stranger = Member(
-        tmp_path / "x", master._wire, 1, free_ports(1)[0], master="member-0", secret=b"another secret, wrong"
+        tmp_path / "x", master._wire, 1, free_port(), master="member-0", secret=b"another secret, wrong"
     )
     async with running(master, stranger):
         await until(lambda: stranger.replication.status().trouble)

@@ -9,7 +9,8 @@ import pytest
 from engine.broker.replication.tails import Tail, has_tail, tail_from_json, tail_of, tail_to_json
 from engine.errors import Refused
 from tests.engine.broker.replication.members import Member, Wire, running, until
-from tests.engine.broker.replication.test_replication import free_ports, in_sync
+from tests.engine.broker.replication.test_replication import in_sync
+from tests.ports import free_ports
 
 pytestmark = pytest.mark.asyncio
 
