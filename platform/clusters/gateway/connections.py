@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Awaitable, Callable, Iterable
-from typing import TypeVar
+from typing import Any, TypeVar, cast
 
 from django.db import connection
 
@@ -74,11 +74,29 @@ def open_admin(address: ClusterAddress) -> Admin:
 
 
 class _OwnAdmin(Admin):
-    """Its instance was made for it alone, so it starts and closes it."""
+    """Its instance was made for it alone, so it starts and closes it, and what was opened beside it."""
 
     def __init__(self, *, instance: ClientInstance) -> None:
         super().__init__(instance=instance)
         self._owns_instance = True
+        self.companions: dict[str, asyncio.Future[Any]] = {}
+
+    async def close(self) -> None:
+        for opened in self.companions.values():
+            if opened.done() and not opened.cancelled() and opened.exception() is None:
+                await opened.result().close()
+        await super().close()
+
+
+async def companion(admin: Admin, name: str, open_it: Callable[[Admin], Awaitable[R]]) -> R:
+    """A producer, say, that shares the admin's connections and is kept as long as they are."""
+    assert isinstance(admin, _OwnAdmin)
+    opened = admin.companions.get(name)
+    if opened is None or (opened.done() and (opened.cancelled() or opened.exception() is not None)):
+        opened = asyncio.ensure_future(open_it(admin))
+        admin.companions[name] = opened
+    # Who gives up waiting must not take it away from others who wait.
+    return cast(R, await asyncio.shield(opened))
 
 
 def ask(
