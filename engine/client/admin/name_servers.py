@@ -9,7 +9,7 @@ from collections.abc import Mapping
 
 from engine.client.instance import ClientInstance
 from engine.errors import PeerError
-from engine.protocol.bodies.basics import KVTable
+from engine.protocol.bodies.basics import DataVersion, KVTable
 from engine.protocol.bodies.config_text import decode_config, encode_config
 from engine.protocol.codes import RequestCode, ResponseCode
 from engine.protocol.headers.namesrv import (
@@ -20,6 +20,7 @@ from engine.protocol.headers.namesrv import (
     GetKVConfigResponse,
     GetKVListByNamespaceRequest,
     PutKVConfigRequest,
+    QueryDataVersionRequest,
     WipeWritePermOfBrokerRequest,
     WipeWritePermOfBrokerResponse,
 )
@@ -46,6 +47,17 @@ class NameServerAdmin:
         """318."""
         for address in self.addresses:
             await self._instance.call(address, RequestCode.UPDATE_NAMESRV_CONFIG, body=encode_config(changes))
+
+    async def data_version(
+        self, cluster: str, broker_name: str, broker: str, broker_id: int = 0
+    ) -> DataVersion | None:
+        """322: the version of a broker's topics, as it registered them last; None when it has not. We send a
+        version that no broker has: an equal one would count as the broker's own sign of life."""
+        header = QueryDataVersionRequest(broker_name, broker, cluster, broker_id)
+        answer = await self._instance.call_name_server(
+            RequestCode.QUERY_DATA_VERSION, header, DataVersion(counter=-1).encode()
+        )
+        return DataVersion.decode(answer.body) if answer.body else None
 
     # -- key-values -----------------------------------------------------------------------------------------
 

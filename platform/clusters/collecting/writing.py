@@ -1,0 +1,173 @@
+"""Findings into rows: plain upserts, many at a time, in short transactions that each name the fence.
+
+Django's own bulk writes build an expression per field and row; at ten thousand topics that alone would take
+longer than a cycle may. The statements here are one text per table, executed with many parameters, the same
+on SQLite and PostgreSQL. Synchronous, for a thread.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import fields
+from datetime import UTC, datetime, timedelta
+from functools import cache
+from operator import attrgetter
+from typing import Any
+
+from django.db import connection, models, transaction
+
+from clusters.collecting.findings import BrokerRow, Findings, GroupRow, SubscriptionRow, TopicRow
+from clusters.collecting.leases import next_revision
+from clusters.collecting.series_book import Stored
+from clusters.models import (
+    Collection,
+    LiveBroker,
+    LiveGroup,
+    LiveSubscription,
+    LiveTopic,
+    RebalanceEvent,
+    SeriesChunk,
+)
+from clusters.selectors.packing import BUCKET_S, KEPT_S
+
+SLICE = 2_000
+"""Rows of one transaction: others get their turn in between."""
+REBALANCES_KEPT = timedelta(days=30)
+
+_TABLES: tuple[tuple[type[models.Model], type, tuple[str, ...]], ...] = (
+    (LiveBroker, BrokerRow, ("broker_name", "member")),
+    (LiveTopic, TopicRow, ("name",)),
+    (LiveSubscription, SubscriptionRow, ("group", "topic")),
+    (LiveGroup, GroupRow, ("name",)),
+)
+
+
+class LeaseLost(Exception):
+    """Somebody else collects the cluster now."""
+
+
+def store(cluster_id: int, fence: int, found: Findings, chunks: Sequence[Stored]) -> None:
+    listed = (found.brokers, found.topics, found.subscriptions, found.groups)
+    for (model, row_type, keys), rows in zip(_TABLES, listed, strict=True):
+        columns = tuple(field.name for field in fields(row_type))
+        for part in _slices(_by_key(rows, keys)):
+            _upsert(model, cluster_id, fence, (*columns, "revision"), keys, part, attrgetter(*columns))
+    for part in _slices(chunks):
+        _upsert_chunks(cluster_id, fence, part)
+    _store_the_rest(cluster_id, fence, found)
+
+
+def finish_round(cluster_id: int, fence: int, now: datetime, error: str) -> None:
+    Collection.objects.filter(cluster_id=cluster_id, fence=fence).update(sampled_at=now, error=error)
+
+
+def expire(cluster_id: int, now: datetime) -> None:
+    """History that is older than it is kept."""
+    for resolution, kept_s in KEPT_S.items():
+        oldest = now - timedelta(seconds=kept_s + BUCKET_S[resolution])
+        SeriesChunk.objects.filter(
+            cluster_id=cluster_id, resolution_s=resolution, starts_at__lt=oldest
+        ).delete()
+    RebalanceEvent.objects.filter(cluster_id=cluster_id, at__lt=now - REBALANCES_KEPT).delete()
+
+
+def _upsert(
+    model: type[models.Model],
+    cluster_id: int,
+    fence: int,
+    columns: tuple[str, ...],
+    keys: tuple[str, ...],
+    rows: Iterable[Any],
+    values: Callable[[Any], tuple[Any, ...]],
+) -> None:
+    statement = _statement(model, ("cluster_id", *columns), ("cluster_id", *keys), connection.vendor)
+    adapt = connection.ops.adapt_datetimefield_value
+    with transaction.atomic():
+        revision = _revision(cluster_id, fence)
+        parameters = [
+            (
+                cluster_id,
+                *(adapt(value) if isinstance(value, datetime) else value for value in values(row)),
+                revision,
+            )
+            for row in rows
+        ]
+        with connection.cursor() as cursor:
+            cursor.executemany(statement, parameters)
+
+
+def _upsert_chunks(cluster_id: int, fence: int, chunks: Iterable[Stored]) -> None:
+    columns = ("subject", "name", "metric", "resolution_s", "starts_at")
+    statement = _statement(
+        SeriesChunk, ("cluster_id", *columns, "points"), ("cluster_id", *columns), connection.vendor
+    )
+    adapt = connection.ops.adapt_datetimefield_value
+    with transaction.atomic():
+        _revision(cluster_id, fence)
+        parameters = [
+            (cluster_id, *key, resolution, adapt(datetime.fromtimestamp(start, UTC)), points)
+            for key, resolution, start, points in chunks
+        ]
+        with connection.cursor() as cursor:
+            cursor.executemany(statement, parameters)
+
+
+def _store_the_rest(cluster_id: int, fence: int, found: Findings) -> None:
+    gone = (found.gone_brokers, found.gone_topics, found.gone_groups, found.gone_subscriptions)
+    if not any(gone) and not found.rebalances:
+        return
+    with transaction.atomic():
+        _revision(cluster_id, fence)
+        for name, member in found.gone_brokers:
+            LiveBroker.objects.filter(cluster_id=cluster_id, broker_name=name, member=member).delete()
+        for part in _slices(found.gone_topics, 500):
+            LiveTopic.objects.filter(cluster_id=cluster_id, name__in=part).delete()
+        for part in _slices(found.gone_groups, 500):
+            LiveGroup.objects.filter(cluster_id=cluster_id, name__in=part).delete()
+        for group, topic in found.gone_subscriptions:
+            LiveSubscription.objects.filter(cluster_id=cluster_id, group=group, topic=topic).delete()
+        RebalanceEvent.objects.bulk_create(
+            [
+                RebalanceEvent(
+                    cluster_id=cluster_id,
+                    group=event.group,
+                    at=event.at,
+                    joined=event.joined,
+                    left=event.left,
+                    member_count=event.member_count,
+                )
+                for event in found.rebalances
+            ],
+            batch_size=500,
+        )
+
+
+def _revision(cluster_id: int, fence: int) -> int:
+    revision = next_revision(cluster_id, fence)
+    if revision is None:
+        raise LeaseLost
+    return revision
+
+
+@cache
+def _statement(
+    model: type[models.Model], columns: tuple[str, ...], keys: tuple[str, ...], vendor: str
+) -> str:
+    quote = connection.ops.quote_name
+    named = ", ".join(map(quote, columns))
+    marks = ", ".join(["%s"] * len(columns))
+    changes = ", ".join(f"{quote(name)} = excluded.{quote(name)}" for name in columns if name not in keys)
+    return (
+        f"INSERT INTO {quote(model._meta.db_table)} ({named}) VALUES ({marks}) "
+        f"ON CONFLICT ({', '.join(map(quote, keys))}) DO UPDATE SET {changes}"
+    )
+
+
+def _by_key(rows: Sequence[Any], keys: tuple[str, ...]) -> list[Any]:
+    """In one order for all, so that two writers on PostgreSQL cannot wait for each other."""
+    return sorted(rows, key=attrgetter(*keys))
+
+
+def _slices(rows: Sequence[Any], size: int = SLICE) -> Iterator[Sequence[Any]]:
+    for start in range(0, len(rows), size):
+        yield rows[start : start + size]
