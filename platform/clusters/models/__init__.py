@@ -1,6 +1,7 @@
 """Rows of the domain. Desired state is what operations change; live state is what the collector last saw."""
 
 from clusters.models.acl import AclUser
+from clusters.models.alerts import Alert, AlertChannel, AlertDelivery, AlertRule, AlertSilence
 from clusters.models.bundles import SealedBundle
 from clusters.models.clusters import BrokerGroup, Cluster
 from clusters.models.documents import Document
@@ -25,6 +26,11 @@ from clusters.models.topics import Favourite, Topic
 
 __all__ = [
     "AclUser",
+    "Alert",
+    "AlertChannel",
+    "AlertDelivery",
+    "AlertRule",
+    "AlertSilence",
     "Broker",
     "BrokerGroup",
     "Cluster",

@@ -1,7 +1,7 @@
 """What brokers said last: rows that the collector alone writes, and everybody reads.
 
-Only changed rows are written, so a row's age is not its own: it is the oldest `sampled_at` of the brokers that
-it was put together from (clusters/selectors/live.py). None means "not known" or "not sampled", never zero.
+Only changed rows are written, so a row's age is not its own: it is the oldest `sampled_at` of the brokers
+that it was put together from (clusters/selectors/live.py). None means "not known" or "not sampled", never zero.
 `revision` is that of the collection that changed the row last.
 """
 
@@ -13,7 +13,7 @@ from clusters.models.clusters import Cluster
 
 
 class Collection(models.Model):
-    """Who collects a cluster: a lease. Whoever raises `fence` while it is over owns it; writes name the fence."""
+    """Who collects a cluster: a lease. Whoever raises `fence` while it is over owns it; writes name it."""
 
     cluster = models.OneToOneField(Cluster, models.CASCADE, related_name="collection")
     holder = models.CharField(max_length=128, blank=True)
@@ -124,7 +124,7 @@ class LiveSubscription(models.Model):
     never_clears = models.BooleanField(default=False)
     expression = models.TextField(blank=True)
     queues = models.JSONField(default=list)
-    """[{"broker", "queue", "committed", "max", "oldest_ms"?, "eta_s"?}]; eta_s "never": its lag does not shrink."""
+    """[{"broker", "queue", "committed", "max", "oldest_ms"?, "eta_s"?}]; "never": its lag does not shrink."""
     revision = models.BigIntegerField(default=0)
 
     class Meta:
