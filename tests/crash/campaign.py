@@ -14,10 +14,10 @@ from pathlib import Path
 
 from tests.crash import requests as rq
 from tests.crash.checker.check import check_history
-from tests.crash.checker.events import CLEAN_STOP, CRASH, OK, SEND, Event, History
+from tests.crash.checker.events import CLEAN_STOP, OK, SEND, Event, History
 from tests.crash.checker.violations import Violation, describe
 from tests.crash.cluster import Broker
-from tests.crash.drain import drain, mark_event
+from tests.crash.drain import crashing, drain, mark_event
 from tests.crash.load import Producer, Reader, create_topic, fetch_offsets
 
 _JOIN_S = 15.0
@@ -119,8 +119,8 @@ class Campaign:
         self.crash()
 
     def crash(self) -> None:
-        self.history.add(mark_event(CRASH))
-        self.broker.kill()
+        with crashing(self.history):
+            self.broker.kill()
         self.end_load()
 
     def stop(self) -> float:

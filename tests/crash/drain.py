@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 
 from tests.crash import requests as rq
-from tests.crash.checker.events import DRAIN, NEMESIS, Event, History
+from tests.crash.checker.events import CRASH, DRAIN, NEMESIS, Event, History
 from tests.crash.load import GROUP, QUEUES, TOPIC, assign_event, stored_value
 from tests.crash.wire import Address, Link, Stored, decode_stored
 
@@ -16,6 +17,14 @@ _PULL_TIMEOUT_S = 10.0
 def mark_event(key: str) -> Event:
     now = time.monotonic()
     return Event(NEMESIS, "nemesis", now, now, key=key)
+
+
+@contextmanager
+def crashing(history: History) -> Iterator[None]:
+    """Around the kill: the mark lasts until the process is gone, because it answers until then."""
+    begun = time.monotonic()
+    yield
+    history.add(Event(NEMESIS, "nemesis", begun, time.monotonic(), key=CRASH))
 
 
 def drain(address: Address, history: History, *, topic: str = TOPIC, queues: int = QUEUES) -> list[Stored]:

@@ -8,9 +8,9 @@ from engine.errors import EngineError
 from engine.protocol.bodies.broker_groups import Promotion
 from tests.crash import requests as rq
 from tests.crash.campaign import Campaign, Windows, assert_kept
-from tests.crash.checker.events import CRASH, CROWN, OK, PULL, Event
+from tests.crash.checker.events import CROWN, OK, PULL, Event
 from tests.crash.checker.violations import Violation
-from tests.crash.drain import mark_event, read_queue
+from tests.crash.drain import crashing, read_queue
 from tests.crash.group import WAIT_S, Group, Member, until
 from tests.crash.load import GROUP, QUEUES, TOPIC, Producer, assign_event, create_topic, stored_value
 from tests.crash.wire import Link, Stored
@@ -58,9 +58,9 @@ class GroupCampaign(Campaign):
 
     def kill(self, *members: Member) -> None:
         """At once, with whatever load there is."""
-        self.history.add(mark_event(CRASH))
-        for member in members:
-            member.kill()
+        with crashing(self.history):
+            for member in members:
+                member.kill()
 
     def promote(self, by: Member, *, wanted: int | None = None, unclean: bool = False) -> Promotion:
         """As an operator would: again when a member was busy with something else."""

@@ -6,10 +6,9 @@ import time
 
 import pytest
 
-from tests.crash.checker.events import CRASH
 from tests.crash.cluster import ASYNC, SYNC
 from tests.crash.conftest import MakeGroup
-from tests.crash.drain import mark_event
+from tests.crash.drain import crashing
 from tests.crash.group import until
 from tests.crash.group_campaign import GroupCampaign
 from tests.crash.power import Ext4Disk
@@ -34,8 +33,8 @@ def test_a_master_that_lost_its_tail_is_not_chosen_again(
             campaign.meet_master()
         campaign.begin_load()
         campaign.random_pause(0.8, 1.6)
-        campaign.history.add(mark_event(CRASH))
-        disk.cut(campaign.master)
+        with crashing(campaign.history):
+            disk.cut(campaign.master)
         cut_at = time.monotonic()
         campaign.end_load()
         group.members[0].launch()
@@ -61,8 +60,8 @@ def test_the_last_one_standing_keeps_what_it_acknowledged_alone(
     until(lambda: in_sync_ids(group) == {0}, "the master stands alone")
     campaign.begin_load()
     time.sleep(1.5)
-    campaign.history.add(mark_event(CRASH))
-    disk.cut(first)
+    with crashing(campaign.history):
+        disk.cut(first)
     campaign.end_load()
     for member in (second, third, first):
         member.launch()

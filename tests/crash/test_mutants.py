@@ -13,12 +13,12 @@ import pytest
 from tests.crash import requests as rq
 from tests.crash.campaign import Campaign
 from tests.crash.checker.check import check_history
-from tests.crash.checker.events import CRASH, OK, PULL, SEND, Event, History
+from tests.crash.checker.events import OK, PULL, SEND, Event, History
 from tests.crash.checker.phantom import check_phantom
 from tests.crash.cluster import ASYNC, SYNC, Broker
 from tests.crash.conftest import MakeBroker
 from tests.crash.damage import flip_bit
-from tests.crash.drain import drain, mark_event
+from tests.crash.drain import crashing, drain
 from tests.crash.faults import Faults
 from tests.crash.load import TOPIC, Producer, create_topic, stored_value
 from tests.crash.power import Platter
@@ -105,8 +105,8 @@ def cut_once(
     campaign.start()
     campaign.begin_load()
     wait(campaign)
-    campaign.history.add(mark_event(CRASH))
-    platter.cut(broker)
+    with crashing(campaign.history):
+        platter.cut(broker)
     campaign.end_load()
     return campaign
 

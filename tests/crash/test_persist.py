@@ -14,11 +14,11 @@ import pytest
 
 from tests.crash import requests as rq
 from tests.crash.campaign import assert_kept
-from tests.crash.checker.events import COMMIT, CRASH, INFO, OK, Event, History
+from tests.crash.checker.events import COMMIT, INFO, OK, Event, History
 from tests.crash.checker.offset_commit import check_offset_commit
 from tests.crash.cluster import Broker
 from tests.crash.conftest import MakeBroker
-from tests.crash.drain import mark_event
+from tests.crash.drain import crashing
 from tests.crash.load import GROUP, TOPIC, create_topic, fetch_offsets
 from tests.crash.power import Platter
 from tests.crash.wire import Address, Link
@@ -69,8 +69,8 @@ def persist_rounds(broker: Broker, platter: Platter, rounds: int, chance: random
         clerk = Clerk(broker.address, history, number)
         clerk.start()
         time.sleep(chance.uniform(0.1, 0.5))
-        history.add(mark_event(CRASH))
-        platter.cut(broker)
+        with crashing(history):
+            platter.cut(broker)
         clerk.join(10)
         number = clerk.next + 1
         topics += clerk.topics

@@ -13,12 +13,12 @@ import pytest
 
 from tests.crash.campaign import Campaign, assert_kept
 from tests.crash.checker.check import check_history
-from tests.crash.checker.events import CRASH, OK, SEND
+from tests.crash.checker.events import OK, SEND
 from tests.crash.checker.lost import loss_window_s, without_lost
 from tests.crash.checker.lost_by_offset import check_lost_by_offset
 from tests.crash.cluster import ASYNC, SYNC, Broker
 from tests.crash.conftest import MakeBroker
-from tests.crash.drain import mark_event
+from tests.crash.drain import crashing
 from tests.crash.power import Ext4Disk, Platter
 
 FLUSH_INTERVAL_S = 0.5
@@ -52,8 +52,8 @@ class FlushProbe(threading.Thread):
 def cut_under_load(campaign: Campaign, power: Platter | Ext4Disk) -> None:
     campaign.begin_load()
     campaign.random_pause(0.5, 1.8)
-    campaign.history.add(mark_event(CRASH))
-    power.cut(campaign.broker)
+    with crashing(campaign.history):
+        power.cut(campaign.broker)
     campaign.end_load()
     campaign.restart()
 

@@ -2,7 +2,8 @@
 than allowed.
 
 Ahead would skip messages unread. Back is allowed by the interval at which offsets are persisted, and not at
-all after a clean stop.
+all after a clean stop. What was asked for before the process was gone, it answered, whenever the answer was
+read: such a commit belongs to the time before the crash, also when it is written down after it.
 """
 
 from __future__ import annotations
@@ -34,18 +35,20 @@ class _Progress:
 def check_offset_commit(events: Iterable[Event], *, persist_interval_s: float) -> list[Violation]:
     table: dict[_Key, _Progress] = {}
     violations = []
+    gone_at = float("-inf")
     for event in events:
         if event.op == NEMESIS and event.key in (CRASH, CLEAN_STOP):
             grace_s = persist_interval_s if event.key == CRASH else 0.0
             for progress in table.values():
                 progress.raise_floor(event.t_invoke - grace_s)
+            gone_at = event.t_done if event.key == CRASH else gone_at
         elif event.op in (COMMIT, FETCH):
             progress = table.setdefault((event.key, event.topic, event.queue), _Progress())
             if event.op == FETCH:
                 violations.extend(_check_fetch(event, progress))
             elif event.status != FAIL:
                 progress.highest_tried = max(progress.highest_tried, event.offset)
-                if event.status == OK:
+                if event.status == OK and event.t_invoke > gone_at:
                     progress.acked.append(event)
     return violations
 

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import dataclasses
+
 from tests.crash.checker.events import CLEAN_STOP, CRASH, Event
 from tests.crash.checker.offset_commit import check_offset_commit
 from tests.crash.checker.stories import committed, fetched, mark
@@ -44,3 +46,17 @@ def test_a_clean_stop_loses_nothing() -> None:
 def test_what_one_crash_took_a_later_one_does_not_demand() -> None:
     first = [committed(9, t=9), mark(CRASH, t=10), fetched(-1, t=11)]
     assert check(*first, committed(2, t=12), mark(CRASH, t=20), fetched(2, t=21)) == []
+
+
+def test_a_commit_that_a_dying_process_answered_is_not_demanded_later() -> None:
+    """Asked for before it was gone, read and written down after the mark."""
+    dying = dataclasses.replace(mark(CRASH, t=10), t_done=10.3)
+    story = [committed(3, t=1), dying, committed(9, t=10.2), fetched(3, t=11)]
+    assert check(*story, committed(4, t=12), mark(CRASH, t=20), fetched(4, t=21)) == []
+
+
+def test_a_commit_after_the_crash_is_demanded() -> None:
+    dying = dataclasses.replace(mark(CRASH, t=10), t_done=10.3)
+    story = [committed(3, t=1), dying, fetched(3, t=11), committed(9, t=10.4)]
+    (violation,) = check(*story, mark(CRASH, t=20), fetched(3, t=21))
+    assert "back from 9" in violation.text
