@@ -18,6 +18,7 @@ from rest_framework.test import APIClient
 from clusters.models import Cluster
 from console.core.models import RoleBinding, User
 from console.core.models.people import Role
+from tests.audit_watch import watch
 from tests.engine.client.redis_server import redis_server
 from tests.engine.client.servers import Cluster as EngineCluster
 from tests.engine.client.servers import start_broker, start_name_server
@@ -44,6 +45,12 @@ def redis() -> Iterator[str]:
 def quick_passwords(settings) -> None:  # type: ignore[no-untyped-def]
     """Slow hashes are for those who guess; tests make hundreds of people."""
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+
+
+@pytest.fixture(autouse=True)
+def audit_is_watched(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In every test a successful call of an unsafe route leaves its audit rows."""
+    watch(monkeypatch)
 
 
 @dataclass(frozen=True, slots=True)
