@@ -47,6 +47,7 @@ INSTALLED_APPS = [
     "console",
 ]
 MIDDLEWARE = [
+    "console.metrics.requests.CountRequests",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "console.content_policy.ContentPolicy",
