@@ -1,7 +1,7 @@
 """Watches all tests: a successful call of an unsafe route leaves the audit rows that the table names.
 
 The table is tests/console/routes.txt. This is a plugin (addopts, -p), so that no test can forget it: the
-fixture `audit_is_watched` (tests/platform_fixtures.py) looks at each call. When the whole suite has run, every
+fixture `audit_is_watched` (tests/platform_fixtures.py) looks at each call. When the whole suite ran, every
 unsafe route of the table must have been called with success by some test, or the run fails: a route that
 nothing calls proves nothing.
 """
