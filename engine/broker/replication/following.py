@@ -15,6 +15,7 @@ from typing import Any
 
 from engine.broker.replication.group_file import GroupFile
 from engine.broker.replication.master_link import HistoriesDiffer, MasterLink, read_hello
+from engine.broker.replication.master_search import MasterPlace
 from engine.broker.replication.packets import introduce
 from engine.broker.replication.plain_links import PlainMasterLink
 from engine.broker.replication.tails import tail_of, tail_to_json
@@ -29,14 +30,6 @@ RETRY_S = 1.0
 DIFFERENCE_RETRY_S = 30.0
 CONNECT_S = 3.0
 _READ_LIMIT_BYTES = 4 << 20
-
-
-@dataclass(frozen=True, slots=True)
-class MasterPlace:
-    """Where the master's streams are, and whether it is one of ours."""
-
-    ha_address: str
-    is_ours: bool
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,6 +25,11 @@ class GroupFile:
         self.state: GroupState | None = None
         """None: no group."""
 
+    @property
+    def known(self) -> GroupState:
+        """The state; of whoever has no group, that of nobody."""
+        return self.state or GroupState()
+
     def load(self) -> GroupState | None:
         """Raises BadInput when there is a file and it cannot be believed. Its .bak may know of fewer
         promises: it counts only when a crash between the two renames left no other file."""
@@ -45,7 +50,7 @@ class GroupFile:
 
     async def _change(self, step: Callable[[GroupState], GroupState]) -> GroupState:
         async with self._turn:
-            old = self.state or GroupState()
+            old = self.known
             new = step(old)
             if new is not old:
                 data = orjson.dumps(to_json(new))

@@ -211,4 +211,4 @@ class MasterLink:
 
     @property
     def _state(self) -> GroupState:
-        return self._file.state or GroupState()
+        return self._file.known

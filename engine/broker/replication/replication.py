@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from engine.broker.replication.epochs import History, log_epoch
-from engine.broker.replication.following import CopyHooks, Following, MasterPlace
+from engine.broker.replication.following import CopyHooks, Following
 from engine.broker.replication.group_file import GroupFile
 from engine.broker.replication.group_state import (
     GroupState,
@@ -27,6 +27,7 @@ from engine.broker.replication.group_state import (
     wire_id,
 )
 from engine.broker.replication.ha_server import HaServer
+from engine.broker.replication.master_search import MasterSearch
 from engine.broker.replication.mastering import GroupName, Mastering
 from engine.broker.replication.promotion import HigherEpoch, Members, Promoter, Self
 from engine.broker.replication.takeover import (
@@ -36,10 +37,9 @@ from engine.broker.replication.takeover import (
     takeover_refusal,
 )
 from engine.broker.tasks import start_task, stop_tasks
-from engine.errors import EngineError, PeerError, Refused
+from engine.errors import EngineError, Refused
 from engine.protocol.bodies.broker_groups import GroupStatus, InSyncInfo
 from engine.protocol.bodies.broker_groups import Promotion as PromotionAnswer
-from engine.protocol.codes import ResponseCode
 from engine.store.message_store import MessageStore
 
 log = logging.getLogger(__name__)
@@ -95,9 +95,8 @@ class Replication:
         self._file = file
         self._store = store
         self._server = server
-        self._members = members
         self._hooks = hooks
-        self._named_master = named_master
+        self._search = MasterSearch(name.member_id, file, members, named_master)
         self._now_ms = now_ms
         self._turn = asyncio.Lock()
         own = Self(name.member_id, self.status, self.promise, self.crown, self.follow)
@@ -193,7 +192,7 @@ class Replication:
             self._file,
             self._store,
             self._hooks.copy,
-            self._find_master,
+            self._search.find,
             self._now_ms,
         )
         self.following.start()
@@ -340,29 +339,7 @@ class Replication:
         log.warning("this member took over: %s", doubt)
         return PromotionAnswer(TAKEOVER_EPOCH, me, self._address, doubt)
 
-    # -- finding and watching -------------------------------------------------------------------------------
-
-    async def _find_master(self) -> MasterPlace | None:
-        """Ask the one that the group or a name server names; it may name another."""
-        named, named_ha = self._named_master()
-        state = self._state
-        known = state.members.get(state.master_id) if state.master_id is not None else None
-        for address in dict.fromkeys(filter(None, (known, named, *self._other_addresses()))):
-            try:
-                status = await self._members.status(address)
-            except PeerError as error:
-                if error.code != ResponseCode.REQUEST_CODE_NOT_SUPPORTED or not named_ha:
-                    raise
-                return MasterPlace(named_ha, is_ours=False)
-            except EngineError:
-                continue
-            if status.role == "master" and status.ha_address and status.epoch >= state.epoch:
-                return MasterPlace(status.ha_address, is_ours=True)
-        return None
-
-    def _other_addresses(self) -> list[str]:
-        me = self._name.member_id
-        return [address for member, address in self._state.members.items() if member != me]
+    # -- watching -------------------------------------------------------------------------------------------
 
     async def _watch_forever(self) -> None:
         """A master that lost sight of a member asks whether it was replaced; all keep what is confirmed."""
@@ -381,23 +358,17 @@ class Replication:
             await self._file.change(lambda state: replace(state, confirmed_offset=confirmed))
 
     async def _look_for_successor(self) -> None:
-        mastering, state = self.mastering, self._state
+        mastering = self.mastering
         if mastering is None:
             return
-        for member, address in state.members.items():
-            if member == self._name.member_id or member in mastering.links:
-                continue
-            try:
-                status = await self._members.status(address)
-            except EngineError:
-                continue
-            if status.epoch > state.epoch and self.mastering is mastering:
-                log.warning("member %d has promised epoch %d: this master steps down", member, status.epoch)
-                async with self._turn:
-                    await self._leave_role()
-                    await self._hooks.seek(status.epoch)
-                self._seek_soon(0.0 if status.master_id is not None else LOST_PROMISE_S)
-                return
+        status = await self._search.find_successor(mastering.links)
+        if status is None or self.mastering is not mastering:
+            return
+        log.warning("member %d has promised epoch %d: this master steps down", status.member_id, status.epoch)
+        async with self._turn:
+            await self._leave_role()
+            await self._hooks.seek(status.epoch)
+        self._seek_soon(0.0 if status.master_id is not None else LOST_PROMISE_S)
 
     def _note(self, trouble: str) -> None:
         if trouble != self.trouble:
@@ -410,4 +381,4 @@ class Replication:
 
     @property
     def _state(self) -> GroupState:
-        return self._file.state or GroupState()
+        return self._file.known
