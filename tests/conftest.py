@@ -14,6 +14,8 @@ import pytest
 
 from tests.requirements_probe import REQUIREMENTS
 
+pytest_plugins = ["tests.sharing"]
+
 _R = TypeVar("_R", pytest.TestReport, pytest.CollectReport)
 _LISTED = pytest.StashKey[str]()
 
