@@ -159,6 +159,12 @@ SPECTACULAR_SETTINGS = {
     "SERVE_PERMISSIONS": ["rest_framework.permissions.IsAuthenticated"],
     "COMPONENT_SPLIT_REQUEST": True,
     "ENUM_ADD_EXPLICIT_BLANK_NULL_CHOICE": False,
+    "ENUM_NAME_OVERRIDES": {
+        "AclUserKindEnum": "clusters.models.acl.AclUser.Kind",
+        "DiagnosisStateEnum": "clusters.selectors.diagnosis.STATES",
+        "OffsetResetStateEnum": "clusters.models.resets.OffsetReset.State",
+        "TopicKindEnum": "clusters.models.live.LiveTopic.Kind",
+    },
     "POSTPROCESSING_HOOKS": [
         "drf_spectacular.hooks.postprocess_schema_enums",
         "console.schema.add_problems",

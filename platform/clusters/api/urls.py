@@ -4,6 +4,16 @@ from __future__ import annotations
 
 from importlib import import_module
 
-MODULES: tuple[str, ...] = ()
+MODULES: tuple[str, ...] = (
+    "acl",
+    "groups",
+    "masking",
+    "members",
+    "messages",
+    "resets",
+    "sends",
+    "topic_usage",
+    "topics",
+)
 
 urlpatterns = [pattern for name in MODULES for pattern in import_module(f"clusters.api.{name}").urlpatterns]

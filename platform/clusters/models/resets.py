@@ -13,7 +13,7 @@ from clusters.models.topics import TOPIC_LENGTH
 class OffsetReset(models.Model):
     class State(models.TextChoices):
         APPLYING = "applying"
-        """Stored before the first queue is moved: a console that dies in between still knows the old offsets."""
+        """Stored before the first queue moves: a console that dies in between still knows the old ones."""
         DONE = "done"
         PARTIAL = "partial"
         FAILED = "failed"
