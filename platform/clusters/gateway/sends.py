@@ -19,7 +19,7 @@ from engine.client.admin import Admin
 from engine.client.messages import Message, ReceivedMessage, SendResult
 from engine.client.options import ProducerOptions
 from engine.client.transaction_producer import TransactionProducer, TransactionState
-from engine.errors import EngineError, PeerTimeout, PeerUnreachable
+from engine.errors import EngineError, NotFound, PeerTimeout, PeerUnreachable
 
 GROUP = "SIGNALBOX_CONSOLE"
 SEND_TIMEOUT_MS = 3_000
@@ -174,3 +174,14 @@ def _sent(result: SendResult, transaction: str = "") -> Sent:
         transaction,
         result.recall_handle or "",
     )
+
+
+def require_topic(address: ClusterAddress, topic: str) -> None:
+    """A send to a name that nobody has would make the topic on brokers that allow that: a typing error must
+    not."""
+
+    async def asked(admin: Admin) -> None:
+        if not await admin.messages.queues(topic):
+            raise NotFound(f"the topic {topic} has no queue that may be read")
+
+    ask(address, asked)

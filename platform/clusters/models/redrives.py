@@ -49,8 +49,8 @@ class Redrive(models.Model):
     target = models.CharField(max_length=8, choices=Target.choices, default=Target.GROUP)
     topic = models.CharField(max_length=255, blank=True)
     """With the target `topic`."""
-    may_send_to = models.JSONField(default=list)
-    """Name patterns that whoever asked for it is an operator of, as they were then."""
+    grants = models.JSONField(default=list)
+    """[[role, cluster pattern, name pattern]]: what whoever asked was allowed then, by their token say."""
     selection = models.JSONField(null=True)
     """Offset ids, in order; None: all up to the ends that were there when it was made."""
     cursor = models.JSONField(default=list)

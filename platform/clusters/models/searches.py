@@ -35,6 +35,8 @@ class SearchJob(models.Model):
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="+")
     created_by = models.CharField(max_length=150)
     runner = models.CharField(max_length=6, choices=Runner.choices, default=Runner.CELERY)
+    grants = models.JSONField(default=list)
+    """[[role, cluster pattern, name pattern]]: what whoever asked was allowed then, by their token say."""
     topics = models.JSONField()
     query = models.JSONField()
     """{"from_ms", "to_ms", "key", "tag", "property": [name, value], "body"}"""
