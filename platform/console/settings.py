@@ -162,9 +162,12 @@ SPECTACULAR_SETTINGS = {
     "ENUM_NAME_OVERRIDES": {
         "AclUserKindEnum": "clusters.models.acl.AclUser.Kind",
         "DiagnosisStateEnum": "clusters.selectors.diagnosis.STATES",
+        "RoleEnum": ["viewer", "operator", "admin"],
+        "MessageBodyKindEnum": ["json", "text", "binary", "damaged", "masked"],
         "OffsetResetStateEnum": "clusters.models.resets.OffsetReset.State",
         "TopicKindEnum": "clusters.models.live.LiveTopic.Kind",
     },
+    "ENUM_NAME_OVERRIDES": {"RoleEnum": ["viewer", "operator", "admin"]},
     "POSTPROCESSING_HOOKS": [
         "drf_spectacular.hooks.postprocess_schema_enums",
         "console.schema.add_problems",
