@@ -160,6 +160,7 @@ SPECTACULAR_SETTINGS = {
     "COMPONENT_SPLIT_REQUEST": True,
     "ENUM_ADD_EXPLICIT_BLANK_NULL_CHOICE": False,
     "ENUM_NAME_OVERRIDES": {
+        "RoleEnum": ["viewer", "operator", "admin"],
         "AclUserKindEnum": "clusters.models.acl.AclUser.Kind",
         "DiagnosisStateEnum": "clusters.selectors.diagnosis.STATES",
         "RoleEnum": ["viewer", "operator", "admin"],
@@ -167,7 +168,6 @@ SPECTACULAR_SETTINGS = {
         "OffsetResetStateEnum": "clusters.models.resets.OffsetReset.State",
         "TopicKindEnum": "clusters.models.live.LiveTopic.Kind",
     },
-    "ENUM_NAME_OVERRIDES": {"RoleEnum": ["viewer", "operator", "admin"]},
     "POSTPROCESSING_HOOKS": [
         "drf_spectacular.hooks.postprocess_schema_enums",
         "console.schema.add_problems",

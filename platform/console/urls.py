@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from django.urls import include, path
-from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerSplitView
+from drf_spectacular.views import SpectacularAPIView
 
+from console.docs_page import DocsPage
 from console.health import healthz, readyz
 from console.metrics.page import metrics
 
@@ -13,8 +14,12 @@ urlpatterns = [
     path("readyz", readyz),
     path("metrics", metrics),
     path("api/v1/schema/", SpectacularAPIView.as_view(), name="schema"),
-    # In two parts, page and script: the content policy allows no script inside a page.
-    path("api/v1/docs/", SpectacularSwaggerSplitView.as_view(url_name="schema"), name="docs"),
+    path("api/v1/docs/", DocsPage.as_view(url_name="schema"), name="docs"),
     path("api/v1/", include("console.api.urls")),
     path("api/v1/", include("clusters.api.urls")),
 ]
+
+handler400 = "console.error_pages.bad_request"
+handler403 = "console.error_pages.forbidden"
+handler404 = "console.error_pages.not_found"
+handler500 = "console.error_pages.failed"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, ClassVar
 
 from rest_framework.request import Request
@@ -43,6 +44,7 @@ class PlatformView(APIView):
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
         super().initial(request, *args, **kwargs)
+        refuse_unstorable(request.query_params.lists(), kwargs)
         self._kept: KeptAnswer | None = None
         if request.method == "POST":
             begun = idempotency.begin(request)
@@ -60,6 +62,14 @@ class PlatformView(APIView):
         if kept is not None:
             idempotency.finish(kept, response)
         return super().finalize_response(request, response, *args, **kwargs)
+
+
+def refuse_unstorable(query: Iterable[tuple[str, list[Any]]], kwargs: dict[str, Any]) -> None:
+    """PostgreSQL knows no text with a NUL or half a character in it: bad input, not our failure."""
+    for name, values in [*query, *((name, [value]) for name, value in kwargs.items())]:
+        for text in (value for value in values if isinstance(value, str)):
+            if any(char == "\0" or "\ud800" <= char <= "\udfff" for char in text):
+                raise Problem("invalid", f"{name} has a character that no name has", 400, field=name)
 
 
 class _Replay(Exception):
