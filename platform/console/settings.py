@@ -160,7 +160,6 @@ SPECTACULAR_SETTINGS = {
     "COMPONENT_SPLIT_REQUEST": True,
     "ENUM_ADD_EXPLICIT_BLANK_NULL_CHOICE": False,
     "ENUM_NAME_OVERRIDES": {
-        "RoleEnum": ["viewer", "operator", "admin"],
         "AclUserKindEnum": "clusters.models.acl.AclUser.Kind",
         "DiagnosisStateEnum": "clusters.selectors.diagnosis.STATES",
         "RoleEnum": ["viewer", "operator", "admin"],
