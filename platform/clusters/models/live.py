@@ -1,7 +1,7 @@
 """What brokers said last: rows that the collector alone writes, and everybody reads.
 
 Only changed rows are written, so a row's age is not its own: it is the oldest `sampled_at` of the brokers
-that it was put together from (clusters/selectors/live.py). None means "not known" or "not sampled", never zero.
+that it was put together from (clusters/selectors/live.py). None: "not known" or "not sampled", never zero.
 `revision` is that of the collection that changed the row last.
 """
 

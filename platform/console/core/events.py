@@ -13,6 +13,7 @@ from typing import Any
 from asgiref.sync import async_to_sync
 from channels.layers import get_channel_layer
 from django.db import transaction
+from redis.exceptions import RedisError
 
 log = logging.getLogger(__name__)
 
@@ -35,13 +36,13 @@ async def publish_now(channel: str, payload: dict[str, Any]) -> None:
     """From the collector's loop, which has nothing to commit."""
     try:
         await get_channel_layer().group_send(group_name(channel), message(channel, payload))
-    except OSError as error:
+    except (OSError, RedisError) as error:
         log.warning("event on %s was not sent: %s", channel, error)
 
 
 def _send(channel: str, payload: dict[str, Any]) -> None:
     try:
         async_to_sync(get_channel_layer().group_send)(group_name(channel), message(channel, payload))
-    except OSError as error:
+    except (OSError, RedisError) as error:
         # Redis is away: browsers poll, and nothing that counts is lost.
         log.warning("event on %s was not sent: %s", channel, error)

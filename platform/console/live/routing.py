@@ -1,9 +1,10 @@
-"""Where websockets are served: /ws/v1/, for pages of our own origin and people who are signed in."""
+"""Where websockets are served: /ws/v1/. Who may open one is decided in admission.py."""
 
 from __future__ import annotations
 
-from channels.auth import AuthMiddlewareStack
 from channels.routing import URLRouter
-from channels.security.websocket import AllowedHostsOriginValidator
+from django.urls import path
 
-websocket_application = AllowedHostsOriginValidator(AuthMiddlewareStack(URLRouter([])))
+from console.live.consumer import LiveConsumer
+
+websocket_application = URLRouter([path("ws/v1/", LiveConsumer.as_asgi())])

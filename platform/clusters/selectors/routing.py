@@ -1,0 +1,50 @@
+"""Who sends to a topic, where it lies, who reads it: edges of the routing graph, from live rows alone.
+
+Producers are not part of brokers' snapshots; a topic's put rate stands for them (`producers` asks the brokers
+of one topic in clusters/api/topics.py). Groups that the caller may not see are counted, not named.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from clusters.models import Cluster, LiveSubscription, LiveTopic
+from clusters.selectors.live import plain
+from console.core.models.people import Role
+from console.core.rights import Grants
+
+_EDGE = ("group", "topic", "lag", "oldest_unread_at", "consume_rate", "eta_s", "never_clears", "expression")
+
+
+def routing_rows(cluster: Cluster, topics: Iterable[str], grants: Grants) -> dict[str, dict[str, Any]]:
+    """By topic: its brokers with their queues, its groups with their figures."""
+    rows = LiveTopic.objects.filter(cluster=cluster, name__in=list(topics))
+    found = {row.name: _topic(row) for row in rows}
+    edges = LiveSubscription.objects.filter(cluster=cluster, topic__in=list(found))
+    for edge in edges.values(*_EDGE):
+        about = found[edge.pop("topic")]
+        if grants.may(Role.VIEWER, cluster.name, edge["group"]):
+            about["groups"].append(plain(edge))
+        else:
+            about["hidden_groups"] += 1
+    return found
+
+
+def _topic(row: LiveTopic) -> dict[str, Any]:
+    return {
+        "topic": row.name,
+        "kind": row.kind,
+        "put_rate": row.put_rate,
+        "brokers": [
+            {
+                "broker": broker,
+                "read_queues": part["readQueues"],
+                "write_queues": part["writeQueues"],
+                "perm": part["perm"],
+            }
+            for broker, part in sorted(row.brokers.items())
+        ],
+        "groups": [],
+        "hidden_groups": 0,
+    }

@@ -1,0 +1,91 @@
+"""Parts of the platform as processes of their own, on the database and Redis of the test that starts them."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TypeVar
+
+from django.conf import settings
+from django.db import connection
+
+ROOT = Path(__file__).resolve().parents[1]
+T = TypeVar("T")
+
+
+def _environment() -> dict[str, str]:
+    database = connection.settings_dict["NAME"]
+    return {
+        **os.environ,
+        "DATABASE_URL": f"sqlite:///{database}",
+        "REDIS_URL": settings.REDIS_URL,
+        "PYTHONPATH": f"{ROOT}/platform:{ROOT}",
+        "PYTHONUNBUFFERED": "1",
+    }
+
+
+@contextmanager
+def _running(command: list[str], ready: str) -> Iterator[tuple[subprocess.Popen[str], re.Match[str]]]:
+    process = subprocess.Popen(
+        command, cwd=ROOT, env=_environment(), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    )
+    assert process.stdout is not None
+    try:
+        lines = []
+        for line in process.stdout:
+            lines.append(line)
+            if found := re.search(ready, line):
+                break
+        else:
+            raise AssertionError("".join(lines))
+        yield process, found
+    finally:
+        if process.poll() is None:
+            process.send_signal(signal.SIGTERM)
+            try:
+                process.wait(20)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+        process.stdout.close()
+
+
+@contextmanager
+def collecting() -> Iterator[subprocess.Popen[str]]:
+    """`manage.py collect`."""
+    with _running([sys.executable, "manage.py", "collect"], "collecting") as (process, _):
+        yield process
+
+
+@contextmanager
+def serving() -> Iterator[str]:
+    """The console by uvicorn: host and port."""
+    command = [sys.executable, "-m", "uvicorn", "--app-dir", "platform", "console.asgi:application"]
+    options = [
+        "--port",
+        "0",
+        "--ws-max-size",
+        "131072",
+        "--timeout-graceful-shutdown",
+        "1",
+        "--no-access-log",
+    ]
+    with _running([*command, *options], r"running on http://([0-9.]+:[0-9]+)") as (_, found):
+        yield found[1]
+
+
+def soon(found: Callable[[], T], within_s: float = 20.0) -> T:
+    """The first true answer."""
+    deadline = time.monotonic() + within_s
+    while time.monotonic() < deadline:
+        if answer := found():
+            return answer
+        time.sleep(0.05)
+    raise AssertionError(f"not within {within_s} s")
