@@ -88,5 +88,7 @@ class ListView(ClusterView):
 
     def page(self, pages: Pages, results: list[Any], **extra: Any) -> Response:
         response = pages.get_paginated_response(results)
+        if "freshness" in extra:
+            extra["freshness"] = FreshnessSerializer(extra["freshness"]).data
         response.data = {**response.data, **extra}
         return response

@@ -69,7 +69,7 @@ class TopicRoutesView(ClusterView):
                 }
             )
         routes = [_route(name, queues, members.get(name, [])) for name, queues in sorted(held.items())]
-        return Response({"routes": routes, "freshness": freshness(self.cluster)})
+        return Response(RoutesSerializer({"routes": routes, "freshness": freshness(self.cluster)}).data)
 
 
 def _route(name: str, held: dict[str, Any], members: list[dict[str, Any]]) -> dict[str, Any]:
