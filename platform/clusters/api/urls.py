@@ -11,6 +11,7 @@ MODULES: tuple[str, ...] = (
     "members",
     "messages",
     "resets",
+    "searches",
     "sends",
     "topic_usage",
     "topics",

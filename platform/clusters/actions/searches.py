@@ -1,0 +1,168 @@
+"""Search jobs: asking for one, calling it off, what of it somebody may see."""
+
+from __future__ import annotations
+
+import uuid
+from dataclasses import asdict, astuple, dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.db import transaction
+from django.db.models import QuerySet
+
+from clusters.actions.messages import refuse_hidden
+from clusters.actions.reading import Reader
+from clusters.actions.standing import kept_grants
+from clusters.gateway.messages import find_stretches
+from clusters.gateway.scanning import Wanted
+from clusters.models import SearchHit, SearchJob
+from console.core import audit
+from console.core.events import publish
+from console.core.models.people import Role
+from console.core.problems import Problem, not_found
+from console.core.waking import wake
+
+RUN = "clusters.tasks.searches.run_search"
+MOST_OPEN = 5
+"""Of one person: each takes a worker's time."""
+
+
+@dataclass(frozen=True, slots=True)
+class SearchRequest:
+    topics: tuple[str, ...]
+    wanted: Wanted
+    runner: str
+    max_scan: int
+    max_hits: int
+    keep_for: timedelta
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    messages: int
+    cursor: list[list[Any]]
+
+
+def estimate_search(reader: Reader, asked: SearchRequest) -> Estimate:
+    """How many messages it would look through; also says what is wrong with it."""
+    for topic in asked.topics:
+        reader.require(Role.VIEWER, topic)
+        refuse_hidden(reader.masks.of(topic), asked.wanted)
+    if asked.runner != SearchJob.Runner.CELERY:
+        raise Problem("runner", f"this console has no {asked.runner} runner yet", 422, field="runner")
+    to_ms = asked.wanted.to_ms if asked.wanted.to_ms < Wanted().to_ms else None
+    stretches = find_stretches(reader.address, asked.topics, asked.wanted.from_ms, to_ms)
+    cursor = [list(astuple(stretch)) for stretch in stretches if stretch.count]
+    return Estimate(sum(stretch.count for stretch in stretches), cursor)
+
+
+def do_create_search(reader: Reader, asked: SearchRequest, *, now: datetime) -> SearchJob:
+    estimate = estimate_search(reader, asked)
+    with transaction.atomic():
+        mine = SearchJob.objects.filter(owner_id=reader.user_id, state__in=SearchJob.OPEN)
+        if mine.count() >= MOST_OPEN:
+            raise Problem("too_many", f"{MOST_OPEN} of your searches are under way: wait or cancel one", 409)
+        job = SearchJob.objects.create(
+            cluster=reader.cluster,
+            owner_id=reader.user_id,
+            created_by=reader.actor.name,
+            runner=asked.runner,
+            grants=kept_grants(reader.grants),
+            topics=list(asked.topics),
+            query=asdict(asked.wanted),
+            cursor=estimate.cursor,
+            estimate=estimate.messages,
+            max_scan=asked.max_scan,
+            max_hits=asked.max_hits,
+            created_at=now,
+            expires_at=now + asked.keep_for,
+        )
+        searched = [name for name, value in asdict(asked.wanted).items() if value is not None]
+        audit.record(
+            reader.actor,
+            "search.create",
+            cluster=reader.cluster.name,
+            target=",".join(asked.topics),
+            details={"job": str(job.pk), "searches_in": searched, "estimate": estimate.messages},
+            now=now,
+        )
+        wake(RUN, id=str(job.pk))
+        tell(job)
+    return job
+
+
+def do_cancel_search(reader: Reader, job: SearchJob, *, now: datetime) -> SearchJob:
+    with transaction.atomic():
+        changed = SearchJob.objects.filter(pk=job.pk, state__in=SearchJob.OPEN).update(
+            state=SearchJob.State.CANCELLED, finished_at=now
+        )
+        if not changed:
+            raise Problem("not_open", f"the search is {job.state} already", 409)
+        audit.record(
+            reader.actor,
+            "search.cancel",
+            cluster=reader.cluster.name,
+            target=",".join(job.topics),
+            details={"job": str(job.pk)},
+            now=now,
+        )
+        job.refresh_from_db()
+        tell(job)
+    return job
+
+
+def do_delete_search(reader: Reader, job: SearchJob, *, now: datetime) -> None:
+    with transaction.atomic():
+        audit.record(
+            reader.actor,
+            "search.delete",
+            cluster=reader.cluster.name,
+            target=",".join(job.topics),
+            details={"job": str(job.pk), "found": job.found},
+            now=now,
+        )
+        job.delete()
+
+
+def do_expire_searches(*, now: datetime) -> int:
+    """Result sets whose days are over."""
+    return SearchJob.objects.filter(expires_at__lt=now).delete()[0]
+
+
+def visible_searches(reader: Reader) -> QuerySet[SearchJob]:
+    """One's own; all of the cluster's for its administrators."""
+    rows = SearchJob.objects.filter(cluster=reader.cluster)
+    if reader.grants.may(Role.ADMIN, reader.cluster.name):
+        return rows
+    return rows.filter(owner_id=reader.user_id)
+
+
+def get_search(reader: Reader, job_id: uuid.UUID) -> SearchJob:
+    job = visible_searches(reader).filter(pk=job_id).first()
+    if job is None:
+        raise not_found("search", str(job_id))
+    return job
+
+
+def hits_for(reader: Reader, job: SearchJob) -> QuerySet[SearchHit]:
+    """What was found, as far as its reader could have searched for it themselves, today."""
+    wanted = Wanted(**job.query)
+    for topic in job.topics:
+        reader.require(Role.VIEWER, topic)
+        refuse_hidden(reader.masks.of(topic), wanted)
+    return job.hits.all()
+
+
+def tell(job: SearchJob) -> None:
+    publish(
+        f"jobs/{job.cluster.name}",
+        {
+            "kind": "search",
+            "id": str(job.pk),
+            "state": str(job.state),
+            "stopped": job.stopped,
+            "scanned": str(job.scanned),
+            "estimate": None if job.estimate is None else str(job.estimate),
+            "found": job.found,
+        },
+    )

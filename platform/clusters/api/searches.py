@@ -1,0 +1,209 @@
+"""REST: search jobs: through topics and days, while one does something else.
+
+POST searches/ (?dry_run=true)   GET searches/   GET|DELETE searches/{id}/
+POST searches/{id}/cancel/       GET searches/{id}/results/
+"""
+
+from __future__ import annotations
+
+import uuid
+from datetime import timedelta
+from typing import Any
+
+from django.urls import path
+from django.utils import timezone
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from clusters.actions.searches import (
+    SearchRequest,
+    do_cancel_search,
+    do_create_search,
+    do_delete_search,
+    estimate_search,
+    get_search,
+    hits_for,
+    visible_searches,
+)
+from clusters.api.lists import DRY_RUN, LIMIT, OFFSET, ListView, ordering_parameter, page_serializer
+from clusters.api.message_shapes import TopicField, ms, reader_of
+from clusters.api.messages import wanted_of
+from clusters.models import SearchHit, SearchJob
+from console.core.fields import Int64Field
+from console.core.models.people import Role
+from console.core.needs import Need, Where
+
+MOST_SCANNED = 10_000_000
+_LOOK = Need(Role.VIEWER, Where.INSIDE)
+_SORTED = ("created_at", "state", "found")
+
+
+class SearchRequestSerializer(serializers.Serializer[Any]):
+    topics = serializers.ListField(child=TopicField(), min_length=1, max_length=20)
+    begin = serializers.DateTimeField(required=False)
+    end = serializers.DateTimeField(required=False)
+    key = serializers.CharField(required=False, max_length=255)
+    tag = serializers.CharField(required=False, max_length=255)
+    property = serializers.CharField(required=False, max_length=1024, help_text="`name` or `name=value`.")
+    body = serializers.CharField(required=False, max_length=1024, help_text="Text that the body holds.")
+    runner = serializers.ChoiceField(SearchJob.Runner.choices, default=SearchJob.Runner.CELERY)
+    max_scan = serializers.IntegerField(min_value=1, max_value=MOST_SCANNED, default=1_000_000)
+    max_hits = serializers.IntegerField(min_value=1, max_value=10_000, default=1_000)
+    keep_days = serializers.IntegerField(min_value=1, max_value=30, default=7)
+
+    def validate(self, values: dict[str, Any]) -> dict[str, Any]:
+        if not values.keys() & {"key", "tag", "property", "body", "begin", "end"}:
+            raise serializers.ValidationError("say what is looked for: a time, key, tag, property or body")
+        if "begin" in values and "end" in values and values["begin"] >= values["end"]:
+            raise serializers.ValidationError({"end": "not after begin"})
+        return values
+
+
+class SearchJobSerializer(serializers.Serializer[Any]):
+    id = serializers.UUIDField()
+    created_by = serializers.CharField()
+    runner = serializers.ChoiceField(SearchJob.Runner.choices)
+    topics = serializers.ListField(child=serializers.CharField())
+    state = serializers.ChoiceField(SearchJob.State.choices)
+    stopped = serializers.CharField(help_text="Of one that is done: end, max_hits or max_scan.")
+    estimate = Int64Field(allow_null=True, help_text="Messages in range when it was made.")
+    scanned = Int64Field()
+    found = serializers.IntegerField()
+    max_scan = Int64Field()
+    max_hits = serializers.IntegerField()
+    is_complete = serializers.SerializerMethodField(help_text="Everything in range was looked at.")
+    problems = serializers.ListField(child=serializers.CharField())
+    error = serializers.CharField()
+    created_at = serializers.DateTimeField()
+    started_at = serializers.DateTimeField(allow_null=True)
+    finished_at = serializers.DateTimeField(allow_null=True)
+    expires_at = serializers.DateTimeField(help_text="Then it is deleted with its results.")
+
+    def get_is_complete(self, job: SearchJob) -> bool:
+        return job.stopped == "end" and not job.problems
+
+
+class EstimateSerializer(serializers.Serializer[Any]):
+    messages = Int64Field(help_text="In range now.")
+    is_within_limit = serializers.BooleanField(help_text="max_scan suffices to look at all of them.")
+
+
+class SearchesView(ListView):
+    needs = {"GET": _LOOK, "POST": _LOOK}
+
+    @extend_schema(
+        operation_id="searches_list",
+        tags=["searches"],
+        parameters=[LIMIT, OFFSET, ordering_parameter(_SORTED)],
+        responses=page_serializer("SearchJobPage", SearchJobSerializer),
+    )
+    def get(self, request: Request, cluster: str) -> Response:
+        """One's own jobs; an administrator of the cluster sees everybody's."""
+        rows = visible_searches(reader_of(self)).order_by(self.ordering_of(_SORTED, "-created_at"), "pk")
+        pages, jobs = self.cut(rows)
+        return self.page(pages, SearchJobSerializer(jobs, many=True).data)
+
+    @extend_schema(
+        operation_id="searches_create",
+        tags=["searches"],
+        parameters=[DRY_RUN],
+        request=SearchRequestSerializer,
+        responses={200: EstimateSerializer, 202: SearchJobSerializer},
+    )
+    def post(self, request: Request, cluster: str) -> Response:
+        """Look through topics in the background. Progress comes on the websocket channel `jobs/{cluster}`;
+        results are kept for `keep_days`. With dry_run=true: how many messages that would be."""
+        asked = SearchRequestSerializer(data=request.data)
+        asked.is_valid(raise_exception=True)
+        wanted = _request(asked.validated_data)
+        if self.is_dry_run:
+            estimate = estimate_search(reader_of(self), wanted)
+            within = estimate.messages <= wanted.max_scan
+            return Response({"messages": str(estimate.messages), "is_within_limit": within})
+        job = do_create_search(reader_of(self), wanted, now=timezone.now())
+        return Response(SearchJobSerializer(job).data, 202)
+
+
+def _request(values: dict[str, Any]) -> SearchRequest:
+    return SearchRequest(
+        tuple(dict.fromkeys(values["topics"])),
+        wanted_of(values, ms(values.get("begin")), ms(values.get("end"))),
+        values["runner"],
+        values["max_scan"],
+        values["max_hits"],
+        timedelta(days=values["keep_days"]),
+    )
+
+
+class SearchView(ListView):
+    needs = {"GET": _LOOK, "DELETE": _LOOK}
+
+    @extend_schema(operation_id="searches_get", tags=["searches"], responses=SearchJobSerializer)
+    def get(self, request: Request, cluster: str, id: uuid.UUID) -> Response:
+        return Response(SearchJobSerializer(get_search(reader_of(self), id)).data)
+
+    @extend_schema(operation_id="searches_delete", tags=["searches"], responses={204: None})
+    def delete(self, request: Request, cluster: str, id: uuid.UUID) -> Response:
+        """With its results; one that runs ends."""
+        reader = reader_of(self)
+        do_delete_search(reader, get_search(reader, id), now=timezone.now())
+        return Response(status=204)
+
+
+class CancelSearchView(ListView):
+    needs = {"POST": _LOOK}
+
+    @extend_schema(
+        operation_id="searches_cancel", tags=["searches"], request=None, responses=SearchJobSerializer
+    )
+    def post(self, request: Request, cluster: str, id: uuid.UUID) -> Response:
+        """It stops; what it has found stays."""
+        reader = reader_of(self)
+        job = do_cancel_search(reader, get_search(reader, id), now=timezone.now())
+        return Response(SearchJobSerializer(job).data)
+
+
+class HitSerializer(serializers.ModelSerializer[SearchHit]):
+    queue_offset = Int64Field()
+
+    class Meta:
+        model = SearchHit
+        fields = [
+            "topic",
+            "broker",
+            "queue",
+            "queue_offset",
+            "offset_id",
+            "msg_id",
+            "stored_at",
+            "body_bytes",
+        ]
+
+
+class SearchResultsView(ListView):
+    needs = {"GET": _LOOK}
+
+    @extend_schema(
+        operation_id="searches_results",
+        tags=["searches"],
+        parameters=[LIMIT, OFFSET],
+        responses=page_serializer("SearchHitPage", HitSerializer, job=SearchJobSerializer()),
+    )
+    def get(self, request: Request, cluster: str, id: uuid.UUID) -> Response:
+        """Where the messages lie, in the order they were found; messages/{offset_id}/ shows one."""
+        reader = reader_of(self)
+        job = get_search(reader, id)
+        pages, hits = self.cut(hits_for(reader, job))
+        return self.page(pages, HitSerializer(hits, many=True).data, job=SearchJobSerializer(job).data)
+
+
+_HERE = "clusters/<str:cluster>/searches/"
+
+urlpatterns = [
+    path(_HERE, SearchesView.as_view(), name="searches"),
+    path(f"{_HERE}<uuid:id>/", SearchView.as_view(), name="search"),
+    path(f"{_HERE}<uuid:id>/cancel/", CancelSearchView.as_view(), name="search-cancel"),
+    path(f"{_HERE}<uuid:id>/results/", SearchResultsView.as_view(), name="search-results"),
+]
