@@ -34,11 +34,15 @@ def read_keys(file: Path, environment: Mapping[str, str]) -> list[str]:
 def make_key_file(file: Path) -> bool:
     """Whether it was made: one that exists is never touched."""
     try:
-        handle = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        write_key_file(file, secrets.token_urlsafe(48) + "\n")
     except FileExistsError:
         return False
+    return True
+
+
+def write_key_file(file: Path, text: str) -> None:
+    handle = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
     with os.fdopen(handle, "w") as opened:
-        opened.write(secrets.token_urlsafe(48) + "\n")
+        opened.write(text)
         opened.flush()
         os.fsync(handle)
-    return True
