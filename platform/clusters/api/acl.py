@@ -9,7 +9,7 @@ from typing import Any
 
 from django.urls import path
 from django.utils import timezone
-from drf_spectacular.utils import OpenApiParameter, extend_schema
+from drf_spectacular.utils import OpenApiParameter, PolymorphicProxySerializer, extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -17,7 +17,7 @@ from clusters.actions import acl as actions
 from clusters.api import acl_shapes as shapes
 from clusters.api.cluster_view import ClusterView
 from clusters.api.lists import DRY_RUN, SEARCH, ListView
-from clusters.api.outcomes import CHANGED, OutcomesSerializer, answered
+from clusters.api.outcomes import CHANGED, OutcomesSerializer, PlanSerializer, answered
 from clusters.gateway.acl import policy_infos
 from clusters.gateway.writes import BrokerOutcome, refuse_total_failure
 from clusters.models import AclUser
@@ -29,6 +29,12 @@ from console.core.problems import not_found
 TAGS = ["acl"]
 READ = Need(Role.ADMIN, Where.CLUSTER)
 WRITE = Need(Role.ADMIN, Where.CLUSTER)
+
+_CHANGED_USER = PolymorphicProxySerializer(
+    component_name="AclUserChangeAnswer",
+    serializers=[shapes.NewAclUserAnswerSerializer, PlanSerializer],
+    resource_type_field_name=None,
+)
 
 
 class UsersView(ListView):
@@ -100,7 +106,7 @@ class UserView(ClusterView):
         summary="Change kind, status or secret on all masters; a user that a broker misses is made there.",
         parameters=[DRY_RUN],
         request=shapes.AclUserChangeSerializer,
-        responses={200: shapes.NewAclUserAnswerSerializer, 207: shapes.NewAclUserAnswerSerializer},
+        responses={200: _CHANGED_USER, 207: shapes.NewAclUserAnswerSerializer},
     )
     def patch(self, request: Request, cluster: str, user: str) -> Response:
         form = shapes.AclUserChangeSerializer(data=request.data)
