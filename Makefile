@@ -20,11 +20,11 @@ $(SETUP_STAMP): $(SETUP_INPUTS)
 	@tools/setup.sh
 	@touch $@
 
-up: setup ## run a name server and a broker on loopback; Ctrl-C stops them (ARGS="--help")
-	@exec $(PY) -m tools.up $(ARGS)
+up: setup ## run console, agent and a first cluster; Ctrl-C leaves brokers running (ARGS="--help")
+	@exec $(PY) manage.py up $(ARGS)
 
-down: ## stop a `make up` that runs elsewhere
-	@exec $(PY) -m tools.up --stop $(ARGS)
+down: ## stop a `make up` and the brokers that it made
+	@exec $(PY) manage.py down $(ARGS)
 
 test: setup ## all tests but the long ones (ARGS="-k name")
 	$(PYTEST) -m "not interop and not interop_smoke and not crash_long and not nightly and not bench" $(ARGS)

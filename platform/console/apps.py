@@ -7,4 +7,5 @@ class ConsoleConfig(AppConfig):
     name = "console"
 
     def ready(self) -> None:
-        from console import schema  # noqa: F401
+        # Whoever wakes a worker does it through the current Celery app: it must be ours.
+        import console.celery  # noqa: F401

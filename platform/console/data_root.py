@@ -9,12 +9,16 @@ makes the folders, readable by their owner alone.
 
 from __future__ import annotations
 
+import hashlib
 import os
+import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 REPOSITORY = Path(__file__).resolve().parents[2]
+LONGEST_SOCKET = 107
+"""Bytes of a unix socket's path, without the closing zero."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +39,12 @@ class DataRoot:
 
     @property
     def redis_socket(self) -> Path:
-        return self.console / "redis.sock"
+        """Beside the rest; a path that is too long for a socket has one of its own among temporary files."""
+        path = self.console / "redis.sock"
+        if len(str(path).encode()) <= LONGEST_SOCKET:
+            return path
+        name = hashlib.sha256(str(self.path).encode()).hexdigest()[:16]
+        return Path(tempfile.gettempdir()) / f"signalbox-{os.getuid()}-{name}" / "redis.sock"
 
     @property
     def logs(self) -> Path:
@@ -45,8 +54,9 @@ class DataRoot:
         return self.path / "hosts" / name
 
     def prepare(self) -> None:
-        for folder in (self.path, self.console, self.logs):
+        for folder in (self.path, self.console, self.logs, self.redis_socket.parent):
             folder.mkdir(parents=True, exist_ok=True)
+            # Not ours: somebody may have made a temporary folder of that name before us. This refuses.
             folder.chmod(0o700)
 
 

@@ -1,4 +1,4 @@
-"""A cluster's secrets for one host: sealed with the host's public key, so that only its agent can open them."""
+"""A cluster's secrets for one host: sealed with its public key, so that only its agent can open them."""
 
 from __future__ import annotations
 

@@ -1,0 +1,27 @@
+"""What beat wakes, and how often. Every entry is a wake-up that may be lost: the next one does the same."""
+
+from __future__ import annotations
+
+from typing import Any
+
+TICK_S = 5.0
+JOBS_S = 10.0
+
+SCHEDULE: dict[str, dict[str, Any]] = {
+    "tick": {
+        "task": "clusters.tasks.hosts.tick",
+        "schedule": TICK_S,
+        # One that was not fetched in time is not worth fetching.
+        "options": {"queue": "control", "expires": TICK_S},
+    },
+    "searches": {
+        "task": "clusters.tasks.searches.look_after_searches",
+        "schedule": JOBS_S,
+        "options": {"queue": "control", "expires": JOBS_S},
+    },
+    "redrives": {
+        "task": "clusters.tasks.redrives.look_after_redrives",
+        "schedule": JOBS_S,
+        "options": {"queue": "control", "expires": JOBS_S},
+    },
+}

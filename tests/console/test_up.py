@@ -1,0 +1,170 @@
+"""`manage.py up` and `down` as their user meets them: real processes, free ports, what they print."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+
+ROOT = Path(__file__).parents[2]
+pytestmark = pytest.mark.timeout(240)
+
+
+def _free_block(size: int) -> int:
+    """The first of some neighbouring ports that nothing uses now."""
+    while True:
+        with socket.socket() as first:
+            first.bind(("127.0.0.1", 0))
+            low = first.getsockname()[1]
+        if low + size < 65535 and all(_is_free(port) for port in range(low, low + size)):
+            return low
+
+
+def _is_free(port: int) -> bool:
+    with socket.socket() as probe:
+        try:
+            probe.bind(("127.0.0.1", port))
+        except OSError:
+            return False
+    return True
+
+
+class Up:
+    """One data root; `start` may be called again after `interrupt`."""
+
+    def __init__(self, data: Path) -> None:
+        low = _free_block(24)
+        self.port, self.namesrv_port, self.broker_port = low, low + 1, low + 12
+        self.data = data
+        self.process: subprocess.Popen[str] | None = None
+        self.environment = {
+            key: value for key, value in os.environ.items() if not key.startswith("SIGNALBOX_")
+        }
+
+    def command(self, name: str) -> list[str]:
+        command = [sys.executable, "manage.py", name, "--data", str(self.data)]
+        if name == "up":
+            command += ["--port", str(self.port), "--namesrv-port", str(self.namesrv_port)]
+            command += ["--broker-port", str(self.broker_port)]
+        return command
+
+    def run(self, name: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            self.command(name), cwd=ROOT, env=self.environment, capture_output=True, text=True, timeout=90
+        )
+
+    def start(self) -> str:
+        """What it prints until it is up."""
+        self.process = subprocess.Popen(
+            self.command("up"), cwd=ROOT, env=self.environment, stdout=subprocess.PIPE, text=True
+        )
+        assert self.process.stdout is not None
+        printed = ""
+        for line in self.process.stdout:
+            printed += line
+            if "`make down` stops those" in line:
+                return printed
+        raise AssertionError(f"it never came up:\n{printed}")
+
+    def interrupt(self) -> int:
+        assert self.process is not None
+        self.process.send_signal(signal.SIGINT)
+        self.process.communicate(timeout=60)
+        return self.process.returncode
+
+    def admin(self, *arguments: str) -> str:
+        command = [sys.executable, "-m", "engine.admin", *arguments, "-n", f"127.0.0.1:{self.namesrv_port}"]
+        done = subprocess.run(
+            command, cwd=ROOT, env=self.environment, capture_output=True, text=True, timeout=60
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    def engines(self) -> dict[str, psutil.Process]:
+        """Engine processes of this data root, by the folder that they run in."""
+        found = {}
+        for process in psutil.process_iter(["cmdline"]):
+            line = process.info["cmdline"] or []
+            if "-m" in line and str(self.data) in line[-1] and process.status() != psutil.STATUS_ZOMBIE:
+                found[Path(line[-1]).parent.name] = process
+        return found
+
+    def close(self) -> None:
+        if self.process is not None and self.process.poll() is None:
+            self.process.kill()
+            self.process.wait()
+        for process in self.engines().values():
+            process.kill()
+
+
+@pytest.fixture
+def up(tmp_path: Path) -> Iterator[Up]:
+    launcher = Up(tmp_path / "data")
+    yield launcher
+    launcher.close()
+
+
+def _wait(what: object, seconds: float = 30.0) -> None:
+    deadline = time.monotonic() + seconds
+    while not what():  # type: ignore[operator]
+        assert time.monotonic() < deadline, "it did not happen in time"
+        time.sleep(0.1)
+
+
+def test_from_nothing_to_a_first_message_and_down_again(up: Up) -> None:
+    printed = up.start()
+    password = re.search(r"Password: +(\S+)", printed)
+    assert password is not None and len(password[1]) >= 12
+    assert f'engine.admin sendMessage -n 127.0.0.1:{up.namesrv_port} -t hello -p "hi"' in printed
+    up.admin("sendMessage", "-t", "hello", "-p", "hi there")
+    assert "hi there" in up.admin("consumeMessage", "-t", "hello")
+    first = up.engines()
+    assert set(first) == {"namesrv-1", "broker-a-0", "broker-b-0"}
+
+    # A broker that is killed comes back by itself, with what was acknowledged.
+    first["broker-a-0"].kill()
+    _wait(lambda: up.engines().get("broker-a-0", first["broker-a-0"]).pid != first["broker-a-0"].pid)
+
+    # Ctrl-C leaves brokers running, the same ones; a second `up` finds them and prints no password.
+    running = {name: process.pid for name, process in up.engines().items()}
+    assert up.interrupt() == 0
+    assert {name: process.pid for name, process in up.engines().items()} == running
+    again = up.start()
+    assert "Password" not in again
+    assert {name: process.pid for name, process in up.engines().items()} == running
+
+    down = up.run("down")
+    assert down.returncode == 0, down.stderr
+    assert "stopped" in down.stdout
+    assert up.process is not None and up.process.wait(30) == 0
+    assert up.engines() == {}
+
+    # What was stopped in order is started again by the next `up`, and nothing is lost.
+    up.start()
+    assert "hi there" in up.admin("consumeMessage", "-t", "hello", "-g", "another")
+    assert up.run("down").returncode == 0
+
+
+def test_down_without_up_says_that_nothing_is_up(up: Up) -> None:
+    done = up.run("down")
+    assert done.returncode == 1
+    assert "nothing is up" in done.stderr
+
+
+def test_a_taken_port_is_named_before_anything_starts(up: Up) -> None:
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", up.port))
+        other.listen()
+        done = up.run("up")
+    assert done.returncode == 1
+    assert f"port {up.port} is taken" in done.stderr
+    assert "Redis" not in done.stdout

@@ -1,1 +1,0 @@
-"""The launcher of `make up`."""
