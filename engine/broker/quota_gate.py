@@ -8,7 +8,7 @@ quotas has no gate in its table of handlers: `gated` gives the table back as it 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from engine.broker.options import LiveOptions
@@ -23,7 +23,13 @@ from engine.protocol.names import is_retry_topic
 LONGEST_SEND_S = 2.0
 """RocketMQ's clients wait 3 s for the answer to a send."""
 LONGEST_READ_S = 10.0
+AGAIN_S = 0.05
+"""A read that finds new debt when its turn has come looks again after this, at the soonest: with a thousand
+reads waiting, each that is served would otherwise wake all others."""
 MOST_HELD_BYTES = 64 * 1024 * 1024
+
+_CLOCK_STEP_S = 0.005
+"""Holds end by whole milliseconds."""
 
 _SENDS = {
     RequestCode.SEND_MESSAGE: "topic",
@@ -102,9 +108,16 @@ class QuotaGate:
             *_charges(("group", group), live.signalbox_group_requests_per_second, 1),
             *later,
         ]
-        return self._paying(self._admit(request, client, charges, 0), later)
+        return self._paying(self._admit(request, client, charges, 0, later), later)
 
-    def _admit(self, request: Command, client: Connection, charges: list[Charge], size: int) -> Outcome:
+    def _admit(
+        self,
+        request: Command,
+        client: Connection,
+        charges: list[Charge],
+        size: int,
+        later: Sequence[Charge] = (),
+    ) -> Outcome:
         is_send = request.code in _SENDS
         has_room = self._held_bytes + size <= MOST_HELD_BYTES
         longest_s = (LONGEST_SEND_S if is_send else LONGEST_READ_S) if has_room else 0.0
@@ -127,20 +140,46 @@ class QuotaGate:
         held.size_bytes += size
         self._held_bytes += size
         self.held += 1
-        timeout_ms = int((held.until_s - now_s) * 1000) + 1
-        return Hold((), timeout_ms, _accepts_nothing, lambda: self._resume(request, client, size))
+        if later:
+            return self._hold_read(request, client, later, held.until_s - now_s, now_s + longest_s)
+        return _wait(held.until_s - now_s, lambda: self._resume(request, client, size))
+
+    def _hold_read(
+        self, request: Command, client: Connection, later: Sequence[Charge], wait_s: float, deadline_s: float
+    ) -> Outcome:
+        """Others that waited for the same moment may have been served first, and what they took is owed. One
+        that is woken before its time is not to wait at all (the broker stops, or has no room for it)."""
+        due_s = self._clock() + wait_s - _CLOCK_STEP_S
+
+        def resume() -> Outcome:
+            now_s = self._clock()
+            if now_s < due_s:
+                return self._resume(request, client, 0)
+            owed_s = self._quotas.reserve(later, max(deadline_s - now_s, 0.0), now_s)
+            if owed_s:
+                return self._hold_read(request, client, later, max(owed_s, AGAIN_S), deadline_s)
+            if owed_s is None:
+                self._release(client, 0)
+                self.refused += 1
+                raise _over_quota(False)
+            return self._resume(request, client, 0)
+
+        return _wait(wait_s, resume)
 
     def _resume(self, request: Command, client: Connection, size: int) -> Outcome:
         """By the handler of this moment: the broker may have become a slave meanwhile."""
+        self._release(client, size)
+        # The wait was ours: fast failure must not take it for a backlog.
+        client.read_at = client.last_read_at = self._clock()
+        return self._routes[request.code](request, client)
+
+    def _release(self, client: Connection, size: int) -> None:
         held = self._held[client]
         held.count -= 1
         held.size_bytes -= size
         self._held_bytes -= size
         if not held.count:
             del self._held[client]
-        # The wait was ours: fast failure must not take it for a backlog.
-        client.read_at = client.last_read_at = self._clock()
-        return self._routes[request.code](request, client)
 
     def _client_left(self, client: Connection) -> None:
         """What it had waiting is never resumed."""
@@ -167,6 +206,10 @@ class QuotaGate:
 
 def _charges(key: Hashable, rate: int, cost: float) -> tuple[Charge, ...]:
     return (Charge(key, rate, cost),) if rate else ()
+
+
+def _wait(seconds: float, resume: Callable[[], Outcome]) -> Hold:
+    return Hold((), int(seconds * 1000) + 1, _accepts_nothing, resume)
 
 
 def _accepts_nothing(arrival: object) -> bool:

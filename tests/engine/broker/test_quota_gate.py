@@ -94,6 +94,40 @@ async def test_reads_of_a_group_pay_for_the_bytes_that_they_got(broker, peer):
     assert broker.inner.quotas.held == 1
 
 
+async def test_reads_that_wait_for_the_same_moment_are_served_one_after_another(broker, peer):
+    """A consumer pulls all its queues at once: its quota is not theirs to take again for each."""
+    for queue_id in range(4):
+        await peer.send("orders", bytes(10_000), queue_id=queue_id)
+    await change(peer, signalboxGroupBytesPerSecond=9_000)
+    seconds, answers = await timed(*(peer.pull("orders", 0, queue_id=queue_id) for queue_id in range(4)))
+    assert [len(records(answer)) for answer in answers] == [1] * 4
+    assert seconds >= 2.2, "30 KB before the last one, 9 KB of them at once, at 9 KB a second"
+    assert broker.inner.quotas.refused == 0
+
+
+async def test_a_read_that_waited_as_long_as_it_may_is_told_to_come_back(broker, peer, monkeypatch):
+    monkeypatch.setattr(quota_gate, "LONGEST_READ_S", 1.0)
+    for queue_id in range(4):
+        await peer.send("orders", bytes(10_000), queue_id=queue_id)
+    await change(peer, signalboxGroupBytesPerSecond=9_000)
+    seconds, answers = await timed(*(peer.pull("orders", 0, queue_id=queue_id) for queue_id in range(4)))
+    assert sorted(answer.code for answer in answers) == [0, 0] + 2 * [ResponseCode.FLOW_CONTROL]
+    assert seconds < 2.0 and broker.inner.quotas.refused == 2
+    assert not broker.inner.quotas._held
+
+
+async def test_a_stop_answers_reads_that_wait(broker, peer):
+    for queue_id in range(4):
+        await peer.send("orders", bytes(10_000), queue_id=queue_id)
+    await change(peer, signalboxGroupBytesPerSecond=3_000)
+    reads = [asyncio.ensure_future(peer.pull("orders", 0, queue_id=queue_id)) for queue_id in range(4)]
+    await eventually(lambda: broker.inner.quotas.held == 3)
+    begun = time.monotonic()
+    await broker.stop()
+    assert [(await read).code for read in reads] == [0] * 4
+    assert time.monotonic() - begun < 3
+
+
 async def test_a_group_far_in_debt_is_told_to_come_back(broker, peer):
     for _ in range(4):
         await peer.send("orders", bytes(60_000))
