@@ -8,4 +8,5 @@ class ConsoleConfig(AppConfig):
 
     def ready(self) -> None:
         # Whoever wakes a worker does it through the current Celery app: it must be ours.
-        import console.celery  # noqa: F401
+        import console.celery
+        from console import schema  # noqa: F401
