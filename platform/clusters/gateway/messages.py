@@ -177,3 +177,20 @@ async def _read_new(
         found += [stored(message) for message in result.messages]
         places[broker, queue] = max(offset, result.next_offset)
     return found, problems
+
+
+def by_offset_ids(address: ClusterAddress, offset_ids: Sequence[str]) -> list[StoredMessage | str]:
+    """Each message, or why it cannot be had."""
+
+    async def asked(admin: Admin) -> list[StoredMessage | str]:
+        async def one(offset_id: str) -> StoredMessage | str:
+            try:
+                return stored(await _at_id(admin, address, offset_id))
+            except Problem as problem:
+                return problem.detail
+            except NotFound as error:
+                return error.text
+
+        return list(await asyncio.gather(*map(one, offset_ids)))
+
+    return ask(address, asked, deadline_s=DEADLINE_S * 2)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from clusters.gateway.addressing import ClusterAddress
@@ -11,6 +13,7 @@ from engine.client.trace_reader import NO_CONSUMPTION, NO_SEND, UNSEEN_GROUPS, C
 from engine.errors import NotFound, PeerError
 from engine.protocol.traces import ConsumeCode, EndTransactionTrace, PubTrace
 
+_AT_ONCE = 8
 NO_TRACE_TOPIC = "this cluster keeps no traces (traceTopicEnable=false), or nobody has traced anything yet"
 
 
@@ -105,3 +108,24 @@ def _code(number: int | None) -> str | None:
         return ConsumeCode(number).name
     except ValueError:
         return str(number)
+
+
+def last_codes(address: ClusterAddress, msg_ids: Sequence[str], group: str) -> dict[str, str]:
+    """How the last traced try of a group ended, of those messages of which it is known."""
+
+    async def asked(admin: Admin) -> dict[str, str]:
+        gate = asyncio.Semaphore(_AT_ONCE)
+
+        async def one(msg_id: str) -> tuple[str, str | None]:
+            async with gate:
+                try:
+                    trace = await admin.traces.read(msg_id)
+                except (NotFound, PeerError):
+                    return msg_id, None
+            codes = [_code(call.context_code) for call in trace.consumptions if call.group == group]
+            return msg_id, next((code for code in reversed(codes) if code is not None), None)
+
+        found = await asyncio.gather(*map(one, msg_ids))
+        return {msg_id: code for msg_id, code in found if code is not None}
+
+    return ask(address, asked, deadline_s=DEADLINE_S * 2)
