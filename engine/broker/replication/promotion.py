@@ -80,14 +80,18 @@ class Promoter:
                 statuses = await self._ask(state)
             return await self._run(state, statuses, decide, step=2 if is_unclean else 1)
 
-    async def resume(self, state: GroupState) -> PromotionAnswer:
-        """For a master that restarted, or a member whose last promise came to nothing."""
+    async def resume(self, current: Callable[[], GroupState]) -> PromotionAnswer | None:
+        """For a master that restarted, or a member whose last promise came to nothing. None: a promotion that
+        was under way gave this member its place meanwhile, and it must not ask for another."""
         me = self._me.member_id
 
         def decide(votes: Sequence[Vote]) -> Election:
             return resume(me, state.master_id == me, votes)
 
         async with self._turn:
+            if self._me.status().role != "seeking":
+                return None
+            state = current()
             statuses = await self._ask(state)
             for status in statuses.values():
                 master = _reigning(status, state)

@@ -205,9 +205,8 @@ class Replication:
         """Until this member reigns or follows."""
         await asyncio.sleep(delay_s)
         while self.mastering is None and self.following is None:
-            state = self._state
             try:
-                await self._promoter.resume(state)
+                await self._promoter.resume(lambda: self._state)
             except HigherEpoch as higher:
                 await self._follow_found(higher)
             except EngineError as error:
@@ -217,6 +216,8 @@ class Replication:
     async def _follow_found(self, higher: HigherEpoch) -> None:
         """Its handshake tells epoch and reign; until then this member only knows where to ask."""
         async with self._turn:
+            if self.mastering is not None or self.following is not None:
+                return  # somebody told this member meanwhile what it is
             await self._leave_role()
             members = {**self._state.members, higher.master_id: higher.address}
             await self._serve_under(replace(self._state, master_id=higher.master_id, members=members))

@@ -76,6 +76,23 @@ async def test_the_slave_is_promoted_and_has_everything(tmp_path: Path) -> None:
         assert not await slave.send(50), "one of two is not enough"
 
 
+async def test_who_seeks_a_master_while_it_becomes_one_stays_master(tmp_path: Path) -> None:
+    """It wakes between its promise and its crown; what it then hears of is its own reign."""
+    master, slave = group(tmp_path)
+    async with running(slave):
+        async with running(master):
+            await until(lambda: in_sync(master) == (0, 1))
+        heir = slave.replication
+        promoting = asyncio.ensure_future(heir.promote(1, None, is_unclean=False))
+        while heir.status().role != "seeking":
+            await asyncio.sleep(0)
+        seeking = asyncio.ensure_future(heir._seek(0.0))
+        assert (await promoting).master_id == 1
+        await asyncio.sleep(0.2)
+        assert (heir.status().role, heir.status().epoch) == ("master", 2)
+        seeking.cancel()
+
+
 async def test_an_old_master_cuts_its_extra_tail_and_follows(tmp_path: Path) -> None:
     master, slave = group(tmp_path)
     async with running(slave):
