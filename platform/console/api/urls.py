@@ -4,6 +4,6 @@ from __future__ import annotations
 
 from importlib import import_module
 
-MODULES: tuple[str, ...] = ("session", "users", "tokens", "audit")
+MODULES: tuple[str, ...] = ("session", "users", "tokens", "audit", "search")
 
 urlpatterns = [pattern for name in MODULES for pattern in import_module(f"console.api.{name}").urlpatterns]

@@ -60,6 +60,15 @@ class Grants:
             if grant.role >= role
         )
 
+    def rows_filter(self, cluster_field: str, name_field: str) -> Q:
+        """Rows of all clusters at once that they may see, by cluster and name."""
+        return _any_of(
+            _matches(grant.clusters, cluster_field)
+            & _matches(grant.token_clusters, cluster_field)
+            & _matches(grant.names, name_field)
+            for grant in self.items
+        )
+
     def at_most(self, role: int, clusters: str) -> Grants:
         """What is left of them behind a token of that role and pattern."""
         return Grants(
