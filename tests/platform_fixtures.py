@@ -35,7 +35,10 @@ def fresh() -> Callable[[str], str]:
 
 @pytest.fixture(scope="session")
 def redis() -> Iterator[str]:
-    """The embedded server, on the socket that the settings name."""
+    """The embedded server, on the socket that the settings name; or the one of REDIS_URL."""
+    if os.environ.get("REDIS_URL"):
+        yield settings.REDIS_URL
+        return
     with redis_server(settings.DATA_ROOT.console) as url:
         assert url == settings.REDIS_URL
         yield url

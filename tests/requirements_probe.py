@@ -15,6 +15,7 @@ import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from tests import debian_servers
 from tests.interop import jars
 
 PROBE_TIMEOUT_S = 180
@@ -28,7 +29,8 @@ class Requirement:
     meaning: str
     probe: Callable[[], str | None]
     long_suite: str | None = None
-    """The marker of the only suite that may use it: `make test` may miss nothing but Maven Central."""
+    """The marker of the only suite that may use it: `make test` may miss nothing but Maven Central and
+    the servers, which only root can install."""
 
 
 @functools.cache
@@ -86,8 +88,16 @@ def namespaces() -> str | None:
     return None if has_link else "this machine does not let us make network links"
 
 
+@functools.cache
+def servers_of_debian() -> str | None:
+    return debian_servers.missing()
+
+
 REQUIREMENTS = (
     Requirement("needs_maven", "Java, Maven and the jars of Maven Central", maven_central),
+    Requirement(
+        "needs_debian_servers", "PostgreSQL and Redis servers from Debian's packages", servers_of_debian
+    ),
     Requirement("needs_mounts", "root, mount and loop devices", mounts, long_suite="crash_long"),
     Requirement("needs_namespaces", "root and network namespaces", namespaces, long_suite="crash_long"),
 )
