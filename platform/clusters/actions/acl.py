@@ -77,6 +77,30 @@ def do_change_user(
     return outcomes
 
 
+def do_put_user(
+    cluster: Cluster,
+    name: str,
+    wish: dict[str, str],
+    secret: str | None,
+    *,
+    document: str,
+    actor: Actor,
+    now: datetime,
+) -> list[BrokerOutcome]:
+    """What a document says. Where it is missing it gets `secret`, the known one, or a new one."""
+    row = AclUser.objects.filter(cluster=cluster, name=name).first()
+    missing = any(one.ok and name not in one.read_back for one in read_access(cluster, name))
+    if missing and secret is None:
+        secret = unseal(row.sealed_secret) if row is not None and row.sealed_secret else new_secret()
+    outcomes = _put_user(cluster, "acl.user.apply", name, wish, secret if missing else None, actor)
+    with transaction.atomic():
+        row = _row(cluster, name, now)
+        row.kind, row.status, row.document, row.updated_at = wish["kind"], wish["status"], document, now
+        row.sealed_secret = seal(secret) if missing and secret is not None else row.sealed_secret
+        row.save()
+    return outcomes
+
+
 def do_delete_user(
     cluster: Cluster, name: str, *, confirm: str, actor: Actor, now: datetime
 ) -> list[BrokerOutcome]:

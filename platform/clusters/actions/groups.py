@@ -58,6 +58,14 @@ def do_change_group(cluster: Cluster, wish: GroupWish, *, actor: Actor, now: dat
     return outcomes
 
 
+def do_put_group(cluster: Cluster, wish: GroupWish, *, actor: Actor, now: datetime) -> list[BrokerOutcome]:
+    """Made where it is missing, changed where it is otherwise: what a document says."""
+    refuse_system_group(wish.name)
+    outcomes = _put(cluster, "group.apply", wish, wish.spec, actor)
+    _keep(cluster, wish, wish.spec, now)
+    return outcomes
+
+
 def do_delete_group(
     cluster: Cluster, name: str, *, confirm: str, actor: Actor, now: datetime
 ) -> list[BrokerOutcome]:

@@ -79,6 +79,21 @@ def do_change_topic(cluster: Cluster, wish: TopicWish, *, actor: Actor, now: dat
     return outcomes
 
 
+def do_put_topic(cluster: Cluster, wish: TopicWish, *, actor: Actor, now: datetime) -> list[BrokerOutcome]:
+    """Made where it is missing, changed where it is otherwise: what a document says."""
+    refuse_system_topic(cluster, wish.name, is_new=True)
+    outcomes = change_brokers(
+        cluster,
+        "topic.apply",
+        wish.name,
+        {"config": wish.spec, "brokers": list(wish.brokers), **wish.about},
+        lambda to: gateway.put_topic(to.address, wish.name, wish.spec, wish.brokers, to.expected),
+        actor=actor,
+    )
+    _keep(cluster, wish, wish.spec, now)
+    return outcomes
+
+
 def do_delete_topic(
     cluster: Cluster, name: str, *, confirm: str, actor: Actor, now: datetime
 ) -> list[BrokerOutcome]:

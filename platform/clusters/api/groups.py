@@ -23,7 +23,6 @@ from clusters.api.lists import (
     SEARCH,
     FreshnessSerializer,
     ListView,
-    freshness,
     ordering_parameter,
     page_serializer,
 )
@@ -32,6 +31,7 @@ from clusters.api.topics import FavouriteSerializer
 from clusters.gateway import groups as gateway
 from clusters.models import Favourite
 from clusters.selectors import groups as selectors
+from clusters.selectors.live import freshness_of
 from console.core.fields import TopicNameField
 from console.core.models.people import Role
 from console.core.needs import Need, Where
@@ -74,7 +74,7 @@ class GroupsView(ListView):
         )
         ordering = self.ordering_of(selectors.ORDERINGS, "name")
         pages, cut = self.cut(selectors.ordered(rows, ordering))
-        ages = freshness(self.cluster)
+        ages = freshness_of(self.cluster)
         described = selectors.described(self.cluster, cut, request.user.pk, ages["sampled_at"])
         return self.page(pages, shapes.GroupRowSerializer(described, many=True).data, freshness=ages)
 
@@ -109,7 +109,7 @@ class GroupView(ClusterView):
     )
     def get(self, request: Request, cluster: str, group: str) -> Response:
         live, said = selectors.get_group(self.cluster, group)
-        ages = freshness(self.cluster)
+        ages = freshness_of(self.cluster)
         body = selectors.detail(self.cluster, live, said, request.user.pk, ages["sampled_at"])
         return Response(shapes.GroupSerializer(body | {"freshness": ages}).data)
 
@@ -188,7 +188,7 @@ class GroupFavouriteView(ClusterView):
         return Response({"is_favourite": wanted})
 
 
-class RebalanceSerializer(serializers.Serializer[Any]):
+class GroupRebalanceSerializer(serializers.Serializer[Any]):
     at = serializers.DateTimeField()
     joined = serializers.ListField(child=serializers.JSONField())
     left = serializers.ListField(child=serializers.JSONField())
@@ -204,11 +204,11 @@ class GroupRebalancesView(ListView):
         tags=TAGS,
         summary="Who joined and left, newest first.",
         parameters=[LIMIT, OFFSET],
-        responses=page_serializer("RebalancePage", RebalanceSerializer),
+        responses=page_serializer("GroupRebalancePage", GroupRebalanceSerializer),
     )
     def get(self, request: Request, cluster: str, group: str) -> Response:
         pages, rows = self.cut(selectors.rebalances(self.cluster, group))
-        return self.page(pages, RebalanceSerializer(rows, many=True).data)
+        return self.page(pages, GroupRebalanceSerializer(rows, many=True).data)
 
 
 class ModeSerializer(serializers.Serializer[Any]):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import Any
 
 from django.db.models import QuerySet
@@ -11,7 +10,6 @@ from rest_framework import serializers
 from rest_framework.response import Response
 
 from clusters.api.cluster_view import ClusterView
-from clusters.models import Cluster, LiveBroker
 from console.core.paging import Pages
 from console.core.problems import Problem
 
@@ -50,21 +48,6 @@ def page_serializer(name: str, row: type[serializers.Serializer[Any]], **extra: 
             **extra,
         },
     )
-
-
-def freshness(cluster: Cluster) -> dict[str, Any]:
-    """How old the figures are that come from this cluster's masters."""
-    rows = LiveBroker.objects.filter(cluster=cluster, member=0).values(
-        "broker_name", "sampled_at", "is_reachable"
-    )
-    brokers = [
-        {"broker": row["broker_name"], "sampled_at": row["sampled_at"], "is_reachable": row["is_reachable"]}
-        for row in rows
-    ]
-    times: list[datetime | None] = [row["sampled_at"] for row in brokers]
-    known = [at for at in times if at is not None]
-    oldest = min(known) if known and len(known) == len(times) else None
-    return {"sampled_at": oldest, "brokers": brokers}
 
 
 class ListView(ClusterView):

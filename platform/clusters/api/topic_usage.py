@@ -14,12 +14,13 @@ from rest_framework.response import Response
 from clusters.actions.broker_changes import reach
 from clusters.api.cluster_view import ClusterView
 from clusters.api.group_shapes import SubscriptionSerializer
-from clusters.api.lists import LIMIT, OFFSET, FreshnessSerializer, ListView, freshness, page_serializer
+from clusters.api.lists import LIMIT, OFFSET, FreshnessSerializer, ListView, page_serializer
 from clusters.api.outcomes import BrokerOutcomeSerializer
 from clusters.gateway import topics as gateway
 from clusters.models import Cluster, LiveBroker, LiveGroup
 from clusters.selectors import groups as group_selectors
 from clusters.selectors import topics as selectors
+from clusters.selectors.live import freshness_of
 from console.core.fields import Int64Field
 from console.core.models.people import Role
 from console.core.needs import Need, Where
@@ -69,7 +70,7 @@ class TopicRoutesView(ClusterView):
                 }
             )
         routes = [_route(name, queues, members.get(name, [])) for name, queues in sorted(held.items())]
-        return Response(RoutesSerializer({"routes": routes, "freshness": freshness(self.cluster)}).data)
+        return Response(RoutesSerializer({"routes": routes, "freshness": freshness_of(self.cluster)}).data)
 
 
 def _route(name: str, held: dict[str, Any], members: list[dict[str, Any]]) -> dict[str, Any]:
@@ -96,7 +97,7 @@ class TopicGroupsView(ListView):
     )
     def get(self, request: Request, cluster: str, topic: str) -> Response:
         selectors.get_topic(self.cluster, topic)
-        ages = freshness(self.cluster)
+        ages = freshness_of(self.cluster)
         pages, rows = self.cut(group_selectors.readers(self.cluster, topic, self.grants))
         found = [group_selectors.subscription(row, ages["sampled_at"]) for row in rows]
         return self.page(pages, SubscriptionSerializer(found, many=True).data, freshness=ages)

@@ -25,7 +25,6 @@ from clusters.api.lists import (
     OFFSET,
     SEARCH,
     ListView,
-    freshness,
     ordering_parameter,
     page_serializer,
 )
@@ -33,6 +32,7 @@ from clusters.api.outcomes import CHANGED, OutcomesSerializer, PlanSerializer, a
 from clusters.api.topic_usage import ImpactSerializer, impact_of
 from clusters.models import Favourite, LiveTopic
 from clusters.selectors import topics as selectors
+from clusters.selectors.live import freshness_of
 from console.core.models.people import Role
 from console.core.needs import Need, Where
 from console.core.problems import Problem
@@ -84,7 +84,7 @@ class TopicsView(ListView):
         pages, cut = self.cut(selectors.ordered(rows, ordering))
         described = selectors.described(self.cluster, cut, request.user.pk)
         results = shapes.TopicRowSerializer(described, many=True).data
-        return self.page(pages, results, freshness=freshness(self.cluster))
+        return self.page(pages, results, freshness=freshness_of(self.cluster))
 
     @extend_schema(
         operation_id="topics_create",
@@ -118,7 +118,7 @@ class TopicView(ClusterView):
     def get(self, request: Request, cluster: str, topic: str) -> Response:
         live, said = selectors.get_topic(self.cluster, topic)
         body = selectors.detail(self.cluster, live, said, request.user.pk)
-        return Response(shapes.TopicSerializer(body | {"freshness": freshness(self.cluster)}).data)
+        return Response(shapes.TopicSerializer(body | {"freshness": freshness_of(self.cluster)}).data)
 
     @extend_schema(
         operation_id="topics_update",

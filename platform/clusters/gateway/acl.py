@@ -23,17 +23,17 @@ def read_access(
     address: ClusterAddress, expected: Collection[str], name: str | None = None
 ) -> list[BrokerOutcome]:
     """Per broker: {user name: {kind, status, policies}}, all or one."""
+    return read_each(address, (), expected, lambda admin, at: access_at(admin, at, name))
 
-    async def read(admin: Admin, at: str) -> dict[str, Any]:
-        users, acls = await asyncio.gather(admin.access.users(at, name), admin.access.acls(at, name))
-        policies = {_user_of(acl.subject or ""): entries_of(acl) for acl in acls}
-        return {
-            user.username: _user(user) | {"policies": policies.get(user.username, [])}
-            for user in users
-            if user.username is not None and (name is None or user.username == name)
-        }
 
-    return read_each(address, (), expected, read)
+async def access_at(admin: Admin, at: str, name: str | None) -> dict[str, Any]:
+    users, acls = await asyncio.gather(admin.access.users(at, name), admin.access.acls(at, name))
+    policies = {_user_of(acl.subject or ""): entries_of(acl) for acl in acls}
+    return {
+        user.username: _user(user) | {"policies": policies.get(user.username, [])}
+        for user in users
+        if user.username is not None and (name is None or user.username == name)
+    }
 
 
 def put_user(

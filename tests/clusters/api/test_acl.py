@@ -11,7 +11,8 @@ import pytest
 from django.utils import timezone
 from rest_framework.test import APIClient
 
-from clusters.models import AclUser, Cluster
+from clusters.models import AclUser, Cluster, Operation, Step
+from clusters.provisioning.executor import run_open_steps
 from console.core.models import AuditEntry
 from console.core.sealing import seal, unseal
 from engine.client import Credentials, Message, blocking
@@ -302,3 +303,36 @@ def test_brokers_without_access_control_say_so(api: APIClient, attached: Cluster
     answer = api.get("/api/v1/clusters/attached/acl/users/")
     assert 400 <= answer.status_code < 503
     assert "authenticationEnabled" in answer.json()["detail"]
+
+
+def test_a_document_makes_users_and_policies_without_holding_a_secret(
+    api: APIClient,
+    guarded: Cluster,
+    guarded_engine: Guarded,
+    user: tuple[str, str],
+    fresh: Callable[[str], str],
+) -> None:
+    name, other, topic = fresh("user"), fresh("user"), fresh("topic")
+    shared = {"cluster": "guarded", "user": user[0]}
+    entry = {"resource": f"Topic:{topic}", "actions": ["Pub"]}
+    about = {
+        "name": "guarded",
+        "topics": [{"name": topic, "read_queues": 1, "write_queues": 1}],
+        "users": [
+            {"name": name, "policies": [entry]},
+            {"name": other, "secret": shared, "policies": [entry]},
+        ],
+    }
+    body = {"name": fresh("doc"), "clusters": [about]}
+    applied = api.post("/api/v1/documents/apply/", body, format="json")
+    assert applied.status_code == 202, applied.json()
+    run_open_steps(None, "test")
+    operation = Operation.objects.get(pk=applied.json()["operations"][0])
+    assert operation.state == "succeeded", operation.error
+    assert api.get(f"/api/v1/documents/{body['name']}/drift/").json()["has_drift"] is False
+    made = unseal(AclUser.objects.get(cluster=guarded, name=name).sealed_secret)
+    for signed in (Credentials(name, made), Credentials(other, user[1])):
+        with blocking.Producer("p", namesrv=guarded_engine.namesrv, credentials=signed) as producer:
+            assert producer.send(Message(topic, b"x")).status.name == "SEND_OK"
+    kept = json.dumps(list(Step.objects.values_list("arguments", "result")))
+    assert made not in kept and user[1] not in kept
