@@ -6,6 +6,7 @@ from typing import Any
 
 TICK_S = 5.0
 JOBS_S = 10.0
+ALERTS_S = 10.0
 
 SCHEDULE: dict[str, dict[str, Any]] = {
     "tick": {
@@ -23,5 +24,10 @@ SCHEDULE: dict[str, dict[str, Any]] = {
         "task": "clusters.tasks.redrives.look_after_redrives",
         "schedule": JOBS_S,
         "options": {"queue": "control", "expires": JOBS_S},
+    },
+    "alerts": {
+        "task": "clusters.tasks.alerts.evaluate",
+        "schedule": ALERTS_S,
+        "options": {"queue": "control", "expires": ALERTS_S},
     },
 }

@@ -161,6 +161,10 @@ SPECTACULAR_SETTINGS = {
     "ENUM_ADD_EXPLICIT_BLANK_NULL_CHOICE": False,
     "ENUM_NAME_OVERRIDES": {
         "AclUserKindEnum": "clusters.models.acl.AclUser.Kind",
+        "AlertChannelKindEnum": "clusters.models.alerts.AlertChannel.Kind",
+        "AlertDeliveryStateEnum": "clusters.models.alerts.AlertDelivery.State",
+        "AlertRuleKindEnum": "clusters.models.alerts.AlertRule.Kind",
+        "AlertStateEnum": "clusters.models.alerts.Alert.State",
         "DiagnosisStateEnum": "clusters.selectors.diagnosis.STATES",
         "RoleEnum": ["viewer", "operator", "admin"],
         "MessageBodyKindEnum": ["json", "text", "binary", "damaged", "masked"],

@@ -70,7 +70,8 @@ class Asking:
         """`is_full`: Apache's brokers too, which are asked seldom."""
         for broker in self.targets() - self._under_way.keys():
             if is_full or broker not in self._apache:
-                self._under_way[broker] = asyncio.ensure_future(self._ask(broker, watched))
+                question = self._ask(broker, watched, is_full)
+                self._under_way[broker] = asyncio.ensure_future(question)
         prompt = [task for broker, task in self._under_way.items() if broker not in self._late]
         with contextlib.suppress(ValueError):
             await asyncio.wait(prompt, timeout=deadline_s)
@@ -88,11 +89,11 @@ class Asking:
                 self._late.add(broker)
         return answers
 
-    async def _ask(self, broker: str, watched: Collection[str]) -> Answer:
+    async def _ask(self, broker: str, watched: Collection[str], is_full: bool) -> Answer:
         name, member = self._members.get(broker, ("", None))
         try:
             async with asyncio.timeout(LATE_S):
-                sample = await self._sample(broker, name, member or 0, watched)
+                sample = await self._sample(broker, name, member or 0, watched, is_full)
         except TimeoutError:
             self._late.add(broker)
             return self._failed(broker, f"no answer within {LATE_S:g} s", name, member)
@@ -112,10 +113,13 @@ class Asking:
     def _failed(self, broker: str, error: str, name: str, member: int | None) -> Answer:
         return Answer(broker, self._clock(), error=error, broker_name=name, member=member)
 
-    async def _sample(self, broker: str, name: str, member: int, watched: Collection[str]) -> Sample:
+    async def _sample(
+        self, broker: str, name: str, member: int, watched: Collection[str], is_full: bool
+    ) -> Sample:
         memory = self._apache.get(broker)
         if memory is None:
-            sample = await sample_broker(self._admin, broker, self._since.get(broker))
+            since = self._since.get(broker)
+            sample = await sample_broker(self._admin, broker, since, with_producers=is_full)
             if sample is not None:
                 return sample
             memory = self._apache[broker] = ApacheMemory()

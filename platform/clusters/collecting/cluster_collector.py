@@ -39,7 +39,8 @@ log = logging.getLogger(__name__)
 
 QUICK_S = 1.0
 FULL_S = 10.0
-_JITTER_S = 0.5
+_PHASES_S = (1.0, 7.0)
+"""Where in the ten seconds a cluster has its turn: not all at once, and one in every slot of the history."""
 QUICK_DEADLINE_S = 0.8
 FULL_DEADLINE_S = 3.0
 _EXPIRE_EVERY_S = 600.0
@@ -70,13 +71,14 @@ class ClusterCollector:
     async def run(self) -> None:
         """Until cancelled, or until the lease went to somebody else."""
         loop = asyncio.get_running_loop()
-        next_full = loop.time()
+        phase_s = random.uniform(*_PHASES_S)
+        next_full_s = 0.0
         try:
             while True:
-                began = loop.time()
-                is_full = began >= next_full
+                began, now_s = loop.time(), self._clock().timestamp()
+                is_full = now_s >= next_full_s
                 if is_full:
-                    next_full = began + FULL_S + random.uniform(-_JITTER_S, _JITTER_S)
+                    next_full_s = now_s - now_s % FULL_S + FULL_S + phase_s
                 try:
                     await self._round(is_full)
                 except DatabaseError:

@@ -24,6 +24,7 @@ class BrokerRow:
     rates: str
     disk_ratio: float | None
     log: str
+    producers: str | None
     booted_at: datetime | None
     sampled_at: datetime | None
     is_reachable: bool

@@ -96,6 +96,7 @@ class KnownBroker:
             rates=dumps(single("rates", {})),
             disk_ratio=single("disk", {}).get("usageRatio"),
             log=dumps(single("log", {})),
+            producers=None if single("producers") is None else dumps(single("producers")),
             booted_at=None if booted_ms is None else moment(booted_ms),
             sampled_at=self.sampled_at,
             is_reachable=self.is_reachable,

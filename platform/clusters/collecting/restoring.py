@@ -57,7 +57,7 @@ def _brokers(cluster_id: int) -> list[LiveBroker]:
 def _broker(row: LiveBroker) -> KnownBroker:
     known = KnownBroker(row.address, row.broker_name, row.member)
     known.version, known.sampled_at, known.error = row.version, row.sampled_at, row.error
-    known.singles = {"ha": row.ha, "rates": row.rates, "log": row.log}
+    known.singles = {"ha": row.ha, "rates": row.rates, "log": row.log, "producers": row.producers}
     if row.disk_ratio is not None:
         known.singles["disk"] = {"usageRatio": row.disk_ratio}
     if row.booted_at is not None:

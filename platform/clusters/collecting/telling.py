@@ -27,7 +27,7 @@ TOP_LAG = "top-lag"
 TOP_COUNT = 20
 _ROWS_PER_MESSAGE = 100
 _JSON = frozenset(("ha", "rates", "log"))
-_NOT_TOLD = frozenset(("members", "brokers"))
+_NOT_TOLD = frozenset(("members", "brokers", "producers"))
 """Long, and read by REST when a page wants them."""
 
 

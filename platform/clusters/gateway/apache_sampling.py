@@ -5,6 +5,7 @@
 | disk, rates, version | 28 | every round |
 | lag of every group | 317 | every round |
 | slaves and how far they are | 907 | every round |
+| producers | 328 | every round |
 | topics | 21 | when their DataVersion (322 at a name server) changed |
 | groups | 201 | every minute: nobody tells their version apart from the table itself |
 | members, subscriptions | 203 | watched groups |
@@ -22,7 +23,7 @@ from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import Any
 
-from clusters.gateway.sampling import Sample
+from clusters.gateway.sampling import Sample, producers_of
 from engine.client.admin import Admin
 from engine.errors import EngineError
 from engine.protocol.bodies.basics import DataVersion
@@ -59,7 +60,7 @@ async def sample_apache_broker(
         await _refresh(admin, cluster, name, broker, memory, now_ms)
         stats = await admin.groups.consume_stats_of_broker(broker)
         sections["ha"] |= await _slaves(admin, broker)
-        sections |= _tables(memory, stats)
+        sections |= _tables(memory, stats) | await producers_of(admin, broker)
         await _watch(admin, broker, sections, sorted(set(watched) & sections["groups"].keys()), now_ms)
     return Sample(True, sections, None, info.get("brokerVersionDesc", ""), is_apache=True)
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from engine.client.admin import Admin
-from engine.errors import EngineError
+from engine.errors import EngineError, PeerError
 from engine.protocol.codes import ResponseCode
 
 
@@ -25,7 +25,9 @@ class Sample:
     is_apache: bool = False
 
 
-async def sample_broker(admin: Admin, broker: str, since: str | None) -> Sample | None:
+async def sample_broker(
+    admin: Admin, broker: str, since: str | None, *, with_producers: bool
+) -> Sample | None:
     """None: it does not speak our extension."""
     try:
         snapshot = await admin.brokers.snapshot(broker, since)
@@ -36,7 +38,24 @@ async def sample_broker(admin: Admin, broker: str, since: str | None) -> Sample 
     version = ""
     if snapshot.is_full:
         version = (await admin.brokers.runtime_info(broker)).get("brokerVersionDesc", "")
-    return Sample(snapshot.is_full, snapshot.sections, snapshot.version, version)
+    sections = dict(snapshot.sections)
+    if with_producers:
+        sections |= await producers_of(admin, broker)
+    return Sample(snapshot.is_full, sections, snapshot.version, version)
+
+
+async def producers_of(admin: Admin, broker: str) -> dict[str, Any]:
+    """328, as a section; none where the broker does not know the question (RocketMQ 4)."""
+    try:
+        found = await admin.clients.all_producers(broker)
+    except PeerError:
+        return {}
+    return {
+        "producers": {
+            group: sorted([one.client_id, one.remote_ip, one.language.name, one.version] for one in members)
+            for group, members in found.items()
+        }
+    }
 
 
 async def broker_members(admin: Admin) -> dict[str, tuple[str, int]]:

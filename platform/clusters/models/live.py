@@ -40,6 +40,8 @@ class LiveBroker(models.Model):
     """Messages per second: put, got."""
     disk_ratio = models.FloatField(null=True)
     log = models.JSONField(default=dict)
+    producers = models.JSONField(null=True)
+    """{producer group: [[client id, address, language, version]]}; None: not sampled."""
     booted_at = models.DateTimeField(null=True)
     sampled_at = models.DateTimeField(null=True)
     """When it last answered: it keeps its age while it does not."""

@@ -1,7 +1,7 @@
 """Who sends to a topic, where it lies, who reads it: edges of the routing graph, from live rows alone.
 
-Producers are not part of brokers' snapshots; a topic's put rate stands for them (`producers` asks the brokers
-of one topic in clusters/api/topics.py). Groups that the caller may not see are counted, not named.
+Brokers know who is connected as a producer, and not to which topics they send: producers are edges to
+brokers. Groups that the caller may not see are counted, not named.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from clusters.models import Cluster, LiveSubscription, LiveTopic
+from clusters.models import Cluster, LiveBroker, LiveSubscription, LiveTopic
 from clusters.selectors.live import plain
 from console.core.models.people import Role
 from console.core.rights import Grants
@@ -29,6 +29,19 @@ def routing_rows(cluster: Cluster, topics: Iterable[str], grants: Grants) -> dic
         else:
             about["hidden_groups"] += 1
     return found
+
+
+def producer_edges(cluster: Cluster) -> list[dict[str, Any]]:
+    """Producer groups by broker; `members` None: the broker does not say."""
+    rows = LiveBroker.objects.filter(cluster=cluster, role="master").values_list("broker_name", "producers")
+    edges: list[dict[str, Any]] = []
+    for broker, producers in rows:
+        if producers is None:
+            edges.append({"broker": broker, "producer_group": None, "members": None})
+        for group, members in sorted((producers or {}).items()):
+            listed = [{"client_id": one[0], "address": one[1], "language": one[2]} for one in members]
+            edges.append({"broker": broker, "producer_group": group, "members": listed})
+    return edges
 
 
 def _topic(row: LiveTopic) -> dict[str, Any]:

@@ -11,7 +11,8 @@ from typing import Any
 from django.db.models import Q
 
 from clusters.models import Alert, Operation, Redrive, SearchJob, Step
-from clusters.selectors.clusters import get_cluster, visible
+from clusters.selectors.alerts import visible_alerts
+from clusters.selectors.clusters import get_cluster
 from clusters.selectors.live import (
     broker_rows,
     freshness_of,
@@ -114,17 +115,8 @@ def _jobs(cluster_id: int, cluster: str, viewer: Viewer) -> Rows:
 
 
 def alerts(grants: Grants) -> Rows:
-    rows = Alert.objects.filter(state__in=Alert.OPEN, cluster__in=visible(grants)).select_related(
-        "rule", "cluster"
-    )
-    return {str(row.pk): alert_row(row) for row in rows if sees_alert(grants, row)}
-
-
-def sees_alert(grants: Grants, alert: Alert) -> bool:
-    """Brokers belong to the cluster as a whole; topics and groups are names."""
-    if alert.subject in ("group", "topic"):
-        return grants.may(Role.VIEWER, alert.cluster.name, alert.name)
-    return grants.may(Role.VIEWER, alert.cluster.name)
+    rows = visible_alerts(grants).filter(state__in=Alert.OPEN)
+    return {str(row.pk): alert_row(row) for row in rows}
 
 
 def alert_row(alert: Alert) -> dict[str, Any]:

@@ -1,0 +1,97 @@
+"""History: only changes are kept, minutes and hours are rolled up, a successor goes on where it ended."""
+
+from __future__ import annotations
+
+from clusters.collecting.series_book import Key, SeriesBook, Stored
+from clusters.selectors.packing import unpack
+
+LAG: Key = ("group", "billing", "lag")
+RATE: Key = ("topic", "orders", "put_rate")
+HEARD: Key = ("broker", "a", "sampled")
+HOUR = 1_700_000_000 - 1_700_000_000 % 3600
+
+
+def book_of(values: dict[int, float | None], key: Key = LAG, until_s: int = 0) -> SeriesBook:
+    book = SeriesBook()
+    for at_s, value in values.items():
+        book.advance(HOUR + at_s)
+        book.note(HOUR + at_s, [(key, value)])
+    if until_s:
+        book.advance(HOUR + until_s)
+    return book
+
+
+def stored(
+    book: SeriesBook, resolution: int, key: Key = LAG
+) -> list[tuple[int, list[tuple[int, float | None]]]]:
+    due = book.take_due(2**40, is_last=True)
+    return [
+        (start - HOUR, list(unpack(points)))
+        for one, res, start, points in due
+        if (one, res) == (key, resolution)
+    ]
+
+
+def test_only_changes_are_kept() -> None:
+    book = book_of({0: 5, 10: 5, 20: 5, 30: 7, 40: None, 50: None})
+    assert stored(book, 10) == [(0, [(0, 5), (3, 7), (4, None)])]
+
+
+def test_two_values_of_one_slot_are_one_point() -> None:
+    assert stored(book_of({3: 5, 8: 6}), 10) == [(0, [(0, 6)])]
+
+
+def test_a_minute_is_the_largest_lag_and_the_mean_rate() -> None:
+    values: dict[int, float | None] = {0: 0, 10: 60, 20: 0, 70: 0}
+    assert stored(book_of(values), 60)[0][1][0] == ((HOUR % 86_400) // 60, 60)
+    assert stored(book_of(values, RATE), 60, RATE)[0][1][0][1] == 10.0
+
+
+def test_a_minute_without_a_change_is_settled_once() -> None:
+    book = book_of({0: 60, 50: 30})
+    for minute in range(1, 6):
+        book.advance(HOUR + minute * 60)
+    [(_, points)] = stored(book, 60)
+    assert [value for _, value in points] == [60, 30]
+
+
+def test_a_new_hour_begins_with_what_still_holds() -> None:
+    book = book_of({0: 5, 3590: 5}, until_s=3600)
+    assert stored(book, 10) == [(0, [(0, 5)]), (3600, [(0, 5)])]
+
+
+def test_every_slot_in_which_a_broker_was_heard_is_kept() -> None:
+    book = book_of({0: 1.0, 10: 1.0, 30: 1.0, 70: 1.0}, HEARD)
+    assert stored(book, 10, HEARD) == [(0, [(0, 1.0), (1, 1.0), (3, 1.0), (7, 1.0)])]
+
+
+def test_an_hour_is_rolled_up_from_its_minutes() -> None:
+    book = SeriesBook()
+    for at_s in range(0, 3700, 10):
+        book.advance(HOUR + at_s)
+        book.note(HOUR + at_s, [(LAG, float(at_s))])
+    [(_, points)] = stored(book, 3600)
+    assert [value for _, value in points] == [3590.0]
+
+
+def test_points_are_handed_out_when_they_are_due() -> None:
+    book = SeriesBook()
+    book.advance(HOUR)
+    book.note(HOUR, [(LAG, 1.0)])
+    assert len(book.take_due(HOUR)) == 1
+    book.note(HOUR + 10, [(LAG, 2.0)])
+    assert book.take_due(HOUR + 10) == []
+    assert len(book.take_due(HOUR + 60)) == 1
+    assert book.take_due(HOUR + 120) == []
+
+
+def test_a_successor_rolls_up_what_was_not_stored() -> None:
+    first = SeriesBook()
+    for at_s in range(0, 300, 10):
+        first.advance(HOUR + at_s)
+        first.note(HOUR + at_s, [(LAG, float(at_s))])
+    tens: list[Stored] = [one for one in first.take_due(2**40, is_last=True) if one[1] == 10]
+    second = SeriesBook()
+    second.load(tens, HOUR + 310)
+    [(_, points)] = stored(second, 60)
+    assert [value for _, value in points] == [50, 110, 170, 230, 290]
