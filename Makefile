@@ -34,15 +34,22 @@ check: setup ## format, lint, types, layers, house rules
 	$(PY) -m ruff check .
 	$(PY) -m mypy
 	PYTHONPATH=platform .venv/bin/lint-imports --no-cache
+	.venv/bin/hadolint --config docker/.hadolint.yaml docker/Dockerfile
+	.venv/bin/check-jsonschema --builtin-schema vendor.compose-spec docker/compose.yaml
 	$(PYTEST) -q tests/architecture
 
 format: setup ## rewrite the sources as `check` wants them
 	$(PY) -m ruff format .
 	$(PY) -m ruff check --fix .
 
-lock: setup ## resolve pyproject.toml into requirements/dev.lock (ARGS="--upgrade")
+lock: setup ## resolve pyproject.toml into requirements/*.lock (ARGS="--upgrade")
 	.venv/bin/uv pip compile pyproject.toml --extra dev --universal --python-version 3.11 --generate-hashes \
 		--no-emit-index-url --no-header --no-annotate --quiet --output-file requirements/dev.lock $(ARGS)
+	.venv/bin/uv pip compile pyproject.toml --extra build --universal --python-version 3.11 --generate-hashes \
+		--no-emit-index-url --no-header --no-annotate --quiet --output-file requirements/engine.lock $(ARGS)
+	.venv/bin/uv pip compile pyproject.toml --extra build --extra console --universal --python-version 3.11 \
+		--generate-hashes --no-emit-index-url --no-header --no-annotate --quiet \
+		--output-file requirements/console.lock $(ARGS)
 
 interop: setup ## clients and servers that we did not write, both ways (needs Maven Central)
 	$(PYTEST) -m "interop or interop_smoke" --timeout 900 tests/interop $(ARGS)

@@ -93,11 +93,19 @@ def servers_of_debian() -> str | None:
     return debian_servers.missing()
 
 
+@functools.cache
+def chroots() -> str | None:
+    if os.geteuid() != 0:
+        return "a chroot needs root"
+    return None if shutil.which("debootstrap") else "no debootstrap on PATH"
+
+
 REQUIREMENTS = (
     Requirement("needs_maven", "Java, Maven and the jars of Maven Central", maven_central),
     Requirement(
         "needs_debian_servers", "PostgreSQL and Redis servers from Debian's packages", servers_of_debian
     ),
+    Requirement("needs_chroot", "root and debootstrap", chroots, long_suite="nightly"),
     Requirement("needs_mounts", "root, mount and loop devices", mounts, long_suite="crash_long"),
     Requirement("needs_namespaces", "root and network namespaces", namespaces, long_suite="crash_long"),
 )

@@ -46,7 +46,8 @@ def run(servers: dict[str, str], *arguments: str, timeout_s: float) -> str:
 @pytest.mark.timeout(300)
 def test_a_few_tests_pass_on_servers_of_debian(servers: dict[str, str]) -> None:
     assert " passed" in run(servers, "--create-db", "--reuse-db", *SMOKE, timeout_s=280)
-    with psycopg.connect(servers["DATABASE_URL"].replace("/signalbox", "/test_signalbox")) as database:
+    tested = servers["DATABASE_URL"].rsplit("/", 1)[0] + "/test_signalbox"
+    with psycopg.connect(tested) as database:
         found = database.execute("SELECT indexname FROM pg_indexes WHERE indexname LIKE '%_name_trgm'")
         assert {name for (name,) in found} == {
             "clusters_livetopic_name_trgm",

@@ -1,0 +1,166 @@
+"""Executes a Dockerfile's steps without Docker: every stage is a folder, RUN is a chroot into it.
+
+What a builder would take from its host (names, certificates, where packages come from) is lent to the chroot:
+apt's sources, pip's settings. Not a builder: no layers, no cache, and only the instructions that
+docker/Dockerfile uses; one that it does not know fails.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+import shutil
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+_LENT = ("/etc/resolv.conf", "/etc/hosts", "/etc/pip.conf", "/etc/ssl/certs", "/etc/apt/sources.list.d")
+_LENT += ("/etc/apt/apt.conf.d", "/etc/apt/keyrings", "/usr/share/keyrings", "/usr/share/ca-certificates")
+_ENVIRONMENT = re.compile(r"PIP_\w+|\w+_proxy|\w+_PROXY|SSL_CERT_FILE|REQUESTS_CA_BUNDLE")
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    root: Path
+    environment: dict[str, str] = field(default_factory=dict)
+    workdir: str = "/"
+    user: str = "0"
+    healthcheck: list[str] = field(default_factory=list)
+    entrypoint: list[str] = field(default_factory=list)
+    command: list[str] = field(default_factory=list)
+
+
+def instructions(text: str) -> Iterator[tuple[str, str]]:
+    joined = re.sub(r"\\\n", " ", re.sub(r"^\s*#.*\n", "", text, flags=re.MULTILINE))
+    for line in filter(str.strip, joined.splitlines()):
+        word, _, rest = line.strip().partition(" ")
+        yield word.upper(), " ".join(rest.split())
+
+
+def debootstrapped(folder: Path) -> Path:
+    """What `debian:12-slim` is made from, by this machine's own mirror."""
+    root = folder / "debian"
+    sources = Path("/etc/apt/sources.list.d/debian.sources").read_text()
+    mirror = re.search(r"^URIs: (\S+)", sources, re.MULTILINE)
+    assert mirror is not None
+    _run(["debootstrap", "--variant=minbase", "bookworm", str(root), mirror[1]])
+    for name in _LENT:
+        _lend(Path(name), root)
+    return root
+
+
+def build(dockerfile: Path, context: Path, base: Path, folder: Path) -> dict[str, Stage]:
+    """All stages, by name."""
+    stages: dict[str, Stage] = {}
+    name = ""
+    for word, rest in instructions(dockerfile.read_text()):
+        if word == "FROM":
+            parent, name = re.fullmatch(r"(\S+) AS (\S+)", rest).groups()  # type: ignore[union-attr]
+            stages[name] = _begun(stages.get(parent), base, folder / f"stage-{name}")
+        else:
+            stages[name] = _step(word, rest, stages[name], stages, context)
+    return stages
+
+
+def _begun(parent: Stage | None, base: Path, root: Path) -> Stage:
+    _run(["cp", "-a", str(parent.root if parent else base), str(root)])
+    return replace(parent, root=root) if parent else Stage(root, {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin"})
+
+
+def _step(word: str, rest: str, stage: Stage, stages: dict[str, Stage], context: Path) -> Stage:
+    if word == "RUN":
+        inside(stage, ["/bin/bash", "-o", "pipefail", "-c", rest])
+    elif word == "COPY":
+        _copy(rest, stage, stages, context)
+    elif word == "ENV":
+        found = dict(pair.split("=", 1) for pair in shlex.split(rest))
+        known = stage.environment
+        expanded = {key: value.replace("$PATH", known["PATH"]) for key, value in found.items()}
+        return replace(stage, environment=known | expanded)
+    elif word == "WORKDIR":
+        (stage.root / rest.lstrip("/")).mkdir(parents=True, exist_ok=True)
+        return replace(stage, workdir=rest)
+    elif word == "USER":
+        return replace(stage, user=rest)
+    elif word == "HEALTHCHECK":
+        return replace(stage, healthcheck=json.loads(rest[rest.index("CMD [") + 4 :]))
+    elif word in ("ENTRYPOINT", "CMD"):
+        return replace(stage, **{word.lower().replace("cmd", "command"): json.loads(rest)})
+    else:
+        assert word in ("SHELL", "VOLUME", "EXPOSE"), f"{word} is not known here"
+    return stage
+
+
+def _copy(rest: str, stage: Stage, stages: dict[str, Stage], context: Path) -> None:
+    *sources, target = [part for part in rest.split() if not part.startswith("--")]
+    origin = re.match(r"--from=(\S+) ", rest)
+    place = stages[origin[1]].root if origin else context
+    where = stage.root / os.path.join(stage.workdir, target).lstrip("/")
+    for name in sources:
+        source = place / name.lstrip("/")
+        into = where / source.name if target.endswith("/") else where
+        if source.is_dir():
+            ignored = shutil.ignore_patterns("__pycache__", "*.so", "*.c")
+            shutil.copytree(
+                source, into, symlinks=True, dirs_exist_ok=True, ignore=None if origin else ignored
+            )
+        else:
+            into.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(source, into)
+
+
+def inside(stage: Stage, command: list[str], **environment: str) -> subprocess.CompletedProcess[str]:
+    with mounted(stage.root):
+        return _run(chrooted(stage, command), env=environ(stage, **environment))
+
+
+def chrooted(stage: Stage, command: list[str]) -> list[str]:
+    return ["chroot", f"--userspec={stage.user}:{stage.user}", str(stage.root), *_at(stage, command)]
+
+
+def environ(stage: Stage, **more: str) -> dict[str, str]:
+    lent = {name: value for name, value in os.environ.items() if _ENVIRONMENT.fullmatch(name)}
+    return (
+        {"HOME": "/var/lib/signalbox", "DEBIAN_FRONTEND": "noninteractive"} | lent | stage.environment | more
+    )
+
+
+def _at(stage: Stage, command: list[str]) -> list[str]:
+    return ["/usr/bin/env", f"--chdir={stage.workdir}", *command]
+
+
+@contextmanager
+def mounted(root: Path) -> Iterator[None]:
+    wheels = Path(os.environ.get("PIP_FIND_LINKS", "/nowhere"))
+    mounts = [["-t", "proc", "proc", root / "proc"], ["--rbind", "/dev", root / "dev"]]
+    if wheels.is_dir():
+        (root / str(wheels).lstrip("/")).mkdir(parents=True, exist_ok=True)
+        mounts.append(["--bind", wheels, root / str(wheels).lstrip("/")])
+    done: list[Path] = []
+    try:
+        for mount in mounts:
+            _run(["mount", *map(str, mount)])
+            done.append(Path(mount[-1]))
+        yield
+    finally:
+        for target in reversed(done):
+            _run(["umount", "--recursive", "--lazy", str(target)])
+
+
+def _lend(source: Path, root: Path) -> None:
+    target = root / str(source).lstrip("/")
+    if source.is_dir():
+        shutil.copytree(source, target, dirs_exist_ok=True, ignore_dangling_symlinks=True)
+    elif source.exists():
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(source, target)
+
+
+def _run(command: list[str], **options: object) -> subprocess.CompletedProcess[str]:
+    done = subprocess.run(command, capture_output=True, text=True, timeout=1800, **options)  # type: ignore[call-overload]
+    assert done.returncode == 0, f"{shlex.join(command)}\n{done.stdout[-3000:]}\n{done.stderr[-5000:]}"
+    return done
