@@ -10,6 +10,7 @@ from rest_framework import serializers
 from rest_framework.response import Response
 
 from clusters.api.cluster_view import ClusterView
+from clusters.selectors.live import freshness_of
 from console.core.paging import Pages
 from console.core.problems import Problem
 
@@ -48,6 +49,9 @@ def page_serializer(name: str, row: type[serializers.Serializer[Any]], **extra: 
             **extra,
         },
     )
+
+
+freshness = freshness_of
 
 
 class ListView(ClusterView):
