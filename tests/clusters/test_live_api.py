@@ -196,9 +196,9 @@ def test_health_is_never_better_than_what_is_known(api: APIClient, orders: Clust
 @pytest.mark.parametrize(
     ("path", "queries"),
     [
-        ("fleet/", 9),
-        ("clusters/orders/routing/", 9),
-        ("clusters/orders/rebalances/", 6),
+        ("fleet/", 10),
+        ("clusters/orders/routing/", 10),
+        ("clusters/orders/rebalances/", 7),
         ("clusters/orders/series/?subject=group&name=billing&metric=lag", 7),
     ],
 )
