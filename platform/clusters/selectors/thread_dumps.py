@@ -12,8 +12,7 @@ from dataclasses import dataclass
 
 _HEAD = re.compile(r"^(?P<name>.+?)\s+(?:TID: (?P<id>-?\d+) |TASK )STATE: (?P<state>\w+)\s*$")
 _LISTENERS = re.compile(r"^(ConsumeMessageThread|listener)")
-_IDLE = ("ThreadPoolExecutor.getTask", "_worker(", "LinkedBlockingQueue.take")
-"""Calls of a pool's thread that waits for work."""
+_OUR_POOL, _JAVAS_POOL = "_worker(", "ThreadPoolExecutor.getTask"
 MAX_THREADS = 2_000
 
 
@@ -30,11 +29,10 @@ class Thread:
 
     @property
     def is_idle(self) -> bool:
-        """A pool's thread that waits has nothing of the listener's in its innermost calls."""
-        inner = self.frames[:6]
-        return not inner or any(
-            mark in frame for mark in _IDLE for frame in inner[: 2 if "_worker" in mark else 6]
-        )
+        """Waits in its pool for work: ours at the innermost call, Java's a few calls above a lock."""
+        if not self.frames or self.frames[0].startswith(_OUR_POOL):
+            return True
+        return any(_JAVAS_POOL in frame for frame in self.frames[:8])
 
 
 def parse_dump(text: str) -> list[Thread]:
