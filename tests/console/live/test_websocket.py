@@ -5,8 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import asynccontextmanager
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -14,18 +13,16 @@ from asgiref.sync import sync_to_async
 from django.conf import settings
 from django.test import Client
 from django.utils import timezone
-from websockets.asyncio.client import ClientConnection, connect
-from websockets.exceptions import ConnectionClosed, InvalidStatus
+from websockets.exceptions import InvalidStatus
 
 from clusters.models import Cluster, LiveGroup
 from console.actions.rights_changes import note_rights_change
-from console.core.events import group_name, message
-from console.core.models import User
 from console.core.models.people import Role
 from console.live.consumer import MOST_SOCKETS, NO_RIGHTS, SIGNED_OUT, TOO_LARGE, TOO_MANY, TOO_OFTEN
 from engine.client.messages import Message
 from engine.client.producer import Producer
 from tests.clusters.collecting.orders import commit, make_topic, send
+from tests.console.live.sockets import closed, hear, news, opened, publish, say, session_of
 from tests.engine.client.servers import Cluster as EngineCluster
 from tests.platform_fixtures import make_user
 from tests.platform_processes import collecting, serving
@@ -37,43 +34,6 @@ pytestmark = pytest.mark.django_db(transaction=True)
 def server(django_db_setup: None, django_db_blocker: Any, redis: str) -> Iterator[str]:
     with serving() as address:
         yield address
-
-
-def session_of(user: User) -> str:
-    client = Client()
-    client.force_login(user)
-    return client.cookies[settings.SESSION_COOKIE_NAME].value
-
-
-@asynccontextmanager
-async def opened(server: str, session: str, **options: Any) -> AsyncIterator[ClientConnection]:
-    headers = {"Cookie": f"{settings.SESSION_COOKIE_NAME}={session}"}
-    options = {"origin": f"http://{server}", "additional_headers": headers} | options
-    async with connect(f"ws://{server}/ws/v1/", **options) as socket:
-        yield socket
-
-
-async def say(socket: ClientConnection, **said: Any) -> None:
-    await socket.send(json.dumps(said))
-
-
-async def hear(socket: ClientConnection, kind: str, within_s: float = 15) -> dict[str, Any]:
-    """The next message of that type."""
-    async with asyncio.timeout(within_s):
-        while True:
-            told = json.loads(await socket.recv())
-            if told["type"] == kind:
-                return told
-
-
-async def closed(socket: ClientConnection, within_s: float = 15) -> int:
-    async with asyncio.timeout(within_s):
-        try:
-            while True:
-                await socket.recv()
-        except ConnectionClosed as error:
-            assert error.rcvd is not None
-            return error.rcvd.code
 
 
 def make_cluster(name: str) -> Cluster:
@@ -100,17 +60,6 @@ def orders(db: None) -> Cluster:
     cluster = make_cluster("orders")
     make_group(cluster, "billing", 7)
     return cluster
-
-
-async def publish(channel: str, payload: dict[str, Any]) -> None:
-    """As the collector does, from another process's point of view."""
-    from channels.layers import get_channel_layer
-
-    await get_channel_layer().group_send(group_name(channel), message(channel, payload))
-
-
-def news(seq: int, rows: dict[str, Any], run: str = "r1") -> dict[str, Any]:
-    return {"run": run, "seq": seq, "sampled_at": "2026-01-01T00:00:00+00:00", "rows": rows}
 
 
 @pytest.mark.parametrize(
