@@ -11,10 +11,12 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command
 from django.utils import timezone
+from nacl.encoding import Base64Encoder
+from nacl.public import PrivateKey
 from rest_framework.test import APIClient
 
 from clusters.actions.operations import do_roll_back_operation
-from clusters.models import Cluster, LiveBroker, Operation, Topic
+from clusters.models import Cluster, Host, LiveBroker, Operation, Topic
 from clusters.provisioning.executor import run_open_steps
 from console.core.actors import Actor
 from console.core.models import AuditEntry
@@ -263,3 +265,36 @@ def test_manage_py_apply_plans_applies_and_finds_drift(
         call_command("apply", str(file))
     with pytest.raises(CommandError, match="No such file"):
         call_command("apply", str(tmp_path / "absent.yml"))
+
+
+def test_a_cluster_that_is_not_there_is_made_by_the_same_operation_as_its_objects(
+    api: APIClient, redis: str
+) -> None:
+    Host.objects.create(
+        name="one",
+        address="127.0.0.1",
+        data_root="unused",
+        public_key=PrivateKey.generate().public_key.encode(Base64Encoder).decode(),
+        joined_at=timezone.now(),
+        heartbeat_at=timezone.now(),
+    )
+    about = {
+        "name": "new",
+        "layout": {"groups": 2},
+        "topics": [{"name": "orders"}],
+        "groups": [{"name": "g"}],
+    }
+    body = {"name": "made", "clusters": [about]}
+    plan = api.post(f"{HERE}plan/", body, format="json")
+    assert plan.status_code == 200, plan.json()
+    assert [row["kind"] for row in plan.json()["create"]] == ["cluster", "topic", "group"]
+    assert not Cluster.objects.filter(name="new").exists()
+    applied = api.post(f"{HERE}apply/", body, format="json")
+    assert applied.status_code == 202, applied.json()
+    steps = Operation.objects.get(pk=applied.json()["operations"][0]).steps.order_by("position", "id")
+    kinds = [step.kind for step in steps]
+    assert kinds[0] == "declare" and kinds[-2:] == ["apply_object", "apply_object"]
+    assert max(step.position for step in steps if step.kind == "gate") < steps[len(kinds) - 2].position
+    too_many = {"name": "far", "layout": {"groups": 1, "hosts": ["nowhere"]}}
+    refused = api.post(f"{HERE}plan/", {"name": "x", "clusters": [too_many]}, format="json")
+    assert (refused.status_code, refused.json()["errors"][0]["field"]) == (400, "hosts")

@@ -226,3 +226,15 @@ def test_a_groups_page_has_every_queue(api: APIClient, seeded: Cluster) -> None:
     [event] = api.get(f"{HERE}groups/group-05/rebalances/").json()["results"]
     assert (event["joined"], event["member_count"]) == (["c1"], 2)
     assert api.get(f"{HERE}groups/no-such/").status_code == 404
+
+
+def test_groups_are_described_and_marked_without_asking_a_broker(api: APIClient, seeded: Cluster) -> None:
+    url = f"{HERE}groups/group-05/"
+    assert api.patch(url, {"owner": "ann", "labels": {"tier": "2"}}, format="json").status_code == 200
+    assert api.put(f"{url}favourite/", {"is_favourite": True}, format="json").status_code == 200
+    assert names(api.get(f"{HERE}groups/?favourites=true")) == ["group-05"]
+    assert names(api.get(f"{HERE}groups/?owner=ann")) == ["group-05"]
+    assert api.get(url).json()["labels"] == {"tier": "2"}
+    assert api.put(f"{url}favourite/", {"is_favourite": False}, format="json").status_code == 200
+    assert names(api.get(f"{HERE}groups/?favourites=true")) == []
+    assert api.put(f"{url}favourite/", {}, format="json").status_code == 400
