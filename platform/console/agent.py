@@ -24,7 +24,7 @@ from django.utils import timezone
 
 from clusters.actions.hosts import Ranges, do_join_host
 from clusters.models import Host
-from clusters.provisioning import agents, executor
+from clusters.provisioning import agents, executor, steps
 from clusters.provisioning.folders import write_private
 from clusters.provisioning.host_keys import make_key, public_half, read_key
 from clusters.tasks.hosts import look_after_host
@@ -107,6 +107,8 @@ def only_one(data_root: Path) -> Iterator[None]:
 def serve(host: Host, *, serves_control: bool) -> int:
     """Until a signal. The exit code."""
     agents.become(host.name)
+    # Celery would check the whole site, addresses and views included, which an agent does not have.
+    os.environ.setdefault("CELERY_SKIP_CHECKS", "true")
     queues = [host_queue(host.name), *((CONTROL, REPORTS) if serves_control else ())]
     ended = threading.Event()
     beating = threading.Thread(target=_beat, args=(host.pk, host.name, ended), name="heartbeat", daemon=True)
@@ -138,8 +140,11 @@ def serve(host: Host, *, serves_control: bool) -> int:
 def _pick_up(name: str, serves_control: bool) -> None:
     """What was open when this host's last agent ended."""
     try:
-        look_after_host(name)
+        host = agents.current()
+        if host is not None:
+            steps.release_orphans(host.pk, agents.worker_name(name), timezone.now())
         run_steps(name)
+        look_after_host(name)
         if serves_control:
             run_steps("")
     finally:

@@ -8,5 +8,5 @@ class ConsoleConfig(AppConfig):
 
     def ready(self) -> None:
         # Whoever wakes a worker does it through the current Celery app: it must be ours.
-        import console.celery
+        import console.celery  # noqa: F401
         from console import schema  # noqa: F401

@@ -6,7 +6,7 @@ is the only way to a number that `fences.hold` accepts.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path, PurePosixPath
 
 from django.db.models import F
@@ -14,7 +14,7 @@ from django.db.models import F
 from clusters.models import Broker, Cluster, NameServer, Step
 from clusters.provisioning.confs import BrokerConf, NameServerConf, broker_settings, name_server_settings
 from clusters.provisioning.driver import Kind, ProcessSpec
-from clusters.provisioning.folders import folder_of
+from clusters.provisioning.folders import ProcessFolder, folder_of
 from console.core.problems import not_found
 
 Process = NameServer | Broker
@@ -51,19 +51,20 @@ def name_server_addresses(cluster: Cluster) -> list[str]:
     return [row.address for row in _name_servers().filter(cluster=cluster)]
 
 
-def spec_of(process: Process, data_root: Path | None = None) -> ProcessSpec:
+def spec_of(process: Process, name_servers: Sequence[str] | None = None) -> ProcessSpec:
+    """`name_servers`: the cluster's, by whoever has them already."""
     cluster, host = cluster_of(process), process.host
-    root = Path(host.data_root) if data_root is None else data_root
+    root = Path(host.data_root)
     folder = folder_of(root, cluster.name, cluster.pk, process.label)
     kind = Kind.NAME_SERVER if isinstance(process, NameServer) else Kind.BROKER
-    return ProcessSpec(
-        kind, process.label, host.address, process.port, folder, cluster.release, settings_of(process, root)
-    )
+    settings = settings_of(process, folder, name_servers)
+    return ProcessSpec(kind, process.label, host.address, process.port, folder, cluster.release, settings)
 
 
-def settings_of(process: Process, data_root: Path) -> dict[str, str]:
+def settings_of(
+    process: Process, folder: ProcessFolder, name_servers: Sequence[str] | None = None
+) -> dict[str, str]:
     cluster = cluster_of(process)
-    folder = folder_of(data_root, cluster.name, cluster.pk, process.label)
     path, secrets = PurePosixPath(folder.path), PurePosixPath(folder.secrets)
     host = process.host.address
     if isinstance(process, NameServer):
@@ -79,7 +80,7 @@ def settings_of(process: Process, data_root: Path) -> dict[str, str]:
         port=process.port,
         folder=path,
         secrets=secrets,
-        name_servers=name_server_addresses(cluster),
+        name_servers=name_server_addresses(cluster) if name_servers is None else name_servers,
         has_access_control=cluster.has_access_control,
     )
     return broker_settings(conf)

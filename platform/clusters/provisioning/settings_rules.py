@@ -15,6 +15,8 @@ from console.core.problems import Problem
 
 _MS = 86_400_000
 _INT32 = 2**31 - 1
+_SEGMENT, _MESSAGE, _MARGIN = 1 << 30, 4 << 20, 64 << 10
+"""Engine defaults: a commit log segment, the largest message, and what a segment must hold beside it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +125,21 @@ def checked(given: Mapping[str, object], field: str = "overrides") -> dict[str, 
                 "setting_refused", f"{key}={text[:80]} is not allowed: {wanted}", 400, field=f"{field}.{key}"
             )
         found[key] = text
+    _refuse_small_segments(found, field)
     return found
+
+
+def _refuse_small_segments(given: Mapping[str, str], field: str) -> None:
+    """As the engine does when it starts, which is too late for whoever asked."""
+    segment = int(given.get("mappedFileSizeCommitLog", _SEGMENT))
+    largest = int(given.get("maxMessageSize", _MESSAGE))
+    if segment < largest + _MARGIN:
+        raise Problem(
+            "setting_refused",
+            f"a segment of {segment} bytes does not hold a message of {largest} and {_MARGIN} more",
+            400,
+            field=f"{field}.mappedFileSizeCommitLog",
+        )
 
 
 def is_live(key: str) -> bool:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from clusters.models import Broker, Cluster
-from clusters.provisioning.inventory import processes_of, spec_of
+from clusters.provisioning.inventory import Process, name_server_addresses, processes_of, spec_of
 from clusters.provisioning.plans.plan import ClusterState, GroupState, MemberState, ServerState
 
 _UP = (Broker.Observed.RUNNING, Broker.Observed.STARTING, Broker.Observed.SILENT)
@@ -30,17 +32,18 @@ def state_of(cluster: Cluster) -> ClusterState:
 
 def drifted(cluster: Cluster) -> list[str]:
     """Labels of processes that run with other settings than their rows ask for."""
+    servers = name_server_addresses(cluster)
     return [
         process.label
         for process in processes_of(cluster)
-        if process.observed in _UP and is_drifted(process, cluster)
+        if process.observed in _UP and is_drifted(process, servers)
     ]
 
 
-def is_drifted(process, cluster: Cluster) -> bool:  # type: ignore[no-untyped-def]
+def is_drifted(process: Process, name_servers: Sequence[str]) -> bool:
     """Not known (never started by us) is not drift."""
-    digest: str = process.running_config_digest
-    return bool(digest) and digest != spec_of(process).digest
+    digest = process.running_config_digest
+    return bool(digest) and digest != spec_of(process, name_servers).digest
 
 
 def absent(cluster: Cluster) -> list[str]:

@@ -72,6 +72,13 @@ def _mine(held: Held) -> QuerySet[Step]:
     return Step.objects.filter(pk=held.step_id, fence=held.fence, state=Step.State.RUNNING)
 
 
+def release_orphans(host_id: int, worker: str, now: datetime) -> int:
+    """For an agent that boots: it alone has its host's data root (`agent.lock`), so whoever had steps of that
+    host is gone, and their leases need not be waited for."""
+    rows = Step.objects.filter(host_id=host_id, state=Step.State.RUNNING).exclude(worker=worker)
+    return rows.update(lease_until=now)
+
+
 def renew(held: Held, now: datetime) -> bool:
     return bool(_mine(held).update(lease_until=now + LEASE))
 

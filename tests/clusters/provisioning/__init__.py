@@ -1,0 +1,1 @@
+"""Provisioning: plans, steps, the driver of processes, operations with real agents."""
