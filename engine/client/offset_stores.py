@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import Protocol
 
@@ -73,8 +73,18 @@ class RemoteOffsets:
         return dict(self._table)
 
     async def persist(self, queues: Iterable[MessageQueue] | None = None) -> None:
+        """Of a topic at a broker one queue goes ahead, then the others together: Apache's broker makes a
+        group's table at its first commit, and of two first ones at once it forgets one."""
         wanted = self._changed if queues is None else self._changed.intersection(queues)
-        batch = [(queue, self._table[queue]) for queue in sorted(wanted)]
+        ahead: dict[tuple[str, str], MessageQueue] = {}
+        for queue in sorted(wanted):
+            ahead.setdefault((queue.topic, queue.broker_name), queue)
+        first = set(ahead.values())
+        await self._commit(first)
+        await self._commit(wanted - first)
+
+    async def _commit(self, queues: Collection[MessageQueue]) -> None:
+        batch = [(queue, self._table[queue]) for queue in sorted(queues) if queue in self._table]
         calls = [self._queue_offsets.commit(self._group, queue, offset) for queue, offset in batch]
         for (queue, offset), outcome in zip(
             batch, await asyncio.gather(*calls, return_exceptions=True), strict=True

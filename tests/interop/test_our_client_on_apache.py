@@ -154,7 +154,7 @@ async def test_admin_sees_a_groups_progress_and_resets_it(apache: Cluster, fresh
         LitePullConsumer(group, namesrv=apache.name_server, options=FROM_FIRST) as consumer,
     ):
         consumer.subscribe(topic)
-        await poll(consumer, 8)
+        assert len(await poll(consumer, 8)) == 8
         await consumer.commit()
         stats = await admin.groups.consume_stats(group, topic)
         assert sum(offsets.consumer_offset for offsets in stats.offset_table.values()) == 8

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 
 import pytest
@@ -22,6 +23,9 @@ class Brokers:
         self.unreachable: set[MessageQueue] = set()
         self.commits = 0
         self.is_master_away = False
+        self.under_way: list[MessageQueue] = []
+        self.together: list[list[MessageQueue]] = []
+        """At each commit: which were under way."""
 
     async def committed(self, group: str, queue: MessageQueue) -> int | None:
         return self.table.get(queue)
@@ -29,6 +33,10 @@ class Brokers:
     async def commit(self, group: str, queue: MessageQueue, offset: int) -> bool:
         if queue in self.unreachable:
             raise PeerUnreachable("away")
+        self.under_way.append(queue)
+        self.together.append(list(self.under_way))
+        await asyncio.sleep(0)
+        self.under_way.remove(queue)
         self.commits += 1
         self.table[queue] = offset
         return not self.is_master_away
@@ -47,6 +55,29 @@ async def test_only_changes_are_committed() -> None:
     store.update(A, 5)
     await store.persist()
     assert brokers.table == {A: 5, B: 6} and brokers.commits == 2
+
+
+async def test_the_first_commit_of_a_topic_at_a_broker_is_alone_there() -> None:
+    store, brokers = remote()
+    queues = [MessageQueue("t", broker, number) for broker in ("a", "b") for number in range(3)]
+    for queue in queues:
+        store.update(queue, 7)
+    await store.persist()
+    assert brokers.table == dict.fromkeys(queues, 7)
+    first, rest = brokers.together[:2], brokers.together[2:]
+    assert first[-1] == [queues[0], queues[3]] and len(rest[-1]) == 4
+
+
+async def test_a_queue_that_is_forgotten_while_others_are_committed_is_left_out() -> None:
+    store, brokers = remote()
+    queues = [MessageQueue("t", "a", number) for number in range(3)]
+    for queue in queues:
+        store.update(queue, 7)
+    persisting = asyncio.ensure_future(store.persist())
+    await asyncio.sleep(0)
+    store.forget(queues[1])
+    await persisting
+    assert brokers.table == {queues[0]: 7, queues[2]: 7}
 
 
 async def test_a_commit_that_only_a_slave_took_is_told_to_the_master_too() -> None:
