@@ -9,7 +9,22 @@ SETUP_INPUTS := pyproject.toml requirements/dev.lock tools/setup.sh tools/debian
 	$(wildcard setup.py) $(shell find engine -name '*_cy.py' 2>/dev/null)
 ARGS ?=
 
-.PHONY: help setup up down test check format lock interop interop-smoke crash fuzz nightly bench clean
+# What the long suites leave to `make test`, and how many tests go on at once: most of them wait.
+SHORT := not interop and not interop_smoke and not crash_long and not nightly and not bench
+WORKERS := $(shell echo $$((2 * $$(nproc))))
+# The rooms of tests: whatever is not named here is the engine's, and runs without Django in the process.
+PLATFORM_TESTS := tests/clusters tests/console tests/test_audit_watch.py
+BROWSER_TESTS := tests/e2e
+ENGINE_TESTS := $(addprefix --ignore=,$(PLATFORM_TESTS) $(BROWSER_TESTS)) -p no:django -p no:schemathesis \
+	-o addopts="-ra --strict-markers -p pytester" -W ignore::pytest.PytestConfigWarning
+# With ARGS="-k name" it is no error that one of the rooms has no such test.
+NOTHING_FITS := $(if $(ARGS),[ $$? -eq 5 ],false)
+# Also where the environment wants no bytecode: the tests start hundreds of servers.
+unexport PYTHONDONTWRITEBYTECODE
+export PYTHONPYCACHEPREFIX := $(CURDIR)/build/pycache
+
+.PHONY: help setup up down test test-engine test-platform check format lock interop interop-smoke crash fuzz \
+	nightly bench clean
 
 help: ## list every target
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -26,8 +41,13 @@ up: setup ## run console, agent and a first cluster; Ctrl-C leaves brokers runni
 down: ## stop a `make up` and the brokers that it made
 	@exec $(PY) manage.py down $(ARGS)
 
-test: setup ## all tests but the long ones (ARGS="-k name")
-	$(PYTEST) -m "not interop and not interop_smoke and not crash_long and not nightly and not bench" $(ARGS)
+test: test-engine test-platform ## all tests but the long ones (ARGS="-k name")
+
+test-engine: setup ## those of the engine alone
+	$(PYTEST) -n $(WORKERS) -m "$(SHORT)" $(ENGINE_TESTS) $(ARGS) || $(NOTHING_FITS)
+
+test-platform: setup ## those of the console alone
+	$(PYTEST) -n $(WORKERS) -m "$(SHORT)" $(PLATFORM_TESTS) $(ARGS) || $(NOTHING_FITS)
 
 check: setup ## format, lint, types, layers, house rules
 	$(PY) -m ruff format --check .

@@ -11,10 +11,15 @@ from collections.abc import Generator
 from typing import TypeVar
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from tests.requirements_probe import REQUIREMENTS
 
 pytest_plugins = ["tests.sharing"]
+
+# How long an example takes says how busy the machine is, and nothing about what it shows.
+settings.register_profile("signalbox", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("signalbox")
 
 _R = TypeVar("_R", pytest.TestReport, pytest.CollectReport)
 _LISTED = pytest.StashKey[str]()

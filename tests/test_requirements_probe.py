@@ -29,6 +29,7 @@ def suite(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest.
     """An empty suite under the same conftest, on a machine that has no Java."""
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
     monkeypatch.setenv("PATH", str(pytester.path))
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
     monkeypatch.delenv("REQUIRE_ALL", raising=False)
     pytester.makeini("[pytest]\naddopts = -ra --strict-markers\n")
     pytester.makeconftest("from tests.conftest import *")

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from tests.crash import requests as rq
-from tests.crash.campaign import Campaign, Windows, sends_after
+from tests.crash.campaign import PERSIST_INTERVAL_S, Campaign, Windows, sends_after
 from tests.crash.checker.events import FAIL, History
 from tests.crash.cluster import ASYNC, SYNC, Daemon
 from tests.crash.conftest import MakeBroker
@@ -111,7 +111,7 @@ def test_a_full_folder_of_configuration_hurts_changes_only(
     commit(broker.address, 3)
     time.sleep(PERSIST_S)
     campaign.load_for(0.5)
-    faults.begin("enospc")
+    full_at = faults.begin("enospc")
     codes = campaign.load_for(1.0)
     assert codes[rq.SUCCESS] > 100, codes
     assert codes.keys() <= {rq.SUCCESS, rq.SYSTEM_BUSY}, codes
@@ -123,6 +123,7 @@ def test_a_full_folder_of_configuration_hurts_changes_only(
         ):
             assert link.call(code, fields, b"").code == rq.SERVICE_NOT_AVAILABLE
     # A crash now: what was saved before is there, whole.
+    unsaved_s = time.monotonic() - full_at
     campaign.crash()
     campaign.restart()
     assert committed(broker.address) == {3}
@@ -133,7 +134,7 @@ def test_a_full_folder_of_configuration_hurts_changes_only(
     campaign.crash()
     campaign.restart()
     assert committed(broker.address) == {8}
-    campaign.verify()
+    campaign.verify(persist_interval_s=unsaved_s + PERSIST_INTERVAL_S)
 
 
 def test_a_log_line_that_finds_no_room_disturbs_nobody(

@@ -24,7 +24,9 @@ from tests.crash.steps.pops import STEPS
 from tests.crash.wire import Address, Link
 
 HIDDEN_MS = 1_500
-SETTLE_S = 15.0
+SETTLE_S = 60.0
+FORGOTTEN_S = 4 * HIDDEN_MS / 1000
+"""What a broker that forgets has not given until then, it never gives."""
 JOIN_S = 30.0
 FLUSHED_S = 1.2
 """Two flushes of ASYNC_FLUSH: what was sent is on disk."""
@@ -53,6 +55,7 @@ def kill_while_popping(
     before: Callable[[Broker], None] = at_once,
     crash: Callable[[Broker], None] = Broker.kill,
     most_s: float = 2.5,
+    settle_s: float = SETTLE_S,
 ) -> tuple[list[Value], list[Given]]:
     """Everything that was sent, and everything that consumers were given."""
     chance = random.Random(seed)
@@ -75,18 +78,24 @@ def kill_while_popping(
             consumer.join(JOIN_S)
             given += consumer.given
         broker.start()
-    given += consume_the_rest(broker.address, seed, sent, given)
+    given += consume_the_rest(broker.address, seed, sent, given, settle_s=settle_s)
     return sent, given
 
 
 def consume_the_rest(
-    address: Address, seed: int, sent: list[Value], given: list[Given], broker: str = "broker"
+    address: Address,
+    seed: int,
+    sent: list[Value],
+    given: list[Given],
+    broker: str = "broker",
+    *,
+    settle_s: float = SETTLE_S,
 ) -> list[Given]:
     """Until all is acknowledged, and then long enough for anything that should not come back."""
     done = {one.value for one in given if one.is_done or one.is_unsure}
     last = PoppingConsumer(address, seed, hidden_ms=HIDDEN_MS, forgets=0.0, broker=broker)
     last.start()
-    deadline = time.monotonic() + SETTLE_S
+    deadline = time.monotonic() + settle_s
     while time.monotonic() < deadline:
         if set(sent) <= done | {one.value for one in list(last.given) if one.is_done}:
             break
@@ -144,7 +153,8 @@ def test_a_broker_that_forgets_about_pops_is_caught(
 ) -> None:
     settings = {"flushConsumerOffsetInterval": "60000" if "moved" in name else "100"}
     broker = make_broker(launcher=f"tests.crash.mutants.{name}", settings=settings)
-    violations = check_delivery(*kill_while_popping(broker, seed, kills=1, per_round=500))
+    history = kill_while_popping(broker, seed, kills=1, per_round=500, settle_s=FORGOTTEN_S)
+    violations = check_delivery(*history)
     assert any(said in violation.text for violation in violations), describe(violations)
 
 
