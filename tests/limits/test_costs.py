@@ -29,6 +29,8 @@ from engine.store.message_store import MessageStore
 from engine.store.results import RecordFilter
 from tests.engine.store.samples import NOW_MS, crash, dispatch_all, draft, open_store, put
 
+pytestmark = pytest.mark.alone
+
 MESSAGES = 4_000
 RECOVERED_MESSAGES = 100_000
 GROUPS, TOPICS, QUEUES = 5_000, 50, 4
