@@ -100,7 +100,7 @@ def _compared(
     diffs = [diff for broker, view in views.items() for diff in _differences(broker, spec, view)]
     known = about or {}
     wanted = {key: row[key] for key in ABOUT_FIELDS if key in row}
-    diffs += _differences("", wanted, {key: known.get(key, "") for key in wanted})
+    diffs += _differences("", wanted, {key: known.get(key, {} if key == "labels" else "") for key in wanted})
     change = CREATE if all(view is None for view in views.values()) else CHANGE
     return Change(cluster, kind, row["name"], change if diffs else NONE, diffs, row)
 

@@ -99,6 +99,8 @@ def _members(given: Evidence) -> Finding:
 def _subscriptions(given: Evidence) -> Finding:
     if given.members is None:
         return Finding("subscriptions", UNKNOWN, "no broker said who is online")
+    if not given.members:
+        return Finding("subscriptions", OK, "no member is online, so none differs")
     told = [member for member in given.members if member["subscriptions"] is not None]
     differing = differing_subscriptions(told)
     if differing:
@@ -154,7 +156,7 @@ def _stuck_queues(given: Evidence) -> Finding:
         holder = held.get(place)
         if holder is None:
             is_told = all(member["queues"] is not None for member in given.members)
-            if given.members and is_told and not is_retry_topic(one.topic):
+            if is_told and not is_retry_topic(one.topic):
                 stuck.append({"queue": one.label, "lag": one.lag, "held_by": None})
         elif _is_quiet(holder, given.now_ms):
             stuck.append({"queue": one.label, "lag": one.lag, "held_by": holder["client_id"]})
@@ -168,7 +170,8 @@ def _stuck_queues(given: Evidence) -> Finding:
             "Look at the thread stack of the member that holds it; restart that member, or add one.",
             stuck[:50],
         )
-    return Finding("stuck_queues", OK, "every queue with waiting messages is being consumed")
+    text = "every queue with waiting messages is being consumed" if behind else "no messages wait"
+    return Finding("stuck_queues", OK, text)
 
 
 def _is_quiet(holder: dict[str, Any], now_ms: int) -> bool:
@@ -196,6 +199,8 @@ def _growing_lag(given: Evidence) -> Finding:
 
 
 def _slow_consumers(given: Evidence) -> Finding:
+    if given.members == []:
+        return Finding("slow_consumers", OK, "no member is online, so none is slow")
     if given.members is None or any(member["rates"] is None for member in given.members):
         return Finding("slow_consumers", UNKNOWN, "not every member said how long its listener takes")
     slow = [

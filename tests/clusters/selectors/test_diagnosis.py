@@ -96,6 +96,8 @@ def test_what_could_not_be_learnt_is_unknown_never_ok() -> None:
         ),
         ("spare_members", {"members": [member("c1"), member("c2")], "model": "BROADCASTING"}, OK),
         ("stuck_queues", {"members": [member("c1", queues=[])]}, CRITICAL),
+        ("stuck_queues", {"members": []}, CRITICAL),
+        ("stuck_queues", {"members": [], "queues": []}, OK),
         ("growing_lag", {"lag_history": [(0.0, 1), (60.0, 5), (120.0, 9)]}, WARNING),
         ("growing_lag", {"lag_history": [(0.0, 1), (60.0, 5)]}, UNKNOWN),
         ("slow_consumers", {"members": [member("c1", rates={"t": RATE | {"consume_ms": 2000.0}})]}, WARNING),
