@@ -18,6 +18,8 @@ from tests.ports import free_port
 
 _LIVE: set[subprocess.Popen[str]] = set()
 STOP_TIMEOUT_S = 30
+START_TIMEOUT_S = 180
+"""Apache's servers take 10 s on a machine of two cores that is quiet, and over a minute on a busy one."""
 # Quick to start and small: two cores are shared by everything.
 JVM_FLAGS = (
     "-Xmx384m",
@@ -56,7 +58,7 @@ class Server:
     def pid(self) -> int:
         return self._process.pid
 
-    def wait_until(self, is_ready: Callable[[], bool], timeout_s: float = 60) -> None:
+    def wait_until(self, is_ready: Callable[[], bool], timeout_s: float = START_TIMEOUT_S) -> None:
         deadline = time.monotonic() + timeout_s
         while not is_ready():
             if self._process.poll() is not None or time.monotonic() > deadline:
