@@ -5,24 +5,20 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import AsyncIterator, Iterator
-from concurrent.futures import ThreadPoolExecutor
-from datetime import datetime, timedelta
+from datetime import timedelta
 
 import pytest
 from asgiref.sync import sync_to_async
-from django.conf import settings
-from django.db import connections
-from django.utils import timezone
-from redis.asyncio import Redis
 
 from clusters.collecting.cluster_collector import ClusterCollector
-from clusters.models import Cluster, Collection, LiveGroup, LiveSubscription, LiveTopic
+from clusters.models import LiveGroup, LiveSubscription, LiveTopic
 from engine.client.admin import Admin
 from engine.client.messages import Message
 from engine.client.producer import Producer
 from engine.protocol.bodies.basics import MessageQueue
 from engine.protocol.bodies.groups import SubscriptionGroupConfig
 from engine.protocol.bodies.topics import TopicConfig
+from tests.clusters.collecting.rounds import Clock, attach, rounds_of
 from tests.engine.client.servers import Cluster as EngineCluster
 from tests.engine.client.servers import start_broker, start_name_server
 
@@ -82,35 +78,13 @@ async def change_everything(large: EngineCluster, committed: int) -> None:
         await asyncio.gather(*(one(number) for number in range(TOPICS)))
 
 
-class Clock:
-    def __init__(self) -> None:
-        self.ahead = timedelta(0)
-
-    def __call__(self) -> datetime:
-        return timezone.now() + self.ahead
-
-
 @pytest.fixture
 async def collector(
     large: EngineCluster, redis: str, db: None
 ) -> AsyncIterator[tuple[ClusterCollector, Clock]]:
-    cluster = await sync_to_async(Cluster.objects.create)(
-        name="large",
-        broker_cluster_name="ClientCluster",
-        kind=Cluster.Kind.ATTACHED,
-        name_server_addresses=[large.namesrv],
-        broker_addresses=[large.broker],
-        created_at=timezone.now(),
-    )
-    await sync_to_async(Collection.objects.create)(cluster=cluster, fence=1)
-    clock, executor = Clock(), ThreadPoolExecutor(1)
-    connection = Redis.from_url(settings.REDIS_URL)
-    made = ClusterCollector(cluster.pk, 1, connection, executor, clock)
-    yield made, clock
-    await made._end()
-    await connection.aclose()
-    executor.submit(connections.close_all)
-    executor.shutdown()
+    cluster = await sync_to_async(attach)("large", large.namesrv, large.broker)
+    async with rounds_of(cluster) as made:
+        yield made
 
 
 async def test_a_round_of_everything_takes_less_than_two_seconds(
