@@ -209,6 +209,28 @@ def test_groups_with_dead_letters_come_from_live_rows_with_a_pinned_number_of_qu
     assert found["count"] == 1
 
 
+def test_redrives_are_listed_with_a_pinned_number_of_queries(
+    people: People,
+    cluster: Cluster,
+    buried: tuple[str, str],
+    django_assert_num_queries: DjangoAssertNumQueries,
+) -> None:
+    _topic, group = buried
+    for _ in range(3):
+        job = redrive(people.operator, group)
+        assert people.operator.post(f"{HERE}redrives/{job['id']}/cancel/").status_code == 200
+    redrive(people.operator, group)
+    with django_assert_num_queries(8):  # session, user, grants, cluster, masks, count, page, tallies
+        page = people.viewer.get(f"{HERE}redrives/").json()
+    assert [row["state"] for row in page["results"]] == ["running"] + ["cancelled"] * 3
+    open_ones = people.viewer.get(f"{HERE}redrives/", {"state": "running", "group": group}).json()
+    assert open_ones["count"] == 1
+    team = client_of(make_user("team", Role.ADMIN, names="team-*"))
+    assert team.get(f"{HERE}redrives/").json()["count"] == 0
+    assert team.post(f"{HERE}redrives/{page['results'][0]['id']}/cancel/").status_code == 404
+    assert people.viewer.post(f"{HERE}redrives/{page['results'][0]['id']}/cancel/").status_code == 403
+
+
 def test_a_group_without_dead_letters_is_not_found(api: APIClient, cluster: Cluster) -> None:
     assert api.get(f"{HERE}dlq/nobody/").status_code == 404
     answer = api.post(f"{HERE}dlq/nobody/redrives/", {"all": True}, format="json")
@@ -286,6 +308,10 @@ def test_all_letters_are_redriven_once_each_with_an_outcome(
         ("redrive.create", "operator"),
         ("redrive.done", "system:redrives"),
     ]
+    file = people.viewer.get(f"{HERE}redrives/{job['id']}/export/").content.decode()
+    assert [row["state"] for row in csv.DictReader(io.StringIO(file))] == ["sent"] * 12
+    rows = json.loads(people.viewer.get(f"{HERE}redrives/{job['id']}/export/", {"format": "json"}).content)
+    assert [row["position"] for row in rows] == [str(n) for n in range(12)]
     again = redrive(people.operator, group)
     run(again)
     assert got(people.operator, again)["outcomes"]["skipped"] == 12

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import base64
+import zlib
 
 import pytest
 from django.core import signing
 
+from clusters.gateway.stored import MAX_BODY_BYTES, stored
 from clusters.selectors.bodies import kind_of, view_of
 from clusters.selectors.continuing import make_token, question_of, read_token
 from clusters.selectors.signatures import Letter, bundles
 from console.core.problems import Problem
+from engine.client.messages import ReceivedMessage
+from engine.protocol.bodies.basics import MessageQueue
+from engine.protocol.records import Record
+from engine.protocol.sys_flags import ZLIB, with_compression
 
 
 @pytest.mark.parametrize(
@@ -64,6 +70,21 @@ def test_a_token_goes_on_for_its_owner_and_question_alone() -> None:
         with pytest.raises(Problem) as caught:
             read_token(text, user, asked)
         assert (caught.value.status, caught.value.code) == (400, "continue_token")
+
+
+def received(body: bytes, sys_flag: int) -> ReceivedMessage:
+    host = ("127.0.0.1", 1)
+    record = Record(1, 0, 0, 0, 0, 0, 0, sys_flag, 0, host, 0, host, 0, 0, body, "t", {})
+    return ReceivedMessage(record, MessageQueue("t", "b", 0))
+
+
+def test_a_body_that_promises_too_much_is_not_unpacked() -> None:
+    bomb = stored(received(zlib.compress(bytes(MAX_BODY_BYTES + 1)), with_compression(0, ZLIB)))
+    assert (bomb.body, bomb.body_fault) == (None, "body is larger than the limit once decompressed")
+    fits = stored(received(zlib.compress(bytes(MAX_BODY_BYTES)), with_compression(0, ZLIB)))
+    assert fits.body is not None and len(fits.body) == MAX_BODY_BYTES
+    damaged = stored(received(b"not zlib", with_compression(0, ZLIB)))
+    assert damaged.body is None and "cannot be decompressed" in damaged.body_fault
 
 
 def letter(number: int, **values: object) -> Letter:

@@ -9,11 +9,12 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+from pytest_django import DjangoAssertNumQueries
 from rest_framework.test import APIClient
 
 from clusters.gateway.addressing import address_of
 from clusters.gateway.sends import Outgoing, Sent, send, send_many
-from clusters.models import Cluster, MaskRule
+from clusters.models import Cluster, LiveSubscription, MaskRule
 from console.core.models import AuditEntry
 from console.core.models.people import Role
 from engine.client import ConsumeFromWhere, ConsumerOptions, Message, blocking
@@ -229,6 +230,15 @@ def test_who_may_not_see_a_topic_does_not_find_its_messages(
     assert stranger.get(f"{HERE}tail/", {"topic": sent.topic}).status_code == 403
 
 
+def test_a_page_of_messages_takes_a_pinned_number_of_queries(
+    people: People, numbered: str, django_assert_num_queries: DjangoAssertNumQueries
+) -> None:
+    find(people.viewer, topic=numbered, limit=1)  # the first audit row makes the head of the chain
+    # session, user, grants, cluster, masks; the audit row: savepoint, head, row, head, release
+    with django_assert_num_queries(10):
+        assert len(find(people.viewer, topic=numbered, limit=100)["messages"]) == 100
+
+
 def test_every_read_leaves_one_row_with_counts(people: People, numbered: str) -> None:
     find(people.viewer, topic=numbered, tag="odd", limit=200)
     row = AuditEntry.objects.get(action="message.read")
@@ -438,7 +448,13 @@ def test_a_trace_tells_sending_storing_waiting_and_tries(
     consumer.subscribe(topic)
     with consumer:
         assert got.wait(20)
+    place = {"broker": sent.queue.broker_name, "queue": sent.queue.queue_id, "max": 9}
+    for name, committed in [("passed", sent.queue_offset + 1), ("behind", sent.queue_offset), ("new", None)]:
+        queues = [place | {"committed": committed}]
+        LiveSubscription.objects.create(cluster=attached, group=name, topic=topic, queues=queues)
     story = api.get(f"{HERE}{sent.msg_id}/trace/", {"topic": topic}).json()
+    stands = {stand["group"]: stand["has_passed"] for stand in story["groups"]}
+    assert stands == {"passed": True, "behind": False, "new": None}
     kinds = [event["kind"] for event in story["events"]]
     assert sorted(kinds) == ["send", "store", "try", "wait"]
     [tried] = [event for event in story["events"] if event["kind"] == "try"]

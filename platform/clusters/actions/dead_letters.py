@@ -144,13 +144,17 @@ COLUMNS = (
 
 def as_csv(export: Export) -> str:
     """Pure. A file that is not complete says so in its last row."""
+    rows: list[Iterable[str]] = [_cells(shown) for shown in export.letters]
+    if not export.is_complete:
+        rows.append([f"incomplete: {len(export.letters)} of about {export.about}"])
+    return csv_of(COLUMNS, rows)
+
+
+def csv_of(columns: Sequence[str], rows: Iterable[Iterable[str]]) -> str:
     out = io.StringIO()
     writer = csv.writer(out)
-    writer.writerow(COLUMNS)
-    for shown in export.letters:
-        writer.writerow([harmless(cell) for cell in _cells(shown)])
-    if not export.is_complete:
-        writer.writerow([f"incomplete: {len(export.letters)} of about {export.about}"])
+    writer.writerow(columns)
+    writer.writerows([harmless(cell) for cell in row] for row in rows)
     return out.getvalue()
 
 

@@ -1,10 +1,12 @@
 """REST: dead letters: which groups have some, what they are, what they have in common, sending one again.
 
-GET  dlq/                                    groups with dead letters, from live rows
-GET  dlq/{group}/                            the letters, within a stated budget
-GET  dlq/{group}/signatures/                 by what they have in common
-GET  dlq/{group}/export/?format=csv|json
-POST dlq/{group}/messages/{id}/resend/       one, changed or as it is, to the group alone
+    GET  dlq/                                    groups with dead letters, from live rows
+    GET  dlq/{group}/                            the letters, within a stated budget
+    GET  dlq/{group}/signatures/                 by what they have in common
+    GET  dlq/{group}/export/?format=csv|json
+    POST dlq/{group}/messages/{id}/resend/       one, changed or as it is, to the group alone
+
+A dead letter belongs to its group: rights are asked of the group's name.
 """
 
 from __future__ import annotations

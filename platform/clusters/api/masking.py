@@ -1,7 +1,9 @@
 """REST: rules that mask bodies and properties of messages.
 
-/masking/                      all rules, with patterns of clusters: for administrators of everything
-/clusters/{cluster}/masking/   the rules that hold for one cluster; rules of that cluster alone are made here
+    /masking/                      all rules, with patterns of clusters: for administrators of everything
+    /clusters/{cluster}/masking/   those that hold for one cluster; rules of that cluster alone are made here
+
+Who may see less than others may know that, and by which rule.
 """
 
 from __future__ import annotations

@@ -1,12 +1,14 @@
 """REST: messages of a cluster: finding, reading, following, sending.
 
-GET  messages/?topic=…          by unique_key, by key, or by looking through within a stated budget
-GET  messages/queue/?topic=…    along one queue
-GET  messages/tail/?topic=…     what comes
-POST messages/                  send
-GET  messages/{id}/             one; ?full=true downloads its body
-POST messages/{id}/reveal/      without its masks, with a reason
-POST messages/{id}/resend/      the stored bytes again
+    GET  messages/?topic=…          by unique_key, by key, or by looking through within a stated budget
+    GET  messages/queue/?topic=…    along one queue
+    GET  messages/tail/?topic=…     what comes
+    POST messages/                  send
+    GET  messages/{id}/             one; ?full=true downloads its body
+    POST messages/{id}/reveal/      without its masks, with a reason
+    POST messages/{id}/resend/      the stored bytes again
+
+Every answer about many says how far it looked; ids name places, rights are asked of what lies there.
 """
 
 from __future__ import annotations

@@ -1,7 +1,10 @@
-"""REST: redrives of dead letters.
+"""REST: redrives of dead letters: asking for one, following it, calling it off.
 
-POST dlq/{group}/redrives/ (?dry_run=true)   GET redrives/   GET redrives/{id}/
-POST redrives/{id}/pause/ …/resume/ …/cancel/                GET redrives/{id}/outcomes/
+    POST dlq/{group}/redrives/ (?dry_run=true)   GET redrives/   GET redrives/{id}/
+    POST redrives/{id}/pause/ …/resume/ …/cancel/
+    GET  redrives/{id}/outcomes/  …/export/?format=csv|json
+
+Each letter has its outcome; a count alone would hide which failed.
 """
 
 from __future__ import annotations
@@ -11,13 +14,17 @@ from collections.abc import Callable
 from dataclasses import asdict
 from typing import Any, ClassVar
 
+import orjson
+from django.http import HttpResponse
 from django.urls import path
 from django.utils import timezone
-from drf_spectacular.utils import OpenApiParameter, extend_schema
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from clusters.actions.dead_letters import csv_of
 from clusters.actions.redrives import (
     RedriveRequest,
     do_cancel_redrive,
@@ -32,6 +39,7 @@ from clusters.actions.redrives import (
 )
 from clusters.api.lists import DRY_RUN, LIMIT, OFFSET, ListView, ordering_parameter, page_serializer
 from clusters.api.message_shapes import TopicField, reader_of
+from clusters.api.messages import attachment
 from clusters.models import Redrive, RedriveOutcome
 from clusters.selectors.redriving import Tally
 from console.core.fields import Int64Field
@@ -270,6 +278,35 @@ class OutcomesView(ListView):
         return self.page(pages, OutcomeSerializer(outcomes, many=True).data)
 
 
+class OutcomeExportQuerySerializer(serializers.Serializer[Any]):
+    format = serializers.ChoiceField(["csv", "json"], default="csv")
+
+
+class OutcomeExportView(ListView):
+    needs = {"GET": Need(Role.VIEWER, Where.INSIDE)}
+
+    @extend_schema(
+        operation_id="redrives_export",
+        tags=["dead letters"],
+        parameters=[OutcomeExportQuerySerializer],
+        responses={
+            (200, "text/csv"): OpenApiResponse(OpenApiTypes.STR),
+            (200, "application/json"): OutcomeSerializer(many=True),
+        },
+    )
+    def get(self, request: Request, cluster: str, id: uuid.UUID) -> HttpResponse:
+        """All outcomes as a file; cells that spreadsheets would run are quoted."""
+        asked = OutcomeExportQuerySerializer(data=request.query_params)
+        asked.is_valid(raise_exception=True)
+        redrive = get_redrive(reader_of(self), id)
+        rows = OutcomeSerializer(redrive.outcomes.all(), many=True).data
+        if asked.validated_data["format"] == "json":
+            return attachment(orjson.dumps(rows), f"redrive-{id}.json", "application/json")
+        columns = list(OutcomeSerializer.Meta.fields)
+        cells = (["" if row[name] is None else str(row[name]) for name in columns] for row in rows)
+        return attachment(csv_of(columns, cells).encode(), f"redrive-{id}.csv", "text/csv; charset=utf-8")
+
+
 def redrive_json(redrive: Redrive, tally: Tally) -> dict[str, Any]:
     values = {name: getattr(redrive, name) for name in RedriveSerializer().fields if name != "outcomes"}
     return dict(RedriveSerializer(values | {"outcomes": asdict(tally)}).data)
@@ -285,4 +322,5 @@ urlpatterns = [
     path(f"{_HERE}<uuid:id>/resume/", ResumeRedriveView.as_view(), name="redrive-resume"),
     path(f"{_HERE}<uuid:id>/cancel/", CancelRedriveView.as_view(), name="redrive-cancel"),
     path(f"{_HERE}<uuid:id>/outcomes/", OutcomesView.as_view(), name="redrive-outcomes"),
+    path(f"{_HERE}<uuid:id>/export/", OutcomeExportView.as_view(), name="redrive-export"),
 ]

@@ -1,7 +1,9 @@
 """REST: search jobs: through topics and days, while one does something else.
 
-POST searches/ (?dry_run=true)   GET searches/   GET|DELETE searches/{id}/
-POST searches/{id}/cancel/       GET searches/{id}/results/
+    POST searches/ (?dry_run=true)   GET searches/   GET|DELETE searches/{id}/
+    POST searches/{id}/cancel/       GET searches/{id}/results/
+
+Jobs are their owner's; administrators of the cluster see everybody's.
 """
 
 from __future__ import annotations
@@ -165,7 +167,7 @@ class CancelSearchView(ListView):
         return Response(SearchJobSerializer(job).data)
 
 
-class HitSerializer(serializers.ModelSerializer[SearchHit]):
+class JobHitSerializer(serializers.ModelSerializer[SearchHit]):
     queue_offset = Int64Field()
 
     class Meta:
@@ -189,14 +191,14 @@ class SearchResultsView(ListView):
         operation_id="searches_results",
         tags=["searches"],
         parameters=[LIMIT, OFFSET],
-        responses=page_serializer("SearchHitPage", HitSerializer, job=SearchJobSerializer()),
+        responses=page_serializer("SearchHitPage", JobHitSerializer, job=SearchJobSerializer()),
     )
     def get(self, request: Request, cluster: str, id: uuid.UUID) -> Response:
         """Where the messages lie, in the order they were found; messages/{offset_id}/ shows one."""
         reader = reader_of(self)
         job = get_search(reader, id)
         pages, hits = self.cut(hits_for(reader, job))
-        return self.page(pages, HitSerializer(hits, many=True).data, job=SearchJobSerializer(job).data)
+        return self.page(pages, JobHitSerializer(hits, many=True).data, job=SearchJobSerializer(job).data)
 
 
 _HERE = "clusters/<str:cluster>/searches/"
