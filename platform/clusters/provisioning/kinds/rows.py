@@ -6,6 +6,7 @@ They run where the console's key is (no host), because new members' hosts get th
 from __future__ import annotations
 
 from collections.abc import Iterable
+from datetime import datetime
 from typing import Any
 
 from django.db import transaction
@@ -30,12 +31,18 @@ def declare(ctx: StepContext) -> dict[str, Any]:
     with transaction.atomic():
         cluster = Cluster.objects.select_for_update().get(pk=ctx.cluster.pk)
         for item in wanted.get("name_servers", []):
-            _name_server(cluster, item)
+            _name_server(cluster, item, first_fence(ctx.now()))
         for item in wanted.get("groups", []):
-            _group(cluster, item)
+            _group(cluster, item, first_fence(ctx.now()))
         hosts = Host.objects.filter(name__in=_hosts(wanted))
         seal_for_hosts(cluster, hosts, ctx.now())
     return {}
+
+
+def first_fence(now: datetime) -> int:
+    """A folder that was kept remembers the fences of the rows before: new rows begin above them, whose
+    numbers rose by a few since they were made."""
+    return int(now.timestamp() * 1000)
 
 
 def _hosts(wanted: Any) -> set[str]:
@@ -50,7 +57,7 @@ def _host(name: str) -> Host:
     return host
 
 
-def _name_server(cluster: Cluster, item: Any) -> None:
+def _name_server(cluster: Cluster, item: Any, fence: int) -> None:
     if NameServer.objects.filter(cluster=cluster, number=item["number"]).exists():
         return
     host = _host(item["host"])
@@ -59,11 +66,16 @@ def _name_server(cluster: Cluster, item: Any) -> None:
     if port == 0 or port in taken:
         port = pick_name_server_port(host.namesrv_port_low, host.namesrv_port_high, taken)
     NameServer.objects.create(
-        cluster=cluster, number=item["number"], host=host, port=port, desired=NameServer.Desired.STOPPED
+        cluster=cluster,
+        number=item["number"],
+        host=host,
+        port=port,
+        fence=fence,
+        desired=NameServer.Desired.STOPPED,
     )
 
 
-def _group(cluster: Cluster, item: Any) -> None:
+def _group(cluster: Cluster, item: Any, fence: int) -> None:
     group, _ = BrokerGroup.objects.get_or_create(
         cluster=cluster,
         name=item["name"],
@@ -82,6 +94,7 @@ def _group(cluster: Cluster, item: Any) -> None:
             member=member["member"],
             host=host,
             port=port,
+            fence=fence,
             overrides=member.get("overrides", {}),
             desired=Broker.Desired.STOPPED,
         )
