@@ -56,6 +56,7 @@ class GroupsView(ListView):
             OpenApiParameter("team", str),
             OpenApiParameter("has_members", bool),
             OpenApiParameter("favourites", bool),
+            OpenApiParameter("system", bool, description="The brokers' own groups, too."),
             ordering_parameter(selectors.ORDERINGS),
             LIMIT,
             OFFSET,
@@ -71,6 +72,7 @@ class GroupsView(ListView):
             team=self.text_of("team"),
             has_members=flag(request, "has_members") if "has_members" in request.query_params else None,
             favourites_of=request.user.pk if flag(request, "favourites") else None,
+            with_system=flag(request, "system"),
         )
         ordering = self.ordering_of(selectors.ORDERINGS, "name")
         pages, cut = self.cut(selectors.ordered(rows, ordering))

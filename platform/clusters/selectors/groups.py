@@ -15,6 +15,7 @@ from clusters.models import Cluster, ConsumerGroup, Favourite, LiveGroup, LiveSu
 from clusters.selectors.topics import favourite_names
 from console.core.problems import not_found
 from console.core.rights import Grants
+from engine.protocol.names import SYSTEM_GROUP_PREFIX, SYSTEM_GROUPS
 
 ORDERINGS = {
     "name": "name",
@@ -42,7 +43,10 @@ def filtered(
     team: str = "",
     has_members: bool | None = None,
     favourites_of: int | None = None,
+    with_system: bool = True,
 ) -> QuerySet[LiveGroup]:
+    if not with_system:
+        rows = rows.exclude(Q(name__in=SYSTEM_GROUPS) | Q(name__startswith=SYSTEM_GROUP_PREFIX))
     if search:
         rows = rows.filter(name__icontains=search)
     if has_members is not None:

@@ -215,6 +215,13 @@ def test_groups_are_sorted_by_messages_and_by_seconds(api: APIClient, seeded: Cl
     assert len(names(api.get(f"{HERE}groups/?has_members=false"))) == 10
 
 
+def test_the_brokers_own_groups_are_listed_when_asked_for(api: APIClient, seeded: Cluster) -> None:
+    LiveGroup.objects.create(cluster=seeded, name="TOOLS_CONSUMER")
+    LiveGroup.objects.create(cluster=seeded, name="CID_RMQ_SYS_TRANS")
+    assert api.get(f"{HERE}groups/").json()["count"] == 30
+    assert api.get(f"{HERE}groups/?system=true").json()["count"] == 32
+
+
 def test_a_groups_page_has_every_queue(api: APIClient, seeded: Cluster) -> None:
     RebalanceEvent.objects.create(
         cluster=seeded, group="group-05", at=NOW, joined=["c1"], left=[], member_count=2
