@@ -18,7 +18,7 @@ from django.core.management import CommandError, call_command
 from django.db import connection
 from django.utils import timezone
 
-from clusters.models import Cluster, SeriesChunk
+from clusters.models import AlertChannel, AlertRule, Cluster, SeriesChunk
 from console.backups import archive, rows
 from console.backups.key import key_of
 from console.core import audit
@@ -55,6 +55,9 @@ def filled() -> dict[str, list[dict[str, Any]]]:
         starts_at=timezone.now(),
         points=b"\0\x01\xff" * 9,
     )
+    rule = AlertRule.objects.create(name="r", kind="lag", created_by="ann", created_at=timezone.now())
+    channel = AlertChannel.objects.create(name="c", kind="mail", created_by="ann", created_at=timezone.now())
+    rule.channels.add(channel)
     with audit.attempt(Actor("ann"), "topic.create", cluster="prod") as outcome:
         outcome.details["after"] = {"queues": 8, "rate": 0.1}
     return snapshot()
@@ -93,6 +96,7 @@ def test_what_was_backed_up_comes_back(
     assert snapshot() == filled
     assert unseal(Cluster.objects.get().sealed_secret_key) == SECRET
     assert User.objects.get(username="root").check_password(PASSWORD)
+    assert [channel.name for channel in AlertRule.objects.get().channels.all()] == ["c"]
     call_command("verify_audit")
     actions = list(AuditEntry.objects.order_by("id").values_list("action", flat=True))
     assert actions == ["topic.create", "topic.create", "backup.create", "backup.restore"]

@@ -114,6 +114,8 @@ def _copy(rest: str, stage: Stage, stages: dict[str, Stage], context: Path) -> N
 
 
 def inside(stage: Stage, command: list[str], **environment: str) -> subprocess.CompletedProcess[str]:
+    # Again and again: a package of certificates makes its own list when it is installed.
+    _lend(Path("/etc/ssl/certs"), stage.root)
     with mounted(stage.root):
         return _run(chrooted(stage, command), env=environ(stage, **environment))
 

@@ -22,7 +22,7 @@ class SearchQuerySerializer(serializers.Serializer[Any]):
     limit = serializers.IntegerField(min_value=1, max_value=50, default=10, help_text="Of each kind.")
 
 
-class HitSerializer(serializers.Serializer[Any]):
+class SearchHitSerializer(serializers.Serializer[Any]):
     kind = serializers.ChoiceField(KINDS)
     name = serializers.CharField()
     cluster = serializers.CharField(allow_null=True)
@@ -32,7 +32,7 @@ class HitSerializer(serializers.Serializer[Any]):
 
 class FoundSerializer(serializers.Serializer[Any]):
     q = serializers.CharField()
-    results = HitSerializer(many=True)
+    results = SearchHitSerializer(many=True)
     more = serializers.ListField(
         child=serializers.CharField(), help_text="Kinds of which there are more than are shown."
     )

@@ -79,7 +79,9 @@ def is_empty() -> bool:
 
 @transaction.atomic
 def wipe() -> None:
-    for model in tables():
+    """With the tables between two tables, which no model of ours is."""
+    between = [field.remote_field.through for model in tables() for field in model._meta.many_to_many]
+    for model in (*between, *tables()):
         model._base_manager.all()._raw_delete("default")
 
 
