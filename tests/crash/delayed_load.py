@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import threading
 import time
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from tests.crash import requests as rq
@@ -104,6 +105,22 @@ class LaterProducer(threading.Thread):
         answer = link.call(RECALL, {"topic": TOPIC, "recallHandle": handle, "producerGroup": "g"})
         is_recalled = answer.code == rq.SUCCESS
         self.waitings[-1] = replace(self.waitings[-1], is_recalled=is_recalled, is_recall_unsure=False)
+
+
+def settled_deliveries(address: Address, waitings: Iterable[Waiting], patience_s: float) -> list[Delivery]:
+    """As `deliveries`, once all that must come are there or this time is over: so that what is only late is
+    called late, and what is called lost is lost."""
+    expected = {
+        waiting.value
+        for waiting in waitings
+        if waiting.is_sure and not waiting.is_recalled and not waiting.is_recall_unsure
+    }
+    deadline = time.monotonic() + patience_s
+    while True:
+        found = deliveries(address)
+        if expected <= {one.value for one in found} or time.monotonic() > deadline:
+            return found
+        time.sleep(1.0)
 
 
 def deliveries(address: Address) -> list[Delivery]:
