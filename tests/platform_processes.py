@@ -20,11 +20,17 @@ ROOT = Path(__file__).resolve().parents[1]
 T = TypeVar("T")
 
 
+def _database_url() -> str:
+    name = connection.settings_dict["NAME"]
+    if connection.vendor == "sqlite":
+        return f"sqlite:///{name}"
+    return os.environ["DATABASE_URL"].rsplit("/", 1)[0] + f"/{name}"
+
+
 def _environment() -> dict[str, str]:
-    database = connection.settings_dict["NAME"]
     return {
         **os.environ,
-        "DATABASE_URL": f"sqlite:///{database}",
+        "DATABASE_URL": _database_url(),
         "REDIS_URL": settings.REDIS_URL,
         "PYTHONPATH": f"{ROOT}/platform:{ROOT}",
         "PYTHONUNBUFFERED": "1",

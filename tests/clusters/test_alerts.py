@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import json
+import socket
 import threading
 from collections.abc import Callable, Iterator
 from datetime import timedelta
@@ -64,6 +65,38 @@ class _Handler(BaseHTTPRequestHandler):
 
     def log_message(self, format: str, *args: Any) -> None:
         pass
+
+
+class MailServer:
+    """Takes one mail, and keeps what was said."""
+
+    def __init__(self) -> None:
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.port = self._listener.getsockname()[1]
+        self.text = b""
+        self._thread = threading.Thread(target=self._take)
+
+    def __enter__(self) -> MailServer:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._thread.join(10)
+        self._listener.close()
+
+    def _take(self) -> None:
+        peer, _ = self._listener.accept()
+        with peer, peer.makefile("rb") as lines:
+            peer.sendall(b"220 mail\r\n")
+            is_body = False
+            for line in lines:
+                self.text += line
+                if is_body and line != b".\r\n":
+                    continue
+                is_body = line.upper().startswith(b"DATA")
+                peer.sendall(b"354 go on\r\n" if is_body else b"250 ok\r\n")
+                if line.upper().startswith(b"QUIT"):
+                    return
 
 
 @pytest.fixture
@@ -340,6 +373,31 @@ def test_an_address_that_is_not_plain_is_refused(api: APIClient, url: str) -> No
     answer = api.post("/api/v1/alerts/channels/", body, format="json")
     assert answer.status_code == 400
     assert not AlertChannel.objects.exists()
+
+
+def test_a_channel_is_changed_without_its_secrets_and_deleted(api: APIClient, receiver: Receiver) -> None:
+    channel_id = make_channel(api, receiver).json()["id"]
+    address = f"/api/v1/alerts/channels/{channel_id}/"
+    changed = api.patch(address, {"name": "night pager", "is_enabled": False}, format="json").json()
+    assert (changed["name"], changed["is_enabled"], changed["has_secret"]) == ("night pager", False, True)
+    assert api.post(f"{address}test/").json()["is_complete"]
+    assert "X-Signalbox-Signature" in receiver.heard[0][0]
+    assert api.delete(address).status_code == 204
+    assert api.get(address).status_code == 404
+
+
+def test_mail_goes_to_the_server_that_is_set(api: APIClient, settings: Any) -> None:
+    with MailServer() as server:
+        settings.MAIL_URL = f"smtp://127.0.0.1:{server.port}"
+        body = {"name": "mail", "kind": "mail", "recipients": ["a@example.com", "b@example.com"]}
+        channel = api.post("/api/v1/alerts/channels/", body, format="json").json()
+        answer = api.post(f"/api/v1/alerts/channels/{channel['id']}/test/")
+        assert answer.json()["is_complete"], answer.json()
+    text = server.text.decode()
+    assert "rcpt TO:<a@example.com>" in text and "rcpt TO:<b@example.com>" in text
+    assert "Subject: [info] test: a test by root" in text
+    answer = api.post(f"/api/v1/alerts/channels/{channel['id']}/test/")
+    assert (answer.status_code, answer.json()["is_complete"]) == (207, False)
 
 
 def test_mail_without_a_server_is_refused_not_swallowed(api: APIClient) -> None:
