@@ -73,6 +73,12 @@ class ListView(ClusterView):
         pages = Pages()
         return pages, list(pages.paginate_queryset(rows, self.request, self) or [])
 
+    def cut_wide(self, rows: QuerySet[Any]) -> tuple[Pages, list[Any]]:
+        """Of wide rows: sorted by key alone, then the page's rows: a sort need not carry their JSON."""
+        pages, keys = self.cut(rows.values_list("pk", flat=True))
+        found = rows.model._default_manager.in_bulk(keys)
+        return pages, [found[key] for key in keys if key in found]
+
     def page(self, pages: Pages, results: list[Any], **extra: Any) -> Response:
         response = pages.get_paginated_response(results)
         if "freshness" in extra:

@@ -81,7 +81,7 @@ class TopicsView(ListView):
             favourites_of=request.user.pk if flag(request, "favourites") else None,
         )
         ordering = self.ordering_of(selectors.ORDERINGS, "name")
-        pages, cut = self.cut(selectors.ordered(rows, ordering))
+        pages, cut = self.cut_wide(selectors.ordered(rows, ordering))
         described = selectors.described(self.cluster, cut, request.user.pk)
         results = shapes.TopicRowSerializer(described, many=True).data
         return self.page(pages, results, freshness=freshness_of(self.cluster))
