@@ -18,8 +18,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-_LENT = ("/etc/resolv.conf", "/etc/hosts", "/etc/pip.conf", "/etc/ssl/certs", "/etc/apt/sources.list.d")
-_LENT += ("/etc/apt/apt.conf.d", "/etc/apt/keyrings", "/usr/share/keyrings", "/usr/share/ca-certificates")
+_CERTIFICATES = "/etc/ssl/certs/ca-certificates.crt"
+_LENT = ("/etc/resolv.conf", "/etc/hosts", "/etc/pip.conf", _CERTIFICATES, "/etc/apt/sources.list.d")
+_LENT += ("/etc/apt/apt.conf.d", "/etc/apt/keyrings", "/usr/share/keyrings")
 _ENVIRONMENT = re.compile(r"PIP_\w+|\w+_proxy|\w+_PROXY|SSL_CERT_FILE|REQUESTS_CA_BUNDLE")
 
 
@@ -115,7 +116,7 @@ def _copy(rest: str, stage: Stage, stages: dict[str, Stage], context: Path) -> N
 
 def inside(stage: Stage, command: list[str], **environment: str) -> subprocess.CompletedProcess[str]:
     # Again and again: a package of certificates makes its own list when it is installed.
-    _lend(Path("/etc/ssl/certs"), stage.root)
+    _lend(Path(_CERTIFICATES), stage.root)
     with mounted(stage.root):
         return _run(chrooted(stage, command), env=environ(stage, **environment))
 
@@ -159,6 +160,8 @@ def _lend(source: Path, root: Path) -> None:
         shutil.copytree(source, target, dirs_exist_ok=True, ignore_dangling_symlinks=True)
     elif source.exists():
         target.parent.mkdir(parents=True, exist_ok=True)
+        # A link in there that names a whole path would lead to this machine's own file.
+        target.unlink(missing_ok=True)
         shutil.copyfile(source, target)
 
 
