@@ -142,7 +142,7 @@ def _pick_up(name: str, serves_control: bool) -> None:
     try:
         host = agents.current()
         if host is not None:
-            steps.release_orphans(host.pk, agents.worker_name(name), timezone.now())
+            steps.release_orphans(host.pk, name, os.getpid(), timezone.now())
         run_steps(name)
         look_after_host(name)
         if serves_control:

@@ -22,7 +22,8 @@ def current() -> Host | None:
 
 
 def worker_name(role: str) -> str:
-    return f"{role}@{socket.gethostname()}:{os.getpid()}"
+    """An agent is named by its host, of which there is one: who it was before can be told from others."""
+    return f"{role}@{_state['name'] or socket.gethostname()}:{os.getpid()}"
 
 
 def note_look() -> None:

@@ -72,10 +72,11 @@ def _mine(held: Held) -> QuerySet[Step]:
     return Step.objects.filter(pk=held.step_id, fence=held.fence, state=Step.State.RUNNING)
 
 
-def release_orphans(host_id: int, worker: str, now: datetime) -> int:
+def release_orphans(host_id: int, host_name: str, pid: int, now: datetime) -> int:
     """For an agent that boots: it alone has its host's data root (`agent.lock`), so whoever had steps of that
-    host is gone, and their leases need not be waited for."""
-    rows = Step.objects.filter(host_id=host_id, state=Step.State.RUNNING).exclude(worker=worker)
+    host, or of none under its name, is gone, and their leases need not be waited for."""
+    its_own = Q(host_id=host_id) | Q(host=None, worker__startswith=f"control@{host_name}:")
+    rows = Step.objects.filter(its_own, state=Step.State.RUNNING).exclude(worker__endswith=f":{pid}")
     return rows.update(lease_until=now)
 
 

@@ -280,12 +280,15 @@ def test_a_worker_that_ends_puts_its_step_back(cluster: Cluster, kind: Any) -> N
     assert (step.state, step.lease_until) == ("waiting", None)
 
 
-def test_an_agent_that_boots_takes_over_at_once(cluster: Cluster, kind: Any) -> None:
+@pytest.mark.parametrize(
+    ("worker", "taken"), [("control@here:1", 1), ("control@there:1", 0), ("control@here:77", 0)]
+)
+def test_an_agent_that_boots_takes_over_its_predecessors_steps_at_once(
+    cluster: Cluster, kind: Any, worker: str, taken: int
+) -> None:
     kind("a")
-    operation = _start(cluster, [_spec("a")])
-    step = operation.steps.get()
-    assert steps.acquire(step, "killed", timezone.now()) is not None
+    step = _start(cluster, [_spec("a")]).steps.get()
+    assert steps.acquire(step, worker, timezone.now()) is not None
     assert _run() == 0
-    Step.objects.filter(pk=step.pk).update(host=None)
-    Step.objects.filter(pk=step.pk).update(lease_until=timezone.now() - timedelta(seconds=1))
-    assert _run() == 1
+    assert steps.release_orphans(0, "here", 77, timezone.now()) == taken
+    assert _run() == taken
