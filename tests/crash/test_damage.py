@@ -24,7 +24,7 @@ ASKED_KEYS = 1_000
 TextDamage = Callable[[bytes, random.Random], bytes]
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def prepared(tmp_path_factory: pytest.TempPathFactory) -> Prepared:
     return prepare(tmp_path_factory.mktemp("prepared"))
 
