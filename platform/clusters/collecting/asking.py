@@ -27,13 +27,17 @@ LATE_S = 5.0
 
 
 class Asking:
-    def __init__(self, address: ClusterAddress, clock: Callable[[], datetime]) -> None:
+    def __init__(
+        self, address: ClusterAddress, registered: dict[str, tuple[str, int]], clock: Callable[[], datetime]
+    ) -> None:
+        """`registered`: names and numbers of brokers that the database knows by itself."""
         self.address = address
         self._clock = clock
         self._admin = open_admin(address)
         self._since: dict[str, str | None] = {}
         self._apache: dict[str, ApacheMemory] = {}
-        self._members: dict[str, tuple[str, int]] = {}
+        self._registered = registered
+        self._members = registered
         self._under_way: dict[str, asyncio.Task[Answer]] = {}
         self._late: set[str] = set()
         self.error = ""
@@ -59,7 +63,7 @@ class Asking:
     async def refresh_members(self, deadline_s: float) -> None:
         try:
             async with asyncio.timeout(deadline_s):
-                self._members = await broker_members(self._admin)
+                self._members = await broker_members(self._admin) | self._registered
             self.error = ""
         except TimeoutError:
             self.error = "no name server answered in time"

@@ -16,6 +16,7 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import Executor
 from datetime import datetime
+from typing import TypeVar
 
 from django.db import DatabaseError, close_old_connections
 from redis.asyncio import Redis
@@ -31,11 +32,12 @@ from clusters.collecting.telling import Telling
 from clusters.collecting.totals import whole_points
 from clusters.collecting.writing import LeaseLost, expire, finish_round, store
 from clusters.gateway.addressing import ClusterAddress, address_of
-from clusters.models import Cluster
+from clusters.models import Broker, Cluster
 from console.core import watching
 from console.core.problems import Problem
 
 log = logging.getLogger(__name__)
+R = TypeVar("R")
 
 QUICK_S = 1.0
 FULL_S = 10.0
@@ -108,12 +110,12 @@ class ClusterCollector:
         await self._telling.tell(self._state, found, watched, self._clock(), is_full=is_full)
 
     async def _prepare(self) -> None:
-        address = await self._in_thread(self._read_address)
+        address, registered = await self._in_thread(self._read_address)
         if self._asking is not None and (address is None or address != self._asking.address):
             await self._asking.close()
             self._asking = None
         if address is not None and self._asking is None:
-            self._asking = Asking(address, self._clock)
+            self._asking = Asking(address, registered, self._clock)
             self._telling.cluster = address.name
             await self._asking.start()
         if address is not None and self._state is None:
@@ -139,16 +141,21 @@ class ClusterCollector:
 
     # -- in a thread ----------------------------------------------------------------------------------------
 
-    async def _in_thread(self, function: Callable, *arguments: object) -> object:  # type: ignore[type-arg]
+    async def _in_thread(self, function: Callable[..., R], *arguments: object) -> R:
         return await asyncio.get_running_loop().run_in_executor(self._executor, _closing, function, arguments)
 
-    def _read_address(self) -> ClusterAddress | None:
+    def _read_address(self) -> tuple[ClusterAddress | None, dict[str, tuple[str, int]]]:
+        """And which broker is where, of a managed cluster: one that never answered has a name, too."""
         cluster = Cluster.objects.filter(pk=self.cluster_id, deleted_at=None).first()
+        if cluster is None:
+            return None, {}
+        rows = Broker.objects.filter(group__cluster=cluster).select_related("group", "host")
+        registered = {row.address: (row.group.name, row.member) for row in rows}
         try:
-            return None if cluster is None else address_of(cluster)
+            return address_of(cluster), registered
         except Problem as problem:
             finish_round(self.cluster_id, self.fence, self._clock(), problem.detail)
-            return None
+            return None, registered
 
     def _restore(self, broker_cluster_name: str) -> None:
         self._state = restore_state(self.cluster_id, broker_cluster_name)
@@ -194,6 +201,6 @@ class ClusterCollector:
             store(self.cluster_id, self.fence, Findings(), chunks)
 
 
-def _closing(function: Callable, arguments: tuple[object, ...]) -> object:  # type: ignore[type-arg]
+def _closing(function: Callable[..., R], arguments: tuple[object, ...]) -> R:
     close_old_connections()
     return function(*arguments)

@@ -14,6 +14,7 @@ import socket
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
+from typing import TypeVar
 
 from django.conf import settings
 from django.db import DatabaseError, connections
@@ -24,6 +25,7 @@ from clusters.collecting.leases import RENEW_EVERY_S, release_leases, renew_leas
 from clusters.collecting.writing import LeaseLost
 
 log = logging.getLogger(__name__)
+R = TypeVar("R")
 
 _THREADS = 3
 
@@ -89,7 +91,7 @@ class Collector:
             self._executor.submit(connections.close_all)
         self._executor.shutdown(wait=True)
 
-    async def _in_thread(self, function: Callable, *arguments: object) -> object:  # type: ignore[type-arg]
+    async def _in_thread(self, function: Callable[..., R], *arguments: object) -> R:
         return await asyncio.get_running_loop().run_in_executor(self._executor, function, *arguments)
 
 

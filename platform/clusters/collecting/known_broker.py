@@ -47,8 +47,9 @@ class KnownBroker:
 
     def take(self, answer: Answer) -> Changed:
         """Which names became different. An error leaves what is known, and its age."""
-        self.name = answer.broker_name or self.name
-        self.member = self.member if answer.member is None else answer.member
+        # What it said itself counts: a promoted member has another number at name servers.
+        self.name = self.name or answer.broker_name
+        self.member = answer.member if self.member is None else self.member
         self.error = answer.error
         if answer.error:
             return {}

@@ -13,6 +13,8 @@ from redis.asyncio import Redis
 KEPT_S = 15
 """An entry counts for this long; it is said again every KEPT_S / 3."""
 
+MOST = 5_000
+"""Names of a cluster that are looked at every second; whoever was said last goes first."""
 TOPIC, GROUP, CLUSTER = "topic", "group", "cluster"
 
 
@@ -29,7 +31,7 @@ async def note(redis: Redis, cluster: str, objects: Iterable[tuple[str, str]], n
 
 
 async def read(redis: Redis, cluster: str, now_s: float) -> list[tuple[str, str]]:
-    found = await redis.zrangebyscore(_key(cluster), now_s, "+inf")
+    found = await redis.zrevrangebyscore(_key(cluster), "+inf", now_s, start=0, num=MOST)
     objects = []
     for entry in found:
         kind, _, name = entry.decode().partition(":")

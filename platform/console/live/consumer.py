@@ -15,6 +15,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
+from collections.abc import Coroutine
 from typing import Any
 
 import orjson
@@ -45,6 +46,7 @@ from console.live.states import Viewer, check_exists, read_state
 log = logging.getLogger(__name__)
 
 SIGNED_OUT, NO_RIGHTS, TOO_MANY, TOO_LARGE, TOO_SLOW, TOO_OFTEN = 4401, 4403, 4409, 4413, 4410, 4429
+FAILED = 1011
 LARGEST_BYTES = 65_536
 MOST_SOCKETS = 20
 """Of one person, in one process."""
@@ -91,8 +93,8 @@ class LiveConsumer(AsyncWebsocketConsumer):
         self._is_counted = True
         await hub().listen(f"people/{guest.user_id}", self._rights_changed)
         self._tasks = [
-            asyncio.ensure_future(self._send_forever()),
-            asyncio.ensure_future(self._look_forever()),
+            asyncio.ensure_future(self._guard(self._send_forever())),
+            asyncio.ensure_future(self._guard(self._look_forever())),
         ]
 
     async def disconnect(self, code: int) -> None:
@@ -105,6 +107,14 @@ class LiveConsumer(AsyncWebsocketConsumer):
             hub().sockets[self.guest.user_id] -= 1
             await hub().leave(f"people/{self.guest.user_id}", self._rights_changed)
         raise StopConsumer
+
+    async def _guard(self, forever: Coroutine[Any, Any, None]) -> None:
+        """A socket that nobody sends to, or whose rights nobody looks at, must not stay open."""
+        try:
+            await forever
+        except Exception:
+            log.exception("the socket of %s failed", self.guest.username)
+            await self.close(FAILED)
 
     def _read_guest(self) -> Guest | None:
         if self._secret is not None:
@@ -133,6 +143,7 @@ class LiveConsumer(AsyncWebsocketConsumer):
                     return
                 for feed in self._feeds.values():
                     feed.state_reason = "rights"
+                    feed.rereads = self._rereads(feed.channel)
                 self._wake.set()
 
     # -- what the client says -------------------------------------------------------------------------------
@@ -186,9 +197,7 @@ class LiveConsumer(AsyncWebsocketConsumer):
             # As for REST: what somebody may not see is not there.
             raise Problem("not_found", f"there is no channel {channel.text[:80]!r} for you", 404)
         await database_sync_to_async(check_exists)(channel)
-        sees_all = bool(channel.cluster) and self.guest.grants.may(Role.VIEWER, channel.cluster)
-        rereads = channel.kind == "routing" or (channel.kind == "toplag" and not sees_all)
-        feed = Feed(channel, rereads=rereads)
+        feed = Feed(channel, rereads=self._rereads(channel))
 
         def listen(payload: dict[str, Any], is_gap: bool) -> None:
             feed.offer(payload)
@@ -199,6 +208,11 @@ class LiveConsumer(AsyncWebsocketConsumer):
         self._feeds[channel.text], self._listeners[channel.text] = feed, listen
         await hub().listen(channel.event_channel, listen)
         await hub().watch(channel)
+
+    def _rereads(self, channel: Channel) -> bool:
+        if channel.kind == "toplag":
+            return not self.guest.grants.may(Role.VIEWER, channel.cluster)
+        return channel.kind == "routing"
 
     async def _drop(self, text: str) -> None:
         feed = self._feeds.pop(text, None)

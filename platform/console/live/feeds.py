@@ -22,7 +22,7 @@ Message = dict[str, Any]
 class Feed:
     def __init__(self, channel: Channel, *, rereads: bool = False) -> None:
         self.channel = channel
-        self._rereads = rereads
+        self.rereads = rereads
         """News may hold rows that this reader may not see: they only say that rows are to be read."""
         self.seq = 0
         self.state_reason: str | None = "subscribed"
@@ -38,7 +38,7 @@ class Feed:
     def offer(self, payload: dict[str, Any]) -> None:
         """An event of its channel. What is not from the collector only says that something changed."""
         rows: Rows | None = payload.get("rows")
-        if rows is None or self._rereads:
+        if rows is None or self.rereads:
             self.is_stale = True
             return
         self._has_news = True

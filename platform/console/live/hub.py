@@ -89,10 +89,16 @@ class Hub:
         layer = get_channel_layer()
         while True:
             message = await layer.receive(self._name)
-            channel, payload = message["channel"], message["payload"]
-            is_gap = self.is_gap(channel, payload)
-            for listener in list(self._listeners.get(channel, ())):
-                listener(payload, is_gap)
+            try:
+                self._hand_out(message["channel"], message["payload"])
+            except Exception:
+                # One odd event must not end all live pages of this process.
+                log.exception("an event could not be handed out")
+
+    def _hand_out(self, channel: str, payload: dict[str, Any]) -> None:
+        is_gap = self.is_gap(channel, payload)
+        for listener in list(self._listeners.get(channel, ())):
+            listener(payload, is_gap)
 
     async def _repeat(self) -> None:
         while True:

@@ -278,3 +278,17 @@ async def test_lag_moves_within_two_seconds_of_a_send(
                     told = json.loads(await asyncio.wait_for(socket.recv(), 30))
                     lag = told["data"].get(group, {}).get("lag", lag)
                 assert time.monotonic() - began < 2
+
+
+async def test_narrower_rights_show_less_at_once(server: str, orders: Cluster) -> None:
+    await sync_to_async(make_group)(orders, "team-a", 3)
+    user = await sync_to_async(make_user)("mover", Role.VIEWER, clusters="orders")
+    async with opened(server, await sync_to_async(session_of)(user)) as socket:
+        await say(socket, type="subscribe", channel="toplag/orders")
+        assert (await hear(socket, "state"))["data"].keys() == {"billing", "team-a"}
+        await sync_to_async(user.bindings.update)(name_pattern="team-*")
+        await sync_to_async(note_rights_change)(user)
+        assert (await hear(socket, "state"))["data"].keys() == {"team-a"}
+        await sync_to_async(LiveGroup.objects.filter(name="team-a").update)(lag=4)
+        await publish("toplag/orders", news(1, {"billing": {"lag": 8}}) | {"is_whole": True})
+        assert (await hear(socket, "change"))["data"] == {"team-a": {"lag": 4}}
