@@ -12,7 +12,7 @@ import shutil
 import tempfile
 
 # Short: the path of a unix socket has 108 characters at most.
-_folder = tempfile.mkdtemp(prefix="sbx", dir="/tmp")
+_folder = tempfile.mkdtemp(prefix="sbx")
 os.makedirs(f"{_folder}/console/logs")
 atexit.register(shutil.rmtree, _folder, ignore_errors=True)
 os.environ["SIGNALBOX_DATA"] = _folder

@@ -1,0 +1,329 @@
+"""An administrator's day, from `make up` on, by REST and the websocket alone; applications use our client.
+
+One story in the order of its tests: each continues with what the ones before it left. Messages are sent and
+received by real clients with the credentials that the console made, through real brokers that it started.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from engine.client import ConsumeFromWhere, ConsumerOptions, Message, ProducerOptions, blocking
+from engine.client.messages import ReceivedMessage
+from engine.errors import EngineError
+from engine.protocol.signing import Credentials
+from tests.e2e.load import Load
+from tests.e2e.running import Platform, Rest, until
+
+pytestmark = pytest.mark.timeout(420)
+
+CLUSTER, TOPIC, GROUP, USER = "orders", "orders", "billing", "shop"
+OVERRIDES = {
+    "mappedFileSizeCommitLog": "16777216",
+    "messageDelayLevel": " ".join(["1s"] * 18),
+    "flushConsumerOffsetInterval": "500",
+}
+
+
+class World:
+    def __init__(self, platform: Platform) -> None:
+        self.platform = platform
+        self.rest: Rest = platform.signed_in()
+        self.namesrv = ""
+        self.credentials: Credentials | None = None
+        self.sent: list[str] = []
+
+    def path(self, rest: str = "") -> str:
+        return f"clusters/{CLUSTER}/{rest}"
+
+    def send(self, *bodies: str, topic: str = TOPIC) -> None:
+        options = ProducerOptions(trace=True)
+        with blocking.Producer(
+            "shops", namesrv=self.namesrv, credentials=self.credentials, options=options
+        ) as producer:
+            for body in bodies:
+                result = producer.send(Message(topic, body.encode(), keys=[f"key-{body}"]))
+                self.sent.append(result.msg_id)
+
+    def consume(self, listener: Any, group: str = GROUP, *, tries: int = -1) -> blocking.PushConsumer:
+        options = ConsumerOptions(
+            from_where=ConsumeFromWhere.CONSUME_FROM_FIRST_OFFSET,
+            commit_interval_s=0.2,
+            rebalance_s=1.0,
+            max_reconsume_times=tries,
+            trace=True,
+        )
+        consumer = blocking.PushConsumer(
+            group, listener, namesrv=self.namesrv, options=options, credentials=self.credentials
+        )
+        consumer.subscribe(TOPIC)
+        return consumer
+
+    def lag(self, group: str = GROUP) -> int | None:
+        lag = self.rest.get(self.path(f"groups/{group}/"))["lag"]
+        return None if lag is None else int(lag)
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+    platform = Platform(tmp_path_factory.mktemp("journey") / "data", cluster=False)
+    try:
+        platform.start()
+        yield World(platform)
+    finally:
+        platform.stop()
+
+
+def test_a_cluster_is_planned_and_then_made(world: World) -> None:
+    wish = {
+        "name": CLUSTER,
+        "name_servers": 1,
+        "groups": 2,
+        "slaves": 1,
+        "profile": "safe",
+        "overrides": OVERRIDES,
+        "allow_same_host": True,
+    }
+    plan = world.rest.post("clusters/?dry_run=true", wish)
+    assert len(plan["plan"]) >= 5 and world.rest.get("clusters/")["count"] == 0
+    world.rest.finish(world.rest.post("clusters/", wish))
+    world.namesrv = world.rest.get(world.path())["name_server_addresses"][0]
+    assert len(world.rest.get(world.path("brokers/"))["results"]) == 4
+
+
+def test_topic_user_and_policies_are_made_and_explained(world: World) -> None:
+    world.rest.post(world.path("topics/"), {"name": TOPIC, "read_queues": 4, "write_queues": 4})
+    for group in (GROUP, "failing"):
+        world.rest.post(world.path("groups/"), {"name": group, "retry_max_times": 1})
+    made = world.rest.post(world.path("acl/users/"), {"name": USER})
+    world.credentials = Credentials(USER, made["secret"])
+    policies = [
+        {"resource": f"Topic:{name}", "actions": ["Pub", "Sub", "Get"]}
+        for name in (TOPIC, "RMQ_SYS_TRACE_TOPIC")
+    ] + [{"resource": f"Group:{group}", "actions": ["Sub", "Get"]} for group in (GROUP, "failing")]
+    world.rest.put(world.path(f"acl/users/{USER}/policies/"), {"policies": policies})
+    question = {"user": USER, "action": "pub", "topic": TOPIC, "address": "127.0.0.1"}
+    assert world.rest.post(world.path("acl/explain/"), question)["is_allowed"] is True
+    question["topic"] = "salaries"
+    assert world.rest.post(world.path("acl/explain/"), question)["is_allowed"] is False
+
+
+def test_an_application_sends_and_receives(world: World) -> None:
+    received: list[str] = []
+    world.send(*(f"first-{number}" for number in range(20)))
+    with world.consume(lambda message: received.append(message.body.decode())):
+        until(lambda: len(set(received)) == 20, "20 messages arrive")
+    world.credentials, kept = Credentials(USER, "a wrong secret"), world.credentials
+    with pytest.raises(EngineError):
+        world.send("never")
+    world.credentials = kept
+
+
+def test_lag_moves_on_the_websocket_within_two_seconds_of_a_send(world: World) -> None:
+    with world.rest.live(f"groups/{CLUSTER}?names={GROUP}") as live:
+        live.until(lambda rows: str(rows.get(GROUP, {}).get("lag")) == "0", 20)
+        world.send(*(f"unread-{number}" for number in range(7)))
+        took_s = live.until(lambda rows: str(rows[GROUP]["lag"]) == "7", 6)
+    print(f"lag on the websocket after {took_s:.2f} s")
+    assert took_s <= 2.0
+
+
+def test_a_reset_is_previewed_applied_and_undone(world: World) -> None:
+    wish = {"to": "earliest", "topics": [TOPIC]}
+    path = world.path(f"groups/{GROUP}/resets/")
+    before = world.lag()
+    preview = world.rest.post(f"{path}?dry_run=true", wish)
+    assert sum(int(queue["replayed"] or 0) for queue in preview["queues"]) == 20
+    assert world.lag() == before == 7
+    reset = world.rest.post(path, wish)
+    assert reset["is_complete"] and all(queue["ok"] for queue in reset["queues"])
+    until(lambda: world.lag() == 27, "the lag is that of all messages", 20)
+    undone = world.rest.post(f"{path}{reset['id']}/undo/")
+    assert undone["is_complete"]
+    until(lambda: world.lag() == 7, "the lag is what it was", 20)
+
+
+def test_dead_letters_are_redriven(world: World) -> None:
+    def fail(message: ReceivedMessage) -> None:
+        raise ValueError("no stock")
+
+    with world.consume(fail, "failing", tries=1):
+        until(lambda: _dead(world) == 27, "27 messages are dead", 90, 1.0)
+    received: set[str] = set()
+    with world.consume(lambda message: received.add(message.body.decode()), "failing"):
+        wish = {"all": True, "canary": 3, "canary_window_s": 1, "rate": 200}
+        redrive = world.rest.post(world.path("dlq/failing/redrives/"), wish)
+        path = world.path(f"redrives/{redrive['id']}/")
+        ended = until(lambda: _ended(world.rest.get(path)), "the redrive ends", 60)
+        assert (ended["state"], ended["outcomes"]["sent"]) == ("done", 27), ended
+        until(lambda: len(received) == 27, "they arrive once more", 30)
+
+
+def _dead(world: World) -> int:
+    status, body = world.rest.call("GET", world.path("dlq/failing/?limit=100"))
+    return len(body["messages"]) if status == 200 else 0
+
+
+def _ended(redrive: dict[str, Any]) -> dict[str, Any] | None:
+    return redrive if redrive["state"] in ("done", "stopped", "failed", "cancelled") else None
+
+
+def test_the_trace_of_a_message_tells_its_story(world: World) -> None:
+    def traced() -> dict[str, Any] | None:
+        story = world.rest.get(world.path(f"messages/{world.sent[0]}/trace/?topic={TOPIC}"))
+        return story if GROUP in json.dumps(story) else None
+
+    story = until(traced, "the consumer's part of the trace", 30)
+    assert "shops" in json.dumps(story)
+
+
+def test_an_alert_reaches_a_webhook(world: World) -> None:
+    heard: list[dict[str, Any]] = []
+
+    class Hook(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            heard.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
+            self.send_response(204)
+            self.end_headers()
+
+        def log_message(self, *_: object) -> None:
+            """Nobody reads it."""
+
+    server = HTTPServer(("127.0.0.1", 0), Hook)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    channel = {"name": "hook", "kind": "webhook", "url": f"http://127.0.0.1:{server.server_port}/alerts"}
+    world.rest.post("alerts/channels/", channel)
+    rule = {"name": "billing is behind", "kind": "lag", "cluster_pattern": CLUSTER, "name_pattern": GROUP}
+    world.rest.post("alerts/rules/", rule | {"threshold": 5, "for_s": 0, "channels": ["hook"]})
+    until(lambda: any(GROUP in json.dumps(each) for each in heard), "the webhook is called", 60)
+    server.shutdown()
+
+
+def test_a_document_is_planned_applied_and_watched(world: World) -> None:
+    document = {
+        "name": "team-shop",
+        "clusters": [
+            {
+                "name": CLUSTER,
+                "topics": [{"name": "returns", "read_queues": 2, "write_queues": 2}],
+                "groups": [{"name": "returns-desk"}],
+            }
+        ],
+    }
+    plan = world.rest.post("documents/plan/", document)
+    assert {each["name"] for each in plan["create"]} == {"returns", "returns-desk"}
+    applied = world.rest.post("documents/apply/", document)
+    for operation in applied["operations"]:
+        world.rest.finish({"id": operation, "summary": "apply the document"})
+    assert not world.rest.post("documents/plan/", document)["create"]
+    status, _ = world.rest.call("PATCH", world.path("topics/returns/"), {"read_queues": 3, "write_queues": 3})
+    assert status == 200
+    assert "returns" in json.dumps(world.rest.get("documents/team-shop/drift/"))
+
+
+def test_a_search_job_finds_a_body(world: World) -> None:
+    wish = {"topics": [TOPIC], "body": "unread-3"}
+    job = world.rest.post(world.path("searches/"), wish)
+    path = world.path(f"searches/{job['id']}/")
+    done = until(
+        lambda: (seen := world.rest.get(path))["state"] in ("done", "failed") and seen, "the search ends", 60
+    )
+    assert (done["state"], done["found"], done["is_complete"]) == ("done", 1, True), done
+
+
+def test_a_rolling_restart_under_load_loses_nothing(world: World) -> None:
+    with Load(world.namesrv, world.credentials, TOPIC) as load:
+        world.rest.finish(world.rest.post(world.path("restart/")), 240)
+    load.check_nothing_is_lost(GROUP)
+
+
+def test_a_killed_broker_is_healed_within_thirty_seconds(world: World) -> None:
+    with Load(world.namesrv, world.credentials, TOPIC) as load:
+        victim = world.rest.get(world.path("brokers/"))["results"][0]
+        os.kill(victim["process"]["pid"], signal.SIGKILL)
+        killed = time.monotonic()
+
+        def healed() -> bool:
+            row = next(
+                row
+                for row in world.rest.get(world.path("brokers/"))["results"]
+                if row["label"] == victim["label"]
+            )
+            return (
+                row["process"]["observed"] == "running" and row["process"]["pid"] != victim["process"]["pid"]
+            )
+
+        until(healed, "the broker is back", 30)
+        print(f"healed after {time.monotonic() - killed:.1f} s")
+    load.check_nothing_is_lost(GROUP)
+
+
+def test_it_grows_and_shrinks(world: World) -> None:
+    grown = {"groups": 1, "slaves": 1, "allow_same_host": True}
+    world.rest.finish(world.rest.post(world.path("grow/"), grown))
+    groups = _broker_names(world)
+    assert len(groups) == 3
+    newest = max(groups)
+    wish = {"group": newest, "data": "remove"}
+    world.rest.finish(world.rest.post(world.path("shrink/"), wish))
+    until(lambda: _broker_names(world) == groups - {newest}, f"{newest} is gone", 30)
+
+
+def _broker_names(world: World) -> set[str]:
+    return {row["broker_name"] for row in world.rest.get(world.path("brokers/"))["results"]}
+
+
+def test_a_slave_is_promoted(world: World) -> None:
+    rows = world.rest.get(world.path("brokers/"))["results"]
+    group = rows[0]["broker_name"]
+    slave = next(row for row in rows if row["broker_name"] == group and not row["is_master"])
+    member = int(slave["label"].rpartition("-")[2])
+    world.rest.finish(world.rest.post(world.path("promote/"), {"group": group, "member": member}))
+    rows = world.rest.get(world.path("brokers/"))["results"]
+    assert [row["label"] for row in rows if row["broker_name"] == group and row["is_master"]] == [
+        slave["label"]
+    ]
+    world.send("after the promotion")
+
+
+def test_two_operations_at_once_are_refused(world: World) -> None:
+    operation = world.rest.post(world.path("restart/"))
+    status, problem = world.rest.call("POST", world.path("restart/"), {})
+    assert (status, operation["id"] in json.dumps(problem)) == (409, True), problem
+    world.rest.finish(operation, 240)
+
+
+def test_it_is_deleted_and_restored(world: World) -> None:
+    status, problem = world.rest.call("DELETE", world.path("?confirm=wrong"))
+    assert status == 400, problem
+    status, operation = world.rest.call("DELETE", world.path(f"?confirm={CLUSTER}&keep_data=true"))
+    assert status == 202, operation
+    world.rest.finish(operation, 180)
+    assert world.rest.call("GET", world.path())[0] == 404
+    world.rest.finish(world.rest.post(world.path("restore/")), 180)
+    world.namesrv = world.rest.get(world.path())["name_server_addresses"][0]
+    topics = [row["name"] for row in world.rest.get(world.path("topics/?kind=normal"))["results"]]
+    until(lambda: TOPIC in topics or topics.extend(_topics(world)), "its topics are back", 30)
+    world.send("after the restore")
+
+
+def _topics(world: World) -> list[str]:
+    return [row["name"] for row in world.rest.get(world.path("topics/?kind=normal"))["results"]]
+
+
+def test_the_audit_chain_of_all_this_holds(world: World) -> None:
+    verdict = world.rest.get("audit/verify/")
+    assert verdict["broken_at"] is None and int(verdict["checked"]) > 20
+    canary = world.credentials.secret_key if world.credentials else ""
+    for file in Path(world.platform.data, "console", "logs").glob("*"):
+        assert canary not in file.read_text(errors="replace")
