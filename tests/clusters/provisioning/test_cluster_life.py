@@ -66,6 +66,8 @@ def test_every_kind_of_operation_outlives_its_agent(agent: AgentProcess, api: AP
     _kill_in_the_middle(agent, created)
     _finish(agent, created)
     _assert_one_of_each(agent)
+    log = api.get(f"{BASE}orders/processes/broker-a-0/log/?lines=50")
+    assert log.status_code == 200 and any("ready on" in line for line in log.data["lines"]), log.data
 
     for path, body in (
         ("orders/configure/", {"changes": {"maxMessageSize": "100000"}}),

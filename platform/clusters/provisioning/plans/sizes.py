@@ -164,7 +164,8 @@ def restore(name: str, keepsake: dict[str, Any]) -> Plan:
         for each in layout["groups"]
     ]
     plan.then([StepSpec("revive", f"{name} is there again", None, {})])
-    plan.then([StepSpec("declare", "Write down what is to be", None, layout)])
+    rows = layout if has_data else _founded_anew(layout)
+    plan.then([StepSpec("declare", "Write down what is to be", None, rows)])
     plan.then(_reserve(servers, groups))
     undo = {"undo": "stop" if has_data else "remove"}
     plan.then(_again(_start(f"namesrv-{each.number}", each.host), undo) for each in servers)
@@ -177,6 +178,11 @@ def restore(name: str, keepsake: dict[str, Any]) -> Plan:
         plan.say("Create its topics and groups again. Messages are gone, so offsets begin anew.")
         plan.then([StepSpec("put_back_objects", "Create topics and groups", None, {})])
     return plan
+
+
+def _founded_anew(layout: dict[str, Any]) -> dict[str, Any]:
+    """Without their stores groups begin as they once did: member 0 founds them."""
+    return layout | {"groups": [group | {"master": 0} for group in layout["groups"]]}
 
 
 def _again(step: StepSpec, changes: dict[str, Any]) -> StepSpec:
