@@ -41,7 +41,12 @@ class ClientTls:
         self._buffer = memoryview(bytearray(RECEIVE_BUFFER_BYTES))
 
     async def connect(
-        self, loop: asyncio.AbstractEventLoop, name: str, where: str, port: int, make: Callable[[], Connection]
+        self,
+        loop: asyncio.AbstractEventLoop,
+        name: str,
+        where: str,
+        port: int,
+        make: Callable[[], Connection],
     ) -> Connection:
         """`name` is what the certificate must be for, `where` what is dialled."""
         opening: asyncio.Future[Connection] = loop.create_future()
