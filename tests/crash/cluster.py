@@ -87,14 +87,14 @@ class Daemon:
             found = _READY.search(self.output())
             if found:
                 self.address = (found[1].decode(), int(found[2]))
-                return time.monotonic() - begun - self._queued_s()
+                return time.monotonic() - begun - self.queued_s()
             if not self.is_alive:
                 raise AssertionError(f"{self.name} ended with {self.exit_status}:\n{self.tail()}")
             time.sleep(0.01)
         self.kill()
         raise AssertionError(f"{self.name} was not ready within {timeout_s} s:\n{self.tail()}")
 
-    def _queued_s(self) -> float:
+    def queued_s(self) -> float:
         """How long its main thread was ready to run and was not let (the kernel's schedstat)."""
         return int(Path(f"/proc/{self.pid}/schedstat").read_text().split()[1]) / 1e9
 

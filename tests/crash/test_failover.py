@@ -28,7 +28,10 @@ def fail_over(campaign: GroupCampaign) -> None:
     if len(group.members) == 2:
         old.launch()
     campaign.first_ack(killed_at)
-    if not old.is_alive:
+    if old.is_alive:
+        # It was waited for, and part of that is how long a busy machine let it stand in line for a core.
+        campaign.outages_s[-1] -= old.queued_s()
+    else:
         old.launch()
     campaign.settle()
 
