@@ -19,9 +19,8 @@ from engine.net.tls_stream import TlsStream, explained
 from engine.protocol.commands import Command
 from engine.protocol.signing import Credentials, sign
 
-
 Resolve = Callable[[str, int], Awaitable[str]]
-"""Which IP address to dial for a host and port; it raises PeerUnreachable for those that it does not allow."""
+"""Which IP address to dial for a host and port; raises PeerUnreachable for those that it does not allow."""
 
 
 def parse_address(address: str) -> tuple[str, int]:
