@@ -103,12 +103,14 @@ def test_a_restore_says_what_happens_to_offsets(has_data: bool) -> None:
     layout = {
         "name_servers": [{"number": 1, "host": "h1", "port": 9876}],
         "groups": [
-            {"name": "broker-a", "master": 0, "members": [{"member": 0, "host": "h1", "port": 10911}]}
+            {"name": "broker-a", "master": 1, "members": [{"member": 0, "host": "h1", "port": 10911}]}
         ],
     }
     plan = sizes.restore("orders", {"layout": layout, "is_data_kept": has_data, "objects": {}})
     assert ("put_back_objects" in {step.kind for _, step in plan.steps}) != has_data
     assert any("offsets" in sentence for sentence in plan.sentences)
+    [declare] = [step for _, step in plan.steps if step.kind == "declare"]
+    assert declare.arguments["groups"][0]["master"] == (1 if has_data else 0)
 
 
 def test_an_unclean_promotion_says_what_may_be_lost() -> None:
