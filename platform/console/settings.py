@@ -140,7 +140,7 @@ REST_FRAMEWORK = {
     ],
     "DEFAULT_PERMISSION_CLASSES": ["console.core.needs.HasRole"],
     "DEFAULT_RENDERER_CLASSES": ["console.core.rendering.JsonRenderer"],
-    "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser"],
+    "DEFAULT_PARSER_CLASSES": ["console.core.parsing.JsonParser"],
     "DEFAULT_PAGINATION_CLASS": "console.core.paging.Pages",
     "DEFAULT_SCHEMA_CLASS": "console.schema.MethodSchema",
     "EXCEPTION_HANDLER": "console.core.problems.handle",
