@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -61,3 +62,15 @@ def bury(namesrv: str, topic: str, group: str, messages: list[Message]) -> None:
         until(
             lambda: dead_letters(namesrv, group) == len(messages), f"{len(messages)} dead letters of {group}"
         )
+
+
+class Collected:
+    """What a consumer that does not fail gets."""
+
+    def __init__(self) -> None:
+        self.bodies: list[bytes] = []
+        self._lock = threading.Lock()
+
+    def __call__(self, message: ReceivedMessage) -> None:
+        with self._lock:
+            self.bodies.append(message.body)

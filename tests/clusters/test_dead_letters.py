@@ -9,7 +9,6 @@ import os
 import signal
 import subprocess
 import sys
-import threading
 import time
 import uuid
 from collections.abc import Callable, Iterator
@@ -29,8 +28,8 @@ from clusters.models import Cluster, LiveTopic, MaskRule, Redrive, RedriveOutcom
 from clusters.selectors.redriving import Tally, stop_reason
 from console.core.models import AuditEntry
 from console.core.models.people import Role
-from engine.client import Message, ReceivedMessage, blocking
-from tests.clusters.failing_consumers import NO_DELAY, bury, consuming, dead_letters, fail, until
+from engine.client import Message, blocking
+from tests.clusters.failing_consumers import NO_DELAY, Collected, bury, consuming, dead_letters, fail, until
 from tests.engine.client.servers import ROOT, start_broker, start_name_server
 from tests.engine.client.servers import Cluster as EngineCluster
 from tests.platform_fixtures import People, client_of, make_user
@@ -110,18 +109,6 @@ def run(
 
 def got(client: APIClient, job: dict[str, Any]) -> dict[str, Any]:
     return client.get(f"{HERE}redrives/{job['id']}/").json()
-
-
-class Collected:
-    """What a consumer that does not fail gets."""
-
-    def __init__(self) -> None:
-        self.bodies: list[bytes] = []
-        self._lock = threading.Lock()
-
-    def __call__(self, message: ReceivedMessage) -> None:
-        with self._lock:
-            self.bodies.append(message.body)
 
 
 # -- listing ------------------------------------------------------------------------------------------------
