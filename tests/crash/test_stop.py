@@ -84,6 +84,7 @@ def stored_count(broker: Broker) -> int:
     return sum(int(answer.fields["offset"]) for answer in ends)
 
 
+@pytest.mark.alone
 def test_recovery_takes_time_in_proportion(make_broker: MakeBroker) -> None:
     recover(make_broker(settings={"mappedFileSizeCommitLog": str(16 << 20)}), megabytes=48)
 
