@@ -6,10 +6,12 @@ from django.urls import include, path
 from drf_spectacular.views import SpectacularAPIView
 
 from console.docs_page import DocsPage
+from console.front_page import front_page
 from console.health import healthz, readyz
 from console.metrics.page import metrics
 
 urlpatterns = [
+    path("", front_page, name="front"),
     path("healthz", healthz),
     path("readyz", readyz),
     path("metrics", metrics),

@@ -21,6 +21,8 @@ METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
 UNSAFE = ("POST", "PUT", "PATCH", "DELETE")
 SAMPLE_UUID = "00000000-0000-4000-8000-000000000000"
 CLUSTER = "attached"
+FRONT = "(front)"
+"""How the table calls the address without a path."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +38,7 @@ class Route:
 
     def address(self) -> str:
         """With something in every place; the cluster is one that all but the other team see."""
-        return "/" + re.sub(r"<(?:(\w+):)?(\w+)>", _sample, self.path)
+        return "/" + re.sub(r"<(?:(\w+):)?(\w+)>", _sample, "" if self.path == FRONT else self.path)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +49,7 @@ class Row:
 
 def routes() -> list[Route]:
     return [
-        Route(method, path, view)
+        Route(method, path or FRONT, view)
         for path, callback in _walk(get_resolver().url_patterns, "")
         for view in [_our_view(callback)]
         for method in METHODS

@@ -67,6 +67,7 @@ def test_nobody_but_the_listed_few_gets_in_without_signing_in() -> None:
     opened = {key for key, row in table().items() if row.answers[0] == "yes"}
     # /metrics: from this machine, which the tests are.
     assert opened == {
+        "GET (front)",
         "GET healthz",
         "GET readyz",
         "GET metrics",
