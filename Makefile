@@ -54,7 +54,7 @@ check: setup ## format, lint, types, layers, house rules
 	$(PY) -m ruff check .
 	$(PY) -m mypy
 	PYTHONPATH=platform .venv/bin/lint-imports --no-cache
-	SIGNALBOX_SECRET_KEY=only-to-look-at-the-schema-of-the-api $(PY) manage.py spectacular --validate \
+	SIGNALBOX_CONSOLE_KEY=only-to-look-at-the-schema-of-the-api $(PY) manage.py spectacular --validate \
 		--fail-on-warn --file build/openapi.yaml
 	.venv/bin/hadolint --config docker/.hadolint.yaml docker/Dockerfile
 	.venv/bin/check-jsonschema --builtin-schema vendor.compose-spec docker/compose.yaml

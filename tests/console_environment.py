@@ -16,6 +16,6 @@ _folder = tempfile.mkdtemp(prefix="sbx")
 os.makedirs(f"{_folder}/console/logs")
 atexit.register(shutil.rmtree, _folder, ignore_errors=True)
 os.environ["SIGNALBOX_DATA"] = _folder
-os.environ["SIGNALBOX_SECRET_KEY"] = "only-for-tests-0123456789abcdefghijklmnopqrstuvwxyz"
+os.environ["SIGNALBOX_CONSOLE_KEY"] = "only-for-tests-0123456789abcdefghijklmnopqrstuvwxyz"
 os.environ.pop("SIGNALBOX_TLS", None)
 os.environ["SIGNALBOX_DIAL"] = "127.0.0.0/8"

@@ -24,14 +24,14 @@ def prepare(arguments: Sequence[str]) -> None:
         os.environ["SIGNALBOX_DATA"] = given
     root = data_root()
     root.prepare()
-    if not os.environ.get("SIGNALBOX_SECRET_KEY"):
+    if not os.environ.get("SIGNALBOX_CONSOLE_KEY"):
         make_key_file(root.key_file)
 
 
 def _stand_in(arguments: Sequence[str]) -> None:
     """Asking a command for its options makes no files."""
     if arguments and arguments[0] in COMMANDS:
-        os.environ.setdefault("SIGNALBOX_SECRET_KEY", "only-to-show-the-options-of-a-command")
+        os.environ.setdefault("SIGNALBOX_CONSOLE_KEY", "only-to-show-the-options-of-a-command")
 
 
 def _option(arguments: Sequence[str], name: str) -> str | None:

@@ -1,6 +1,6 @@
 """The key that the console signs sessions and seals secrets with: from the environment or from a file.
 
-SIGNALBOX_SECRET_KEY, else console/secret.key below the data root, which `manage.py up` makes at first. Its
+SIGNALBOX_CONSOLE_KEY, else console/secret.key below the data root, which `manage.py up` makes at first. Its
 first line is used; the lines below it are former keys that still open what they sealed. A missing or short
 key refuses to start: there is no default.
 """
@@ -18,13 +18,13 @@ SHORTEST = 32
 
 
 def read_keys(file: Path, environment: Mapping[str, str]) -> list[str]:
-    text = environment.get("SIGNALBOX_SECRET_KEY", "")
+    text = environment.get("SIGNALBOX_CONSOLE_KEY", "")
     if not text and file.exists():
         text = file.read_text()
     keys = text.split()
     if not keys:
         raise ImproperlyConfigured(
-            f"no secret key: set SIGNALBOX_SECRET_KEY, or let `manage.py up` make {file}"
+            f"no secret key: set SIGNALBOX_CONSOLE_KEY, or let `manage.py up` make {file}"
         )
     if any(len(key) < SHORTEST for key in keys):
         raise ImproperlyConfigured(f"the secret key is shorter than {SHORTEST} characters")

@@ -3,7 +3,7 @@
 | variable | default |
 |---|---|
 | SIGNALBOX_DATA | data/ beside manage.py |
-| SIGNALBOX_SECRET_KEY | the file console/secret.key below the data root |
+| SIGNALBOX_CONSOLE_KEY | the file console/secret.key below the data root |
 | DATABASE_URL | SQLite (WAL) below the data root |
 | REDIS_URL | the embedded server's socket below the data root |
 | SIGNALBOX_HOSTS | 127.0.0.1,localhost,[::1]: names that the console may be asked by |

@@ -171,7 +171,7 @@ def test_static_files_end_where_they_begin(path: str) -> None:
 @pytest.mark.parametrize("text", ["", "   \n", "short", "x" * 31, "x" * 40 + "\nshort"])
 def test_no_key_or_a_short_one_refuses_to_start(tmp_path: Path, text: str) -> None:
     with pytest.raises(ImproperlyConfigured, match="key"):
-        read_keys(tmp_path / "absent", {"SIGNALBOX_SECRET_KEY": text})
+        read_keys(tmp_path / "absent", {"SIGNALBOX_CONSOLE_KEY": text})
     (tmp_path / "key").write_text(text)
     with pytest.raises(ImproperlyConfigured, match="key"):
         read_keys(tmp_path / "key", {})
@@ -200,7 +200,7 @@ def test_the_site_does_not_start_without_a_key_and_deploys_without_a_warning(tmp
     without = run("check", SIGNALBOX_DATA=str(tmp_path))
     assert without.returncode != 0 and "no secret key" in without.stderr
     key = "a-key-for-this-test-0123456789-abcdefghijklmnopqrstuvw"
-    options = {"SIGNALBOX_DATA": str(tmp_path), "SIGNALBOX_SECRET_KEY": key, "SIGNALBOX_TLS": "yes"}
+    options = {"SIGNALBOX_DATA": str(tmp_path), "SIGNALBOX_CONSOLE_KEY": key, "SIGNALBOX_TLS": "yes"}
     deployed = run("check", "--deploy", "--fail-level", "WARNING", **options)
     assert deployed.returncode == 0, deployed.stderr
     assert "no issues" in deployed.stdout

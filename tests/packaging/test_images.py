@@ -88,7 +88,7 @@ def test_the_engines_image_runs_a_name_server_and_a_broker(built: dict[str, Stag
 def test_the_consoles_image_gets_healthy(built: dict[str, Stage]) -> None:
     console = built["console"]
     command = [console.entrypoint[0], "-s", "--", *console.command]
-    with running(console, command, SIGNALBOX_SECRET_KEY=KEY):
+    with running(console, command, SIGNALBOX_CONSOLE_KEY=KEY):
         until_healthy(console)
 
 
