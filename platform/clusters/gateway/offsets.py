@@ -1,8 +1,9 @@
 """Where a group stands on every queue of its topics, and putting it elsewhere.
 
 A reset is RocketMQ's own (222), one queue at a time, so that online members are sent to the new offset by the
-broker; brokers that do not move an offline group that way are told by a commit. What counts is what is read
-back afterwards.
+broker; brokers that do not move an offline group that way are told by a commit. RocketMQ 4 does not know a
+reset of one queue: it would move all of them, to the end. There a group must be offline, and is moved by
+commits. What counts is what is read back afterwards.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
 from clusters.gateway.addressing import ClusterAddress
-from clusters.gateway.connections import ask
+from clusters.gateway.connections import ask, each
 from clusters.gateway.writes import known_masters
 from console.core.problems import Problem
 from engine.client.admin import Admin
@@ -98,23 +99,23 @@ def move(
 
     async def all_of_them(admin: Admin) -> list[Moved]:
         masters = await known_masters(admin, address)
+        listed = list(moves)
+        old = await _rocketmq_4(admin, {masters.get(broker) for _, broker, _, _ in listed})
         limit = asyncio.Semaphore(_AT_ONCE)
-        return list(
-            await asyncio.gather(
-                *(
-                    _move(
-                        admin,
-                        group,
-                        MessageQueue(topic, broker, queue),
-                        offset,
-                        masters.get(broker),
-                        is_online,
-                        limit,
-                    )
-                    for topic, broker, queue, offset in moves
-                )
+        calls = (
+            _move(
+                admin,
+                group,
+                MessageQueue(topic, broker, queue),
+                offset,
+                masters.get(broker),
+                is_online,
+                old,
+                limit,
             )
+            for topic, broker, queue, offset in listed
         )
+        return list(await asyncio.gather(*calls))
 
     return ask(address, all_of_them, deadline_s=_DEADLINE_S * 3)
 
@@ -126,15 +127,21 @@ async def _move(
     offset: int,
     at: str | None,
     is_online: bool,
+    old: Collection[str],
     limit: asyncio.Semaphore,
 ) -> Moved:
     place = (queue.topic, queue.broker_name, queue.queue_id)
     if at is None:
         return Moved(*place, None, "no master of this broker group is registered")
+    if at in old and is_online:
+        return Moved(
+            *place, None, "RocketMQ 4 moves no single queue of a group that is online: stop its members"
+        )
     async with limit:
         try:
             async with asyncio.timeout(_DEADLINE_S):
-                await admin.offsets.reset_queue(at, group, queue.topic, queue.queue_id, offset)
+                if at not in old:
+                    await admin.offsets.reset_queue(at, group, queue.topic, queue.queue_id, offset)
                 found = await _committed(admin, group, queue)
                 if found != offset and not is_online:
                     await admin.offsets.commit(group, queue, offset)
@@ -144,6 +151,17 @@ async def _move(
         except EngineError as error:
             return Moved(*place, None, error.text)
     return Moved(*place, found, "")
+
+
+async def _rocketmq_4(admin: Admin, brokers: Collection[str | None]) -> set[str]:
+    """Those of them that are of that line. One that does not say is left alone by whoever asks next."""
+    known = [at for at in brokers if at is not None]
+    answers = await each(known, admin.brokers.runtime_info)
+    return {
+        at
+        for at, info in answers.items()
+        if not isinstance(info, EngineError) and info.get("brokerVersionDesc", "").startswith("V4")
+    }
 
 
 async def _topics_of(admin: Admin, group: str, masters: dict[str, str | None]) -> set[str]:

@@ -157,7 +157,11 @@ async def _spec_at(admin: Admin, at: str, topic: str) -> Spec | None:
     except EngineError as error:
         if error.code == ResponseCode.TOPIC_NOT_EXIST:
             return None
-        raise
+        if error.code != ResponseCode.REQUEST_CODE_NOT_SUPPORTED:
+            raise
+    # RocketMQ 4 gives all topics or none.
+    config = (await admin.topics.configs(at)).get(topic)
+    return None if config is None else spec_of(config)
 
 
 def _config(topic: str, spec: Spec) -> TopicConfig:
