@@ -13,9 +13,8 @@ ARGS ?=
 SHORT := not interop and not interop_smoke and not crash_long and not nightly and not bench
 WORKERS := $(shell echo $$((2 * $$(nproc))))
 # The rooms of tests: whatever is not named here is the engine's, and runs without Django in the process.
-PLATFORM_TESTS := tests/clusters tests/console tests/test_audit_watch.py
-BROWSER_TESTS := tests/e2e
-ENGINE_TESTS := $(addprefix --ignore=,$(PLATFORM_TESTS) $(BROWSER_TESTS)) -p no:django -p no:schemathesis \
+PLATFORM_TESTS := tests/e2e tests/clusters tests/console tests/test_audit_watch.py
+ENGINE_TESTS := $(addprefix --ignore=,$(PLATFORM_TESTS)) -p no:django -p no:schemathesis \
 	-o addopts="-ra --strict-markers -p pytester" -W ignore::pytest.PytestConfigWarning
 # With ARGS="-k name" it is no error that one of the rooms has no such test.
 NOTHING_FITS := $(if $(ARGS),[ $$? -eq 5 ],false)
