@@ -48,7 +48,8 @@ from engine.broker.replication.following import CopyHooks
 from engine.broker.replication.group_state import GROUP_FILE
 from engine.broker.replication.ha_status import HAStatus
 from engine.broker.replication.replica_files import ReplicaFiles, order_file
-from engine.broker.replication.replication import Replication, RoleHooks
+from engine.broker.replication.replication import Replication
+from engine.broker.replication.role_hooks import RoleHooks
 from engine.broker.role import first_role
 from engine.broker.role_changes import RoleChanges
 from engine.broker.role_routes import routes_of
@@ -134,7 +135,7 @@ class Broker:
         self.config_directory = Path(options.store_path_root_dir).expanduser() / "config"
         has_group = (self.config_directory / GROUP_FILE).exists()
         self._is_in_group = is_in_group(options, has_group_file=has_group)
-        self.role = first_role(options.is_slave, options.broker_id, has_group)
+        self.role = first_role(options.is_slave, options.broker_id, self._is_in_group)
         self.changes = restored_changes(self.config_directory, self.live)
 
     def _open_store(self) -> None:
@@ -295,14 +296,13 @@ class Broker:
             tls=options.tls.client,
             credentials=self.access.credentials,
         )
-        name_servers = [address for address in options.namesrv_addr.split(";") if address]
         self.group = self._build_group(bind_host) if self._is_in_group else None
         self.identity = identify(options, self.address, self.group.ha_address if self.group else None)
         self._handlers = self._routes()
         gate = self.access.gate(self._handlers)
         self.listeners.serve(self.waits, limits, self._tls, proxies, gate)
         self.registration = Registration(
-            self.identity, name_servers, self.topics, self.live, self.requester, self.role
+            self.identity, options.name_servers, self.topics, self.live, self.requester, self.role
         )
         self.metadata_sync = metadata_sync(
             options,
@@ -312,6 +312,7 @@ class Broker:
             self.request_modes,
             self.replica_files,
             self.requester,
+            self.group,
             save=self.persistence.save,
             timers_read=self.waiting.timer_store.follow,
         )

@@ -22,12 +22,14 @@ from engine.broker.replication.mastering import GroupName
 from engine.broker.replication.member_requests import MemberRequests
 from engine.broker.replication.metadata_sync import MetadataSync, SyncTargets
 from engine.broker.replication.replica_files import ReplicaFiles
-from engine.broker.replication.replication import GroupRules, Replication, RoleHooks
+from engine.broker.replication.replication import Replication
+from engine.broker.replication.role_hooks import GroupRules, RoleHooks
 from engine.broker.request_modes import RequestModes
 from engine.broker.role import Role
 from engine.broker.state_files import Tables
 from engine.errors import BadInput
 from engine.net.requester import Requester
+from engine.protocol.bodies.broker_groups import GroupStatus
 from engine.protocol.cluster_proof import MIN_SECRET_BYTES
 from engine.protocol.commands import Command
 from engine.protocol.hosts import Host
@@ -99,7 +101,7 @@ class BrokerGroup:
             file,
             store,
             self.server,
-            MemberRequests(cluster, name, secret, requester),
+            MemberRequests(cluster, name, secret, requester, options.name_servers),
             hooks,
             named_master=lambda: (
                 role.master_address,
@@ -145,6 +147,7 @@ def metadata_sync(
     modes: RequestModes,
     files: ReplicaFiles,
     requester: Requester,
+    group: BrokerGroup | None,
     *,
     save: Callable[[str], None],
     timers_read: Callable[[int], None],
@@ -164,4 +167,7 @@ def metadata_sync(
     async def ask(address: str, request: Command) -> Command:
         return await requester.request(address, request, MEMBER_TIMEOUT_MS)
 
-    return MetadataSync(role, store, targets, ask=ask, clock_s=time.monotonic)
+    def is_master(status: GroupStatus | None) -> bool:
+        return group is not None and group.replication.is_under(status)
+
+    return MetadataSync(role, store, targets, ask=ask, is_master=is_master, clock_s=time.monotonic)

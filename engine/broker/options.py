@@ -178,6 +178,10 @@ class BrokerOptions:
         return self.flush_disk_type == "SYNC_FLUSH"
 
     @property
+    def name_servers(self) -> tuple[str, ...]:
+        return tuple(filter(None, self.namesrv_addr.split(";")))
+
+    @property
     def is_slave(self) -> bool:
         """At the first start; later the group remembers who is what."""
         return self.broker_role == "SLAVE"

@@ -78,8 +78,9 @@ def role_name(configured: str, role: Role) -> str:
     return "SYNC_MASTER" if configured == "SLAVE" else configured
 
 
-def first_role(is_slave: bool, member_id: int, has_group: bool) -> Role:
-    """The role of the start; who belongs to a group may have been replaced while it was down."""
+def first_role(is_slave: bool, member_id: int, is_in_group: bool) -> Role:
+    """The role of the start; who is in a group may have been replaced while it was down, also when its store
+    knows nothing of it any more."""
     if is_slave:
         return Role(RoleKind.SLAVE, member_id)
-    return Role(RoleKind.SEEKING if has_group else RoleKind.MASTER, member_id)
+    return Role(RoleKind.SEEKING if is_in_group else RoleKind.MASTER, member_id)

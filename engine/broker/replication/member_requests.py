@@ -1,13 +1,15 @@
-"""The other members over the wire, each request with a proof that its sender knows the cluster secret."""
+"""The other members over the wire, each demand with a proof that its sender knows the cluster secret."""
 
 from __future__ import annotations
 
+import asyncio
 import secrets
 from dataclasses import dataclass
 
-from engine.errors import NotPermitted, PeerError
+from engine.errors import EngineError, NotPermitted, PeerError
 from engine.net.requester import Requester
 from engine.protocol.bodies.broker_groups import GroupStatus
+from engine.protocol.bodies.routes import BrokerData, ClusterInfo
 from engine.protocol.cluster_proof import PROOF_FIELD, proves, request_proof
 from engine.protocol.codes import RequestCode
 from engine.protocol.commands import Command
@@ -38,6 +40,27 @@ class MemberRequests:
     broker: str
     secret: bytes | None
     requester: Requester
+    name_servers: tuple[str, ...] = ()
+
+    async def others_named(self, own_address: str) -> list[str]:
+        """Of all name servers that answer: one that was just started may not have heard of everybody."""
+        asked = map(self._named_by, self.name_servers)
+        answers = await asyncio.gather(*asked, return_exceptions=True)
+        named: dict[str, None] = {}
+        for answer in answers:
+            if isinstance(answer, EngineError):
+                continue
+            if isinstance(answer, BaseException):
+                raise answer
+            named |= dict.fromkeys(answer)
+        if self.name_servers and all(isinstance(answer, EngineError) for answer in answers):
+            raise EngineError("; ".join(map(str, answers)))
+        return [address for address in named if address != own_address]
+
+    async def _named_by(self, name_server: str) -> list[str]:
+        answer = await self._ask(name_server, Command(RequestCode.GET_BROKER_CLUSTER_INFO))
+        known = ClusterInfo.decode(answer.body).broker_addr_table.get(self.broker, BrokerData())
+        return list(known.broker_addrs.values()) if known.cluster == self.cluster else []
 
     async def status(self, address: str) -> GroupStatus:
         answer = await self._ask(address, Command(RequestCode.SIGNALBOX_GROUP_STATUS))

@@ -2,7 +2,11 @@
 
 Every three seconds while that costs little, at least every sixty; at once when there is a new master. The
 requests are RocketMQ's (21, 201, 43, 45, 402, 61, 60, and 28 for where the log ends), so any RocketMQ can be
-the master; what it does not know is left out. A master of ours also has 30020. Loop thread only.
+the master; what it does not know is left out. A master of ours also has 30020.
+
+Whoever answers at the master's address need not be the master: it may have come back with an empty disk, and
+what it does not have would be deleted here. So it is asked last who it is (30010), and what it said counts
+only if it is the master whose log is copied. Loop thread only.
 """
 
 from __future__ import annotations
@@ -27,8 +31,9 @@ from engine.broker.request_modes import RequestModes
 from engine.broker.role import Role, RoleKind
 from engine.broker.state_files import Tables
 from engine.broker.tasks import start_task, stop_tasks
-from engine.errors import EngineError, PeerError
+from engine.errors import EngineError, PeerError, Refused
 from engine.protocol.bodies.basics import KVTable
+from engine.protocol.bodies.broker_groups import GroupStatus
 from engine.protocol.bodies.locks import MessageRequestModeSerializeWrapper
 from engine.protocol.bodies.offsets import ConsumerOffsetSerializeWrapper, DelayOffsetSerializeWrapper
 from engine.protocol.bodies.replica_state import ReplicaState
@@ -52,6 +57,10 @@ Ask = Callable[[str, Command], Awaitable[Command]]
 _T = TypeVar("_T")
 
 
+class _NotMaster(Refused):
+    """Somebody else answers at the master's address."""
+
+
 @dataclass(frozen=True, slots=True)
 class SyncTargets:
     """`save` writes a state file; `is_own_topic`: this broker needs it, whatever the master has;
@@ -68,8 +77,17 @@ class SyncTargets:
 
 class MetadataSync:
     def __init__(
-        self, role: Role, store: MessageStore, targets: SyncTargets, *, ask: Ask, clock_s: Callable[[], float]
+        self,
+        role: Role,
+        store: MessageStore,
+        targets: SyncTargets,
+        *,
+        ask: Ask,
+        is_master: Callable[[GroupStatus | None], bool],
+        clock_s: Callable[[], float],
     ) -> None:
+        self._is_master = is_master
+        """Of this broker's group, by what it says of itself; None: it does not know groups."""
         self._role = role
         self._store = store
         self._targets = targets
@@ -99,7 +117,7 @@ class MetadataSync:
             pause_s = min(max(PERIOD_S, took_s / SHARE), FULL_PERIOD_S)
             self._woken.clear()
             try:
-                async with asyncio.timeout(pause_s if is_done or self._role.master_address else _SOON_S):
+                async with asyncio.timeout(pause_s if is_done or self._failing else _SOON_S):
                     await self._woken.wait()
             except TimeoutError:
                 pass
@@ -111,6 +129,9 @@ class MetadataSync:
             return False
         try:
             metadata, progress = await self._read(master)
+        except _NotMaster:  # its stream says more, and a new slave has not heard of its group yet
+            role.is_master_alive = False
+            return False
         except EngineError as error:
             if self._failing != master:
                 log.warning("the master at %s cannot be asked: %s", master, error.text)
@@ -152,6 +173,9 @@ class MetadataSync:
         counts = await _known(ask, RequestCode.GET_TIMER_METRICS)
         check = await _known(ask, RequestCode.GET_TIMER_CHECK_POINT)
         state = await self._read_state(ask)
+        who = await _known(ask, RequestCode.SIGNALBOX_GROUP_STATUS)
+        if not self._is_master(None if who is None else GroupStatus.decode(who)):
+            raise _NotMaster("it is not the master of this group")
         metadata = Metadata(
             topics,
             groups,

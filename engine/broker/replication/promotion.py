@@ -29,6 +29,10 @@ _T = TypeVar("_T")
 class Members(Protocol):
     """The other members, over the wire; each raises EngineError when a member does not do as asked."""
 
+    async def others_named(self, own_address: str) -> Sequence[str]:
+        """Where the others of this group's name are, by the name servers; raises when none of them answers,
+        and nobody is named where there are none."""
+
     async def status(self, address: str) -> GroupStatus: ...
 
     async def promise(self, address: str, epoch: int, reign: int) -> GroupStatus: ...

@@ -10,12 +10,12 @@ from __future__ import annotations
 import asyncio
 import logging
 import random
-from collections.abc import Awaitable, Callable, Coroutine
-from dataclasses import dataclass, replace
-from typing import Any
+from collections.abc import Callable
+from dataclasses import replace
 
-from engine.broker.replication.epochs import History, log_epoch
-from engine.broker.replication.following import CopyHooks, Following
+from engine.broker.replication.epochs import History
+from engine.broker.replication.following import Following
+from engine.broker.replication.founding import ALONE_S, Founding
 from engine.broker.replication.group_file import GroupFile
 from engine.broker.replication.group_state import (
     GroupState,
@@ -27,9 +27,12 @@ from engine.broker.replication.group_state import (
     wire_id,
 )
 from engine.broker.replication.ha_server import HaServer
+from engine.broker.replication.hand_over import MAX_HAND_OVER_MS, note_request, wait_for_heir
 from engine.broker.replication.master_search import MasterSearch
 from engine.broker.replication.mastering import GroupName, Mastering
+from engine.broker.replication.member_status import member_status
 from engine.broker.replication.promotion import HigherEpoch, Members, Promoter, Self
+from engine.broker.replication.role_hooks import GroupRules, RoleHooks
 from engine.broker.replication.takeover import (
     TAKEOVER_EPOCH,
     founded_anew,
@@ -38,7 +41,7 @@ from engine.broker.replication.takeover import (
 )
 from engine.broker.tasks import start_task, stop_tasks
 from engine.errors import EngineError, Refused
-from engine.protocol.bodies.broker_groups import GroupStatus, InSyncInfo
+from engine.protocol.bodies.broker_groups import GroupStatus
 from engine.protocol.bodies.broker_groups import Promotion as PromotionAnswer
 from engine.store.message_store import MessageStore
 
@@ -49,26 +52,6 @@ LOST_PROMISE_S = 5.0
 """How long a member that promised waits for the outcome before it asks for one itself."""
 WATCH_S = 2.0
 SAVE_S = 1.0
-MAX_HAND_OVER_MS = 10_000
-
-
-@dataclass(frozen=True, slots=True)
-class RoleHooks:
-    """What the broker does when its role changes; each returns when it is done."""
-
-    become_master: Callable[[int], Coroutine[Any, Any, None]]
-    """Returns once writes are taken (the confirmed offset may hold it up) or another role was asked for."""
-    become_slave: Callable[[str | None, int, int], Awaitable[None]]
-    seek: Callable[[int], Awaitable[None]]
-    copy: CopyHooks
-    visible: Callable[[], None]
-    """Dispatch may go on."""
-
-
-@dataclass(frozen=True, slots=True)
-class GroupRules:
-    min_in_sync: int
-    catch_up_ms: int
 
 
 class Replication:
@@ -95,6 +78,7 @@ class Replication:
         self._file = file
         self._store = store
         self._server = server
+        self._founding = Founding(name.member_id, address, members)
         self._hooks = hooks
         self._search = MasterSearch(name.member_id, file, members, named_master)
         self._now_ms = now_ms
@@ -104,6 +88,7 @@ class Replication:
         self._seeking: asyncio.Task[None] | None = None
         self._watching: asyncio.Task[None] | None = None
         self._becoming: asyncio.Task[None] | None = None
+        self._founded_at = float("-inf")
         self.mastering: Mastering | None = None
         self.following: Following | None = None
         self.trouble = ""
@@ -112,9 +97,15 @@ class Replication:
 
     async def start(self, *, is_slave: bool) -> None:
         """What the file says wins over broker.conf: a promotion outlives a restart."""
-        state = self._file.state
-        if state is None or state.epoch == 0:
-            await self._start_without_group(is_slave)
+        state = self._state
+        if is_slave and state.epoch == 0:
+            await self._serve_under(state)
+        elif state.epoch == 0:
+            await self._found_or_join()
+            if self._becoming is not None:
+                # A new group takes writes at once, unless that needs others.
+                await asyncio.wait({self._becoming}, timeout=SEEK_S)
+            self._seek_soon(SEEK_S)
         else:
             await self._file.change(self._sober)
             self._store.confirmed_offset = state.confirmed_offset
@@ -125,14 +116,49 @@ class Replication:
                 await self._serve_under(self._state)
         self._watching = start_task(self._watch_forever(), "watch the group")
 
-    async def _start_without_group(self, is_slave: bool) -> None:
-        if is_slave:
-            await self._serve_under(self._state)
-            return
+    async def _found_or_join(self) -> None:
+        """For a master that knows no group; there may be one all the same."""
+        verdict = await self._founding.ask(asyncio.get_running_loop().time())
+        async with self._turn:
+            if self.mastering is not None or self.following is not None:
+                return  # somebody told this member meanwhile what it is
+            if verdict.master is not None:
+                await self._join(verdict.master)
+            elif verdict.doubt or self._state.epoch:
+                self._note(verdict.doubt or "its group is gone, and it promised to follow it")
+            else:
+                await self._found()
+
+    async def _join(self, master: GroupStatus) -> None:
+        log.warning("there is a group of this name, at epoch %d: this member follows", master.epoch)
+        address = master.members.get(str(master.member_id), "")
+        members = {**self._state.members, master.member_id: address}
+        await self._serve_under(replace(self._state, master_id=master.member_id, members=members))
+
+    async def _found(self) -> None:
         reign = random.SystemRandom().getrandbits(62)
         name, minimum = self._name, self._rules.min_in_sync
         await self._file.change(lambda _: found(name.member_id, self._address, reign, minimum))
         await self._reign()
+        self._founded_at = asyncio.get_running_loop().time()
+
+    async def _look_for_elder_group(self) -> None:
+        """For a while, a founder whom nobody joined asks again: name servers may have been late to hear of
+        its elders. Nothing rests on such a reign, so it ends; what was written meanwhile stays where it is,
+        and keeps this member from joining until a person has looked at it."""
+        mastering, now = self.mastering, asyncio.get_running_loop().time()
+        if mastering is None or now - self._founded_at > ALONE_S or self._search.others():
+            return
+        if (await self._founding.ask(now)).is_alone:
+            return
+        async with self._turn:
+            if self.mastering is not mastering or self._search.others():
+                return
+            log.warning("there is an older group of this name: this one is given up")
+            await self._leave_role()
+            await self._file.change(lambda _: GroupState())
+            await self._hooks.seek(0)
+        self._seek_soon(0.0)
 
     def _sober(self, state: GroupState) -> GroupState:
         """After a power cut the log may end before entries that are on disk: they were not reached."""
@@ -206,12 +232,19 @@ class Replication:
         await asyncio.sleep(delay_s)
         while self.mastering is None and self.following is None:
             try:
-                await self._promoter.resume(lambda: self._state)
+                await self._seek_once()
             except HigherEpoch as higher:
                 await self._follow_found(higher)
             except EngineError as error:
                 self._note(error.text)
             await asyncio.sleep(SEEK_S + random.random() * SEEK_S)
+
+    async def _seek_once(self) -> None:
+        state = self._state
+        if state.history or self._search.others():
+            await self._promoter.resume(lambda: self._state)
+        else:
+            await self._found_or_join()
 
     async def _follow_found(self, higher: HigherEpoch) -> None:
         """Its handshake tells epoch and reign; until then this member only knows where to ask."""
@@ -225,27 +258,23 @@ class Replication:
     # -- what members ask of each other ---------------------------------------------------------------------
 
     def status(self) -> GroupStatus:
-        state, store = self._state, self._store
-        told = state.in_sync
         following = self.following
-        return GroupStatus(
-            cluster_name=self._name.cluster,
-            broker_name=self._name.broker,
-            member_id=self._name.member_id,
+        return member_status(
+            self._name,
+            self._state,
+            self._store,
             role="master" if self.mastering else "slave" if following else "seeking",
-            epoch=state.epoch,
-            reign=state.reign,
-            master_id=state.master_id,
-            log_epoch=log_epoch(state.history),
-            log_start=store.commit_log_min_offset,
-            log_end=store.replica.durable_end,
-            copied_from=state.copied_from,
-            confirmed_offset=store.confirmed_offset or state.confirmed_offset,
-            in_sync=InSyncInfo(told.epoch, told.version, told.ids, told.min_in_sync, told.settled),
-            members={str(member): address for member, address in state.members.items()},
             ha_address=self._ha_address,
-            trouble=(following.trouble if following else self.trouble) or None,
+            trouble=following.trouble if following else self.trouble,
         )
+
+    def is_under(self, status: GroupStatus | None) -> bool:
+        """Whether whoever says this of itself is the master that this member obeys. A broker that knows no
+        groups (None) can only be the master of a member that has none."""
+        state = self._state
+        if status is None:
+            return state.epoch == 0
+        return status.role == "master" and (status.epoch, status.reign) == (state.epoch, state.reign)
 
     async def promise(self, epoch: int, reign: int) -> GroupStatus:
         async with self._turn:
@@ -285,27 +314,16 @@ class Replication:
             await self._serve_under(self._state)
 
     async def hand_over(self, epoch: int, member_id: int, timeout_ms: int, nonce: int) -> None:
-        """Take no more writes; return when the member has all. If nobody takes over, writes come back. Each
-        request counts once: whoever recorded one cannot stop the writes with it again."""
+        """Take no more writes; return when the member has all. If nobody takes over, writes come back."""
         mastering = self.mastering
         if mastering is None or self._state.epoch != epoch:
             raise StaleEpoch(f"this member is not master of epoch {epoch}")
-        if nonce in mastering.handed_over:
-            raise Refused("this request to hand over was obeyed before")
-        if member_id not in mastering.links:
-            raise Refused(f"member {member_id} does not follow this master: it cannot take over")
-        mastering.handed_over.add(nonce)
+        note_request(mastering, member_id, nonce)
         await self._hooks.seek(epoch)
-        loop = asyncio.get_running_loop()
         timeout_ms = min(timeout_ms, MAX_HAND_OVER_MS)
-        deadline = loop.time() + timeout_ms / 1000
+        loop = asyncio.get_running_loop()
         loop.call_later(timeout_ms / 1000 + WATCH_S, self._take_back, mastering)
-        while loop.time() < deadline:
-            link = mastering.links.get(member_id)
-            if link is not None and link.acknowledged_offset >= self._store.commit_log_max_offset:
-                return
-            await asyncio.sleep(0.01)
-        raise Refused(f"member {member_id} did not catch up within {timeout_ms} ms")
+        await wait_for_heir(mastering, self._store, member_id, timeout_ms)
 
     def _take_back(self, mastering: Mastering) -> None:
         if self.mastering is mastering:
@@ -352,6 +370,7 @@ class Replication:
             if since_save >= WATCH_S:
                 since_save = 0.0
                 await self._look_for_successor()
+                await self._look_for_elder_group()
 
     async def _save_confirmed(self) -> None:
         confirmed = min(self._store.confirmed_offset or 0, self._store.dispatched_offset)

@@ -14,7 +14,8 @@ from engine.broker.replication.following import CopyHooks
 from engine.broker.replication.group_file import GroupFile
 from engine.broker.replication.ha_server import HaServer
 from engine.broker.replication.mastering import GroupName
-from engine.broker.replication.replication import GroupRules, Replication, RoleHooks
+from engine.broker.replication.replication import Replication
+from engine.broker.replication.role_hooks import GroupRules, RoleHooks
 from engine.errors import EngineError, PeerError, PeerUnreachable
 from engine.protocol.bodies.broker_groups import GroupStatus
 from engine.protocol.codes import ResponseCode
@@ -31,6 +32,8 @@ class Wire:
         self.cut: set[tuple[int, int]] = set()
         self.strangers: dict[str, str] = {}
         """Addresses of masters that are none of ours, and of their HA ports."""
+        self.named: list[str] | None = []
+        """Whom the name servers name; None: they are down."""
 
     def reach(self, me: int, address: str) -> Replication:
         other = self.members.get(address)
@@ -42,6 +45,11 @@ class Wire:
 class Requests:
     def __init__(self, wire: Wire, me: int) -> None:
         self._wire, self._me = wire, me
+
+    async def others_named(self, own_address: str) -> list[str]:
+        if self._wire.named is None:
+            raise PeerUnreachable("the name servers are down")
+        return [address for address in self._wire.named if address != own_address]
 
     async def status(self, address: str) -> GroupStatus:
         replication = self._wire.reach(self._me, address)
@@ -134,6 +142,7 @@ class Member:
 
     async def _become_slave(self, address: str | None, broker_id: int, epoch: int) -> None:
         self.role = f"slave {broker_id}"
+        self._master = address or self._master
 
     async def _seek(self, epoch: int) -> None:
         self.role = "seeking"

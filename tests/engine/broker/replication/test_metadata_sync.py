@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -66,6 +67,16 @@ async def test_topics_come_with_their_version_and_go(pair: Pair) -> None:
     await pair.sync()
     assert "orders" not in copied
     assert copied.configs() == topics.configs()
+
+
+async def test_nothing_is_taken_from_who_is_not_the_master_of_this_group(pair: Pair) -> None:
+    """A master that came back with an empty disk at the same address would have everything deleted here."""
+    slave = pair.slave.inner
+    slave.topics.put(TopicConfig("orders", 3, 3), 5)
+    assert slave.group is not None
+    await slave.group.replication._file.change(lambda state: replace(state, epoch=1, reign=77))
+    assert not await pair.sync()
+    assert "orders" in slave.topics and not slave.role.is_master_alive
 
 
 async def test_groups_come_and_go_with_their_offsets(pair: Pair) -> None:

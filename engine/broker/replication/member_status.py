@@ -1,0 +1,33 @@
+"""What a member says of itself when it is asked (30010), from what it knows. Pure."""
+
+from __future__ import annotations
+
+from engine.broker.replication.epochs import log_epoch
+from engine.broker.replication.group_state import GroupState
+from engine.broker.replication.mastering import GroupName
+from engine.protocol.bodies.broker_groups import GroupStatus, InSyncInfo
+from engine.store.message_store import MessageStore
+
+
+def member_status(
+    name: GroupName, state: GroupState, store: MessageStore, *, role: str, ha_address: str, trouble: str
+) -> GroupStatus:
+    told = state.in_sync
+    return GroupStatus(
+        cluster_name=name.cluster,
+        broker_name=name.broker,
+        member_id=name.member_id,
+        role=role,
+        epoch=state.epoch,
+        reign=state.reign,
+        master_id=state.master_id,
+        log_epoch=log_epoch(state.history),
+        log_start=store.commit_log_min_offset,
+        log_end=store.replica.durable_end,
+        copied_from=state.copied_from,
+        confirmed_offset=store.confirmed_offset or state.confirmed_offset,
+        in_sync=InSyncInfo(told.epoch, told.version, told.ids, told.min_in_sync, told.settled),
+        members={str(member): address for member, address in state.members.items()},
+        ha_address=ha_address,
+        trouble=trouble or None,
+    )

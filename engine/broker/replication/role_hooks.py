@@ -1,0 +1,28 @@
+"""What replication needs to know of its broker: what to call when the role changes, and the group's rules."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Coroutine
+from dataclasses import dataclass
+from typing import Any
+
+from engine.broker.replication.following import CopyHooks
+
+
+@dataclass(frozen=True, slots=True)
+class RoleHooks:
+    """What the broker does when its role changes; each returns when it is done."""
+
+    become_master: Callable[[int], Coroutine[Any, Any, None]]
+    """Returns once writes are taken (the confirmed offset may hold it up) or another role was asked for."""
+    become_slave: Callable[[str | None, int, int], Awaitable[None]]
+    seek: Callable[[int], Awaitable[None]]
+    copy: CopyHooks
+    visible: Callable[[], None]
+    """Dispatch may go on."""
+
+
+@dataclass(frozen=True, slots=True)
+class GroupRules:
+    min_in_sync: int
+    catch_up_ms: int
