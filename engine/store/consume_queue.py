@@ -19,6 +19,7 @@ from collections.abc import Callable
 from engine.protocol.layouts.queue_units import CQ_BLANK, CQ_UNIT, CQ_UNIT_SIZE
 from engine.protocol.layouts.segment_names import parse_segment_name, segment_name
 from engine.store.descriptors import Descriptors
+from engine.store.whole_writes import pwrite_all
 
 BLANK_UNIT_SIZE = 0x7FFF_FFFF
 _LOOK_UNITS = 200
@@ -159,10 +160,7 @@ class ConsumeQueue:
             self._dirty.update((self.folder, topic_folder, os.path.dirname(topic_folder)))
         else:
             fd = self._descriptors.get(path)
-        while piece:
-            written = os.pwrite(fd, piece, pos)
-            pos += written
-            piece = piece[written:]
+        pwrite_all(fd, piece, pos)
         self._dirty.add(path)
 
     def read(self, queue_offset: int, count: int) -> bytes:

@@ -36,6 +36,7 @@ from engine.protocol.layouts.index_files import (
 )
 from engine.store.index_seals import IndexSeal
 from engine.store.index_walk import IndexView
+from engine.store.whole_writes import pwrite_all
 
 _SLOT_PIECE = 4096
 _FLAGS = os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -87,7 +88,7 @@ class IndexFile:
             self._slots_map = self._map_slots()
         slots = self._slots_map, INDEX_HEADER_SIZE, self._slots
         entries, used = chain_entries(keys, *slots, first, begin_timestamp)
-        os.pwrite(self._fd, entries, self._entries_at + first * INDEX_ENTRY_SIZE)
+        pwrite_all(self._fd, entries, self._entries_at + first * INDEX_ENTRY_SIZE)
         self._entries_crc = crc32(entries, self._entries_crc)
         self._settled = None
         write_slots(entries, *slots, first)
@@ -162,7 +163,7 @@ class IndexFile:
         return mmap.mmap(self._fd, self._entries_at)
 
     def _write_header(self, header: IndexHeader) -> None:
-        os.pwrite(self._fd, encode_index_header(header), 0)
+        pwrite_all(self._fd, encode_index_header(header), 0)
         self.header = header
 
     def view(self) -> IndexView:
@@ -195,7 +196,7 @@ class IndexFile:
             piece = bytes(slots[at : at + _SLOT_PIECE])
             start = INDEX_HEADER_SIZE + at
             if self._map[start : start + len(piece)] != piece:
-                os.pwrite(self._fd, piece, start)
+                pwrite_all(self._fd, piece, start)
 
     def _header_until(self, count: int, used: int) -> IndexHeader:
         if count == FIRST_ENTRY:

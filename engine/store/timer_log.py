@@ -24,6 +24,7 @@ from engine.protocol.layouts.timer_files import (
     decode_timer_log_unit,
     encode_timer_log_blank,
 )
+from engine.store.whole_writes import pwrite_all
 
 _FLAGS = os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC
 _SCAN_UNITS = 4096
@@ -79,7 +80,7 @@ class TimerLog:
         pos = self.end % self._file_size
         room = self._file_size - pos
         if pos and room < TIMER_LOG_UNIT_SIZE + TIMER_LOG_BLANK_SIZE:
-            os.pwrite(self._descriptor(self.end - pos), encode_timer_log_blank(room), pos)
+            pwrite_all(self._descriptor(self.end - pos), encode_timer_log_blank(room), pos)
             self.end += room
             pos = 0
         if pos == 0:
@@ -89,7 +90,7 @@ class TimerLog:
     def append(self, unit: bytes) -> None:
         """At the place that `place_next` gave."""
         pos = self.end % self._file_size
-        os.pwrite(self._descriptor(self.end - pos), unit, pos)
+        pwrite_all(self._descriptor(self.end - pos), unit, pos)
         self.end += TIMER_LOG_UNIT_SIZE
 
     def unit(self, place: int) -> TimerLogUnit | None:

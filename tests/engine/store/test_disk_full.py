@@ -136,6 +136,37 @@ def test_a_slice_that_failed_half_way_is_done_again(tmp_path: Path, monkeypatch:
     store.close()
 
 
+def test_a_write_that_fits_only_in_part_leaves_no_gap(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The last free bytes are taken, and pwrite says so: what it left out must not be counted."""
+    store = open_store(tmp_path)
+    for n in range(40):
+        put(store, draft(n, queue_id=n % 4))
+    pwrite = os.pwrite
+    for room in (1, 30, 90, 250, 700, 1500):
+        left = [room]
+
+        def cramped(fd: int, data: bytes, pos: int, left: list[int] = left) -> int:
+            if pos == 0:
+                return pwrite(fd, data, pos)  # where a block is already: a header
+            if not left[0]:
+                raise OSError(errno.ENOSPC, "No space left on device")
+            written = pwrite(fd, data[: left[0]], pos)
+            left[0] -= written
+            return written
+
+        monkeypatch.setattr(os, "pwrite", cramped)
+        store.dispatch(100)
+    monkeypatch.undo()
+    dispatch_all(store)
+    for queue_id in range(4):
+        assert drain(store, queue_id=queue_id) == list(range(queue_id, 40, 4))
+    for n in range(40):
+        assert len(store.query("Orders", f"K{n:07d}", 64, 0, NOW_MS * 2).offsets) == 1, f"message {n}"
+    store.close()
+
+
 @pytest.fixture
 def small_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A filesystem of 1 MiB; where none can be mounted, a folder that refuses segments beyond 1 MiB."""
