@@ -27,6 +27,14 @@ class Vote:
     in_sync: InSyncSet
     members: frozenset[int]
     """The group as this member knows it."""
+    whole_at: int = 0
+    """Where a log that began empty must have come to."""
+
+    @property
+    def remembers(self) -> bool:
+        """It has, or knows of, whatever it once acknowledged. One whose disk was emptied does not, until it
+        has copied all that its master had."""
+        return self.log_epoch > 0 and self.log_end >= self.whole_at
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +55,8 @@ def elect(votes: Sequence[Vote], *, wanted: int | None = None, is_unclean: bool 
         return Election(None, "no member answered")
     newest, members = _newest(votes).in_sync, _newest(votes).members
     needed = needed_promises(len(members), newest.min_in_sync)
-    doubt = "" if len(votes) >= needed else _too_few(votes, members, needed)
+    counted = [vote for vote in votes if vote.remembers]
+    doubt = "" if len(counted) >= needed else _too_few(votes, counted, members, needed)
     if doubt and not is_unclean:
         return Election(None, doubt)
     best = _best(votes)
@@ -97,11 +106,13 @@ def _preferred(votes: Sequence[Vote], best: list[Vote], wanted: int | None, doub
     )
 
 
-def _too_few(votes: Sequence[Vote], members: Collection[int], needed: int) -> str:
+def _too_few(votes: Sequence[Vote], counted: Sequence[Vote], members: Collection[int], needed: int) -> str:
     silent = ", ".join(str(member) for member in sorted(set(members) - {vote.member_id for vote in votes}))
+    empty = ", ".join(str(vote.member_id) for vote in votes if not vote.remembers)
+    emptied = f" (not member {empty}, whose store is new and not filled yet)" if empty else ""
     return (
-        f"{len(votes)} of {len(members)} members promised and {needed} are needed: member {silent} may hold "
-        "acknowledged messages that nobody else has"
+        f"{len(counted)} of {len(members)} members promised{emptied} and {needed} are needed: "
+        f"member {silent or empty} may hold acknowledged messages that nobody else has"
     )
 
 
@@ -119,8 +130,10 @@ def resume(member_id: int, was_master: bool, votes: Sequence[Vote]) -> Election:
     acknowledgement needs: such a master could not take a write, and might disturb one that can."""
     own = next(vote for vote in votes if vote.member_id == member_id)
     needed = min(max(own.in_sync.min_in_sync, 1), len(own.members))
-    if len(votes) < needed:
-        return Election(None, f"{len(votes)} members answered, {needed} are needed before it takes a write")
+    # An emptied member has forgotten what it promised. One that never counted had nothing to promise.
+    counted = [vote for vote in votes if vote.log_epoch or vote.member_id not in own.in_sync.settled]
+    if len(counted) < needed:
+        return Election(None, f"{len(counted)} members answered, {needed} are needed before it takes a write")
     if not was_master:
         return elect(votes)
     ahead = [vote for vote in votes if (vote.log_epoch, vote.log_end) > (own.log_epoch, own.log_end)]

@@ -3,7 +3,7 @@
     config/signalboxGroup.json   {"epoch":3,"reign":…,"master":1,"epochs":[[1,…,0],[3,…,4096]],
                                   "members":{"0":"10.0.0.1:10911",…},
                                   "inSync":{"epoch":3,"version":5,"ids":[0,1],"minInSync":2},
-                                  "confirmedOffset":8192,"copiedFrom":0}
+                                  "confirmedOffset":8192,"copiedFrom":0,"wholeAt":0}
 
 The epoch only rises, and with it whom this member obeys: every transition returns a new value or raises
 StaleEpoch, and the caller stores the new value on disk before it acts on it or answers. A member that cannot
@@ -56,6 +56,9 @@ class GroupState:
     in_sync: InSyncSet = InSyncSet()
     confirmed_offset: int = 0
     copied_from: int = 0
+    whole_at: int = 0
+    """Where the master's log ended when this one was begun, empty: until it is there, this member may once
+    have acknowledged what it does not have."""
 
 
 def check_reign(state: GroupState, epoch: int, reign: int) -> None:
@@ -136,6 +139,7 @@ def to_json(state: GroupState) -> dict[str, Any]:
         "inSync": set_to_json(state.in_sync),
         "confirmedOffset": state.confirmed_offset,
         "copiedFrom": state.copied_from,
+        "wholeAt": state.whole_at,
     }
 
 
@@ -152,6 +156,7 @@ def from_json(content: Any) -> GroupState:
             in_sync=set_from_json(content["inSync"]),
             confirmed_offset=int(content["confirmedOffset"]),
             copied_from=int(content["copiedFrom"]),
+            whole_at=int(content.get("wholeAt", 0)),
         )
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise CorruptRecord(f"{GROUP_FILE}: {error}") from None

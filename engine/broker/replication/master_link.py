@@ -109,8 +109,11 @@ class MasterLink:
                 f"the master's log begins at {hello.min_offset}, this one ends at "
                 f"{store.commit_log_max_offset}: empty this store to copy the master's"
             )
-        copied_from = hello.copied_from if is_empty else state.copied_from
-        await self._reach(() if is_empty else point.shared, copied_from)
+        if is_empty:
+            state = replace(state, copied_from=hello.copied_from, whole_at=hello.max_offset)
+        # Another master may never have had the end of the first one's log.
+        whole_at = min(state.whole_at, hello.max_offset)
+        await self._reach(() if is_empty else point.shared, state.copied_from, whole_at)
 
     async def _join_tails(self, hello: MasterHello, state: GroupState) -> None:
         """Both followed one plain master: the log goes on where its last whole record ends."""
@@ -136,12 +139,16 @@ class MasterLink:
         log.warning("%d bytes of another reign are cut: the log ends at %d now", end - offset, offset)
         await self._truncate(offset)
 
-    async def _reach(self, shared: History, copied_from: int) -> None:
+    async def _reach(self, shared: History, copied_from: int, whole_at: int) -> None:
         """Store the entries that this log has come to. Before any acknowledgement."""
         assert self._master is not None
         history = reached(shared, self._master.history, self._store.replica.durable_end)
-        if history != self._state.history or copied_from != self._state.copied_from:
-            await self._file.change(lambda state: replace(state, history=history, copied_from=copied_from))
+
+        def step(state: GroupState) -> GroupState:
+            return replace(state, history=history, copied_from=copied_from, whole_at=whole_at)
+
+        if step(self._state) != self._state:
+            await self._file.change(step)
 
     async def _take(self, hello: MasterHello) -> None:
         async with asyncio.timeout(SILENCE_S):
@@ -198,7 +205,8 @@ class MasterLink:
     async def _say_forever(self) -> None:
         while True:
             if not self._has_reached_all(self._store.replica.durable_end):
-                await self._reach(self._state.history, self._state.copied_from)
+                state = self._state
+                await self._reach(state.history, state.copied_from, state.whole_at)
                 self.say()
             self._said = -1 if self._said == self._store.replica.durable_end else self._said
             self.say()

@@ -25,6 +25,7 @@ def member_status(
         log_start=store.commit_log_min_offset,
         log_end=store.replica.durable_end,
         copied_from=state.copied_from,
+        whole_at=state.whole_at,
         confirmed_offset=store.confirmed_offset or state.confirmed_offset,
         in_sync=InSyncInfo(told.epoch, told.version, told.ids, told.min_in_sync, told.settled),
         members={str(member): address for member, address in state.members.items()},

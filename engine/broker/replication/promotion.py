@@ -198,6 +198,7 @@ def vote_of(status: GroupStatus) -> Vote:
         log_end=status.log_end,
         log_start=status.log_start,
         copied_from=status.copied_from,
+        whole_at=status.whole_at,
         confirmed_offset=status.confirmed_offset,
         in_sync=in_sync,
         members=frozenset(map(int, status.members)),

@@ -31,6 +31,8 @@ class GroupStatus(Body):
     log_start: Int64 = 0
     log_end: Int64 = 0
     copied_from: Int64 = 0
+    whole_at: Int64 = 0
+    """Before this offset its log does not count in an election: it began empty and is still catching up."""
     confirmed_offset: Int64 = 0
     in_sync: InSyncInfo = InSyncInfo()
     members: dict[str, str] = field(default_factory=dict)

@@ -54,6 +54,7 @@ class Node:
             state.confirmed_offset,
             state.in_sync,
             frozenset(state.members),
+            state.whole_at,
         )
 
     def leave_role(self) -> None:
@@ -73,6 +74,7 @@ class Group:
         self.waiting: list[tuple[int, int, Entry]] = []
         """Sends that wait: master, offset behind the record, record."""
         self.number = 0
+        self.lost_disks = 0
         self._reign_of(self.nodes[0])
 
     def _reign(self) -> int:
@@ -150,7 +152,8 @@ class Group:
                 raise Broken(f"member {slave.member_id} would have to cut what is confirmed")
             del slave.log[point.offset :]
         history = reached(point.shared, master.state.history, len(slave.log))
-        slave.state = replace(state, history=history)
+        whole_at = min(state.whole_at, len(master.log)) if slave.log else len(master.log)
+        slave.state = replace(state, history=history, whole_at=whole_at)
         slave.following, slave.joined = master.member_id, master.state.epoch
         members = master.table.plan_members(slave.member_id, str(slave.member_id))
         if members is not None:
@@ -249,6 +252,7 @@ class Group:
         self._reign_of(winner)
         for node in heard:
             if node is not winner and self.draw.random() < 0.8:
+                node.leave_role()
                 node.state = follow(node.state, epoch, reign, winner.member_id)
 
     # -- misfortune -----------------------------------------------------------------------------------------
@@ -257,6 +261,15 @@ class Group:
         node = self.pick()
         node.is_up = False
         node.leave_role()
+
+    def lose_disk(self) -> None:
+        """As many as an acknowledgement survives: one less than hold it. Its broker.conf is still there: it
+        starts as a slave, or as a master that finds its group (`founding`)."""
+        if self.lost_disks < self.min_in_sync - 1:
+            self.lost_disks += 1
+            node = self.pick()
+            node.leave_role()
+            node.state, node.log = GroupState(), []
 
     def start(self) -> None:
         self.pick().is_up = True

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from engine.broker.replication.election import Vote, elect, needed_promises, resume
@@ -20,9 +22,15 @@ def vote(
     min_in_sync: int = 2,
     copied_from: int = 0,
     members: tuple[int, ...] = THREE,
+    whole_at: int = 0,
 ) -> Vote:
     in_sync = InSyncSet(epoch, version, ids, min_in_sync, members)
-    return Vote(member_id, epoch, log_end, 0, copied_from, 0, in_sync, frozenset(members))
+    return Vote(member_id, epoch, log_end, 0, copied_from, 0, in_sync, frozenset(members), whole_at)
+
+
+def emptied(member_id: int) -> Vote:
+    """Of a member whose disk is new: it knows no group."""
+    return Vote(member_id, 0, 0, 0, 0, 0, InSyncSet(), frozenset())
 
 
 @pytest.mark.parametrize(
@@ -90,3 +98,32 @@ def test_a_master_that_lost_its_tail_leaves_the_reign_to_who_has_it() -> None:
 
 def test_who_was_no_master_only_takes_part_in_an_election() -> None:
     assert resume(1, False, [vote(1, 500), vote(0, 500)]).winner == 0
+
+
+def test_who_lost_its_disk_cannot_vouch_for_what_it_acknowledged() -> None:
+    """0 acknowledged with 1 and died; 1 came back empty, and 2 had been dropped from the set before."""
+    refused = elect([emptied(1), vote(2, 400)])
+    assert refused.winner is None
+    assert "1 of 3 members promised (not member 1, whose store is new and not filled yet)" in refused.reason
+    assert "member 0 may hold acknowledged messages" in refused.reason
+    assert elect([emptied(1), vote(2, 400)], is_unclean=True).winner == 2
+
+
+def test_who_copies_again_counts_once_it_has_all_that_its_master_had() -> None:
+    copying = vote(1, 450, whole_at=500, ids=(0, 1), version=2)
+    assert elect([copying, vote(2, 400)]).winner is None
+    done = vote(1, 500, whole_at=500, ids=(0, 1), version=2)
+    assert elect([done, vote(2, 400)]).winner == 1
+    assert elect([copying, vote(2, 400), vote(0, 500)]).winner == 0
+
+
+def test_a_master_does_not_resume_on_the_word_of_who_has_forgotten_its_promises() -> None:
+    refused = resume(0, True, [vote(0, 500), emptied(1)])
+    assert refused.winner is None and "1 members answered, 2 are needed" in refused.reason
+    assert resume(0, True, [vote(0, 500), emptied(1), vote(2, 400)]).winner == 0
+
+
+def test_a_master_resumes_with_a_member_that_never_counted() -> None:
+    """Its first slave had no time to copy anything before both were killed."""
+    own = replace(vote(0, 500), in_sync=InSyncSet(1, 2, (0,), 2, (0,)), members=frozenset((0, 1)))
+    assert resume(0, True, [own, emptied(1)]).winner == 0

@@ -73,8 +73,14 @@ def test_an_older_set_changes_nothing() -> None:
 
 
 def test_the_state_survives_its_file() -> None:
-    state = replace(FOUNDED, members={0: "a:1", 2: "c:1"}, confirmed_offset=77, copied_from=5)
+    state = replace(FOUNDED, members={0: "a:1", 2: "c:1"}, confirmed_offset=77, copied_from=5, whole_at=9)
     assert from_json(orjson.loads(orjson.dumps(to_json(state)))) == state
+
+
+def test_a_file_of_before_says_nothing_of_a_copy_that_is_not_whole() -> None:
+    content = to_json(FOUNDED)
+    del content["wholeAt"]
+    assert from_json(content) == FOUNDED
 
 
 @pytest.mark.parametrize("content", [{}, [], {**to_json(FOUNDED), "epochs": [[2, 1, 0], [1, 1, 0]]}, None])

@@ -53,6 +53,25 @@ async def test_a_slave_copies_from_the_beginning_and_is_in_sync(tmp_path: Path) 
             assert slave.role == "slave 1"
 
 
+async def test_a_copy_that_began_empty_says_where_it_is_whole(tmp_path: Path) -> None:
+    """Also after a restart; a group's first slave has nothing to catch up with."""
+    first, second, third = group(tmp_path, 3)
+    async with running(first, second):
+        await until(lambda: in_sync(first) == (0, 1))
+        assert second.replication.status().whole_at == 0
+        assert await first.send(0)
+        end = first.store.commit_log_max_offset
+        async with running(third):
+            await until(lambda: in_sync(first) == (0, 1, 2))
+            assert await first.send(1)
+            status = third.replication.status()
+            assert (status.whole_at, status.log_end > end) == (end, True)
+        again = Member(tmp_path / "2", first._wire, 2, third.port, master="member-0")
+        async with running(again):
+            await until(lambda: in_sync(first) == (0, 1, 2) and again.log() == first.log())
+            assert again.replication.status().whole_at == end
+
+
 async def test_alone_with_two_needed_nothing_is_acknowledged_or_seen(tmp_path: Path) -> None:
     master, _ = group(tmp_path)
     async with running(master):

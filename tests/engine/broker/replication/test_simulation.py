@@ -19,6 +19,7 @@ _STEPS = (
 )
 _NAMES, _WEIGHTS = zip(*_STEPS, strict=True)
 _WILD = [weight * 4 if name in ("promote", "crash", "part") else weight for name, weight in _STEPS]
+_MISFORTUNE = [*_NAMES, "lose_disk"]
 _STORIES = [(size, minimum) for size in (2, 3, 5) for minimum in (1, 2, 3) if minimum <= size]
 
 
@@ -27,6 +28,14 @@ def _tell(size: int, min_in_sync: int, seed: int, weights: Sequence[float] = _WE
     if seed % 2:  # half of the stories begin with a group that is whole
         _work(group, 40)
     for name in group.draw.choices(_NAMES, weights, k=400):
+        getattr(group, name)()
+    return group
+
+
+def _tell_of_lost_disks(size: int, min_in_sync: int, seed: int) -> Group:
+    group = Group(size, min_in_sync, seed)
+    _work(group, 40)
+    for name in group.draw.choices(_MISFORTUNE, [*(_WILD if seed % 4 == 0 else _WEIGHTS), 2], k=400):
         getattr(group, name)()
     return group
 
@@ -60,20 +69,58 @@ def test_nothing_acknowledged_or_read_is_lost(size: int, min_in_sync: int) -> No
     assert acknowledged > 100 and reigns > 300, "the stories are about something"
 
 
-def _is_caught(*groups: tuple[int, int]) -> bool:
+@pytest.mark.parametrize(("size", "min_in_sync"), [story for story in _STORIES if story[1] > 1])
+def test_nothing_is_lost_with_fewer_disks_than_hold_it(size: int, min_in_sync: int) -> None:
+    acknowledged = lost = 0
+    for seed in range(150):
+        group = _tell_of_lost_disks(size, min_in_sync, seed)
+        acknowledged, lost = acknowledged + len(group.acknowledged), lost + group.lost_disks
+    assert acknowledged > 100 and lost > 100, "the stories are about something"
+
+
+def _is_caught(size: int, min_in_sync: int) -> bool:
     """Whether some story tells of a loss."""
     for seed in range(3_000):
-        for size, min_in_sync in groups:
-            try:
-                _tell(size, min_in_sync, seed, _WILD if seed % 4 < 2 else _WEIGHTS)
-            except (Broken, StaleEpoch):
-                return True
+        try:
+            _tell(size, min_in_sync, seed, _WILD if seed % 4 < 2 else _WEIGHTS)
+        except (Broken, StaleEpoch):
+            return True
     return False
 
 
 def test_too_few_promises_lose_messages(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(election, "needed_promises", lambda member_count, min_in_sync: 1)
-    assert _is_caught((3, 2))
+    assert _is_caught(3, 2)
+
+
+def _trap_of_the_wish() -> Group:
+    """0 died with a wish that nobody but 3 had heard: that 3 should be a member. It resumes with 3, cut off
+    from 1 and 2, who elect one of theirs without them."""
+    group = Group(4, 2, 1)
+    first, second, third, late = group.nodes
+    late.is_up = False
+    assert first.table is not None
+    while set(first.table.current.ids) != {0, 1, 2}:
+        _work(group, 1)
+    group.cut = {frozenset((mine, other)) for mine in (0, 3) for other in (1, 2)}
+    late.is_up = True
+    while late.following is None:
+        group.connect()
+    assert set(first.state.members) == {0, 1, 2, 3} and set(second.state.members) == {0, 1, 2}
+    first.leave_role()
+    late.leave_role()
+    for _ in range(300):
+        group.resume()
+        group.send()
+        _work(group, 1)
+    for _ in range(50):
+        group.promote()
+    assert any(node.table is not None for node in (second, third)), "theirs is a clean election"
+    return group
+
+
+def test_a_list_of_members_that_too_few_know_is_not_believed() -> None:
+    assert not _trap_of_the_wish().acknowledged
 
 
 def test_a_list_of_members_that_too_few_know_loses_messages(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -85,7 +132,8 @@ def test_a_list_of_members_that_too_few_know_loses_messages(monkeypatch: pytest.
             super().__init__(member_id, replace(state, in_sync=believed), min_in_sync)
 
     monkeypatch.setattr(simulated, "InSyncTable", Credulous)
-    assert _is_caught((5, 2), (3, 2))
+    with pytest.raises(Broken, match="reigns without"):
+        _trap_of_the_wish()
 
 
 def test_a_promise_that_is_forgotten_loses_messages(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -93,7 +141,48 @@ def test_a_promise_that_is_forgotten_loses_messages(monkeypatch: pytest.MonkeyPa
         simulated, "promise", lambda state, epoch, reign: replace(state, epoch=epoch, reign=reign)
     )
     monkeypatch.setattr(Node, "leave_role", lambda node: None)
-    assert _is_caught((3, 2))
+    assert _is_caught(3, 2)
+
+
+def _trap_of_the_emptied(*, copied_again: int) -> Group:
+    """0 dropped 2 from the set and acknowledged with 1, which came back empty and copied some of it again;
+    then 0 died, and 2 may not reign with such a witness."""
+    group = Group(3, 2, 1)
+    first, second, third = group.nodes
+    assert first.table is not None
+    while set(first.table.current.ids) != {0, 1, 2}:
+        _work(group, 1)
+    third.is_up = False
+    group.now_ms += 20_000
+    while set(first.table.current.ids) != {0, 1}:
+        _work(group, 1)
+    while len(group.acknowledged) < 8:
+        group.send()
+        _work(group, 1)
+    second.leave_role()
+    second.state, second.log = GroupState(), []
+    while copied_again and len(second.log) < copied_again:
+        _work(group, 1)
+    first.is_up, third.is_up = False, True
+    for _ in range(200):
+        group.promote()
+        group.resume()
+    return group
+
+
+@pytest.mark.parametrize("copied_again", [0, 1, 4])
+def test_an_emptied_member_is_no_witness(copied_again: int) -> None:
+    group = _trap_of_the_emptied(copied_again=copied_again)
+    assert not any(node.table is not None for node in group.nodes if node.is_up)
+
+
+@pytest.mark.parametrize("copied_again", [0, 4])
+def test_a_witness_that_lost_its_disk_loses_messages(
+    monkeypatch: pytest.MonkeyPatch, copied_again: int
+) -> None:
+    monkeypatch.setattr(election.Vote, "remembers", True)
+    with pytest.raises(Broken, match="reigns without"):
+        _trap_of_the_emptied(copied_again=copied_again)
 
 
 @pytest.mark.parametrize("seed", range(20))
