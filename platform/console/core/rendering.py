@@ -1,4 +1,7 @@
-"""JSON by orjson, with integers beyond 2**53 as strings: browsers would round them."""
+"""JSON by orjson, with integers beyond 2**53 as strings: browsers would round them.
+
+Half a character (a surrogate without its other half), which a caller may send and an error repeat, is a `?`.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +27,7 @@ class JsonRenderer(BaseRenderer):
         try:
             return orjson.dumps(data, _default, orjson.OPT_STRICT_INTEGER | orjson.OPT_NON_STR_KEYS)
         except orjson.JSONEncodeError:
-            return orjson.dumps(_without_large(data), _default, orjson.OPT_NON_STR_KEYS)
+            return orjson.dumps(_plain(data), _default, orjson.OPT_NON_STR_KEYS)
 
 
 def _default(value: Any) -> Any:
@@ -37,11 +40,13 @@ def _default(value: Any) -> Any:
     return str(value)
 
 
-def _without_large(value: Any) -> Any:
+def _plain(value: Any) -> Any:
     if isinstance(value, dict):
-        return {name: _without_large(inner) for name, inner in value.items()}
+        return {_plain(name): _plain(inner) for name, inner in value.items()}
+    if isinstance(value, str):
+        return value.encode(errors="replace").decode()
     if isinstance(value, (list, tuple)):
-        return [_without_large(inner) for inner in value]
+        return [_plain(inner) for inner in value]
     if isinstance(value, int) and not isinstance(value, bool) and abs(value) > SAFE_INTEGER:
         return str(value)
     return value

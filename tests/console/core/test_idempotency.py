@@ -86,3 +86,15 @@ def test_a_key_belongs_to_its_user(people) -> None:
 
 def test_an_overlong_key_is_refused(api: APIClient) -> None:
     assert post(api, {}, "k" * 129).status_code == 400
+
+
+def test_a_browsers_post_with_a_key_is_read_once_for_all(people) -> None:
+    """Looking for a CSRF token reads the body, too."""
+    client = APIClient(enforce_csrf_checks=True)
+    client.cookies = people.viewer.cookies
+    client.cookies["csrftoken"] = "a" * 32
+    headers = {"Idempotency-Key": "k", "X-CSRFToken": "a" * 32}
+    answers = [client.post("/deed/", {"a": 1}, format="json", headers=headers) for _ in range(2)]
+    assert [answer.status_code for answer in answers] == [201, 201]
+    form = client.post("/deed/", {"a": 1}, format="multipart", headers=headers)
+    assert form.status_code in (415, 422)
