@@ -23,7 +23,7 @@ unexport PYTHONDONTWRITEBYTECODE
 export PYTHONPYCACHEPREFIX := $(CURDIR)/build/pycache
 
 .PHONY: help setup up down test test-engine test-platform check format lock interop interop-smoke crash fuzz \
-	nightly bench clean
+	nightly bench bench-replication clean
 
 help: ## list every target
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -90,6 +90,8 @@ nightly: setup ## everything: tests, interop, crash, fuzz
 bench: setup ## sends and pulls beside a C echo server and Apache RocketMQ (ARGS="--quick")
 	$(PY) -m bench.run $(ARGS)
 
+bench-replication: setup ## how fast a slave catches up and how far it lags (ARGS="--quick")
+	$(PY) -m bench.replication $(ARGS)
 
 clean: ## remove .venv, build results, caches and the data of `make up`
 	rm -rf .venv build dist data *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

@@ -28,14 +28,14 @@ from bench.cases import (
     Case,
 )
 from bench.native import Load, fill, program
+from bench.page import Section
 from bench.peers import APACHE, SIGNALBOX, Make, Peer, broker, echo
 from bench.results import Results, Start, markdown, tables
 from bench.usage import anonymous_bytes, machine
 from tests.interop.jars import MavenFailed
 from tests.interop.remoting import call
 
-PAGE = Path(__file__).resolve().parents[1] / "docs" / "benchmarks.md"
-BEGIN, END = "<!-- results: written by bench.run -->", "<!-- end of results -->"
+SECTION = Section("<!-- results: written by bench.run -->", "<!-- end of results -->")
 _IDLE_S = 2.0
 _SEND = 310
 
@@ -68,7 +68,7 @@ def main() -> int:
     for name, reason in results.not_measured.items():
         console.print(f"not measured: {name}: {reason}")
     if options.write:
-        _write(markdown(results, _heading(rounds, java_rounds, seconds, load)))
+        SECTION.write(markdown(results, _heading(rounds, java_rounds, seconds, load)))
     return 0
 
 
@@ -136,14 +136,6 @@ def _heading(rounds: int, java_rounds: int, seconds: float, load: float) -> str:
         f"({java_rounds} with the Java client), medians; {BODY_BYTES}-byte bodies; "
         f"load average {load:.1f} before the run began."
     )
-
-
-def _write(text: str) -> None:
-    before, begin, rest = PAGE.read_text(encoding="utf-8").partition(BEGIN)
-    _, end, after = rest.partition(END)
-    if not begin or not end:
-        raise SystemExit(f"{PAGE} has lost its markers")
-    PAGE.write_text(f"{before}{BEGIN}\n\n{text}\n\n{END}{after}", encoding="utf-8")
 
 
 if __name__ == "__main__":

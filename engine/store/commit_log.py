@@ -24,6 +24,7 @@ from engine.store.mapped_files import MappedFiles
 from engine.store.next_segment import NextSegment
 from engine.store.queue_offsets import QueueKey
 from engine.store.transient_pool import TransientPool
+from engine.store.whole_writes import pwrite_all
 
 _pack_size_into = Struct(">i").pack_into
 
@@ -114,19 +115,27 @@ class CommitLog:
         _pack_size_into(target, pos, first_size)
         self.end_offset += size
 
-    def write_raw(self, data: bytes) -> None:
+    def write_raw(self, data: bytes | memoryview) -> None:
         """Append a master's bytes as they are, blanks included; they may cross segments and cut records."""
         view = memoryview(data)
         while view:
             if self._target is None or self.end_offset >= self._target_base + self.file_size:
+                self.commit()  # the pool's buffer is for one segment
                 self._target = None
                 self._roll(0)
-            assert self._target is not None
-            pos = self.end_offset - self._target_base
-            piece = view[: self.file_size - pos]
-            self._target[pos : pos + len(piece)] = bytes(piece)
-            self.end_offset += len(piece)
+            piece = view[: self._target_base + self.file_size - self.end_offset]
+            self._write_piece(piece)
             view = view[len(piece) :]
+
+    def _write_piece(self, piece: memoryview) -> None:
+        """Not through the map: there, every fresh page costs a fault that first fills it with zeros."""
+        pos, file = self.end_offset - self._target_base, self.files.last
+        if self.pool is not None:
+            self.pool.buffer[pos : pos + len(piece)] = piece
+        else:
+            assert file is not None
+            pwrite_all(file.fd, piece, pos)
+        self.end_offset += len(piece)
 
     def commit(self) -> None:
         """Transient pool: bring what was put so far into the file."""

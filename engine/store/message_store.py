@@ -210,8 +210,9 @@ class MessageStore:
         return self._log.next_segment.prepare()
 
     def plan_read_ahead(self) -> Callable[[], None] | None:
-        """What to run in a thread now, so that the next puts find the log's pages in memory. Ask often."""
-        return self._read_ahead.plan()
+        """What to run in a thread now, so that the next puts find the log's pages in memory. Ask often. A
+        slave's log is not written through its map."""
+        return None if self._refusals.closed_for is not None else self._read_ahead.plan()
 
     def commit_transient(self, now_ms: int) -> int:
         """With a transient pool, every 200 ms at the latest: what is committed survives the process. The

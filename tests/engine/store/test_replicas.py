@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from tests.engine.store.samples import (
     NOW_MS,
     SEGMENT_SIZE,
@@ -25,17 +27,34 @@ def _log_bytes(root: Path, end: int) -> bytes:
     return b"".join(path.read_bytes() for path in sorted((root / "commitlog").iterdir()))[:end]
 
 
-def test_a_slave_has_its_masters_files(tmp_path: Path) -> None:
-    master, slave = open_store(tmp_path / "m"), open_store(tmp_path / "s")
+@pytest.mark.parametrize("has_pool", [False, True])
+def test_a_slave_has_its_masters_files(tmp_path: Path, has_pool: bool) -> None:
+    master = open_store(tmp_path / "m")
+    slave = open_store(tmp_path / "s", transient_store_pool_enable=has_pool)
     fill(master, 800)
     data = _log_bytes(tmp_path / "m", master.commit_log_max_offset)
     for start in range(0, len(data), 1000):  # cut anywhere, as the wire does
         assert slave.append_raw(data[start : start + 1000], start)
+        slave.commit_transient(NOW_MS)
         dispatch_all(slave)
+    assert _log_bytes(tmp_path / "s", len(data)) == data
     assert not slave.append_raw(b"x", 5)
     assert tree_of(tmp_path / "m" / "consumequeue") == tree_of(tmp_path / "s" / "consumequeue")
     slave.adopt_queue_offsets()
     assert put(slave, draft(800)).queue_offset == 200
+    for store in (master, slave):
+        store.close()
+
+
+def test_a_slave_has_no_pages_read_ahead_that_it_overwrites(tmp_path: Path) -> None:
+    master, slave = open_store(tmp_path / "m"), open_store(tmp_path / "s")
+    slave.close_writes("a slave")
+    fill(master, 1_600)
+    data = _log_bytes(tmp_path / "m", master.commit_log_max_offset)
+    assert slave.append_raw(data, 0) and len(data) > 256 << 10
+    assert slave.plan_read_ahead() is None
+    slave.open_writes()
+    assert slave.plan_read_ahead() is not None
     for store in (master, slave):
         store.close()
 
