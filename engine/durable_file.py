@@ -2,8 +2,9 @@
 
 A write goes to `<name>.tmp`, is synced, the previous file is kept as `<name>.bak`, the new one is renamed
 into place, and the directory is synced. A crash leaves either the old file, or no file and a good .bak, or
-the new file. On a full disk the .bak gives its blocks to the new content: what does not grow can still be
-saved. A read that finds the file missing, empty or torn (the caller's `parse` says so) takes the .bak.
+the new file. On a full disk the .bak becomes the .tmp and is written over: what does not grow can still be
+saved, and no block is given back that another writer could take first. A read that finds the file missing,
+empty or torn (the caller's `parse` says so) takes the .bak.
 Blocking; any thread, but one writer per path.
 """
 
@@ -28,8 +29,7 @@ def write_durable(path: Path, data: bytes) -> None:
     except OSError as error:
         if error.errno not in (errno.ENOSPC, errno.EDQUOT) or not (path.exists() and backup.exists()):
             raise
-        temporary.unlink(missing_ok=True)
-        backup.unlink()
+        os.replace(backup, temporary)
         _write_synced(temporary, data)
     with contextlib.suppress(FileNotFoundError):
         os.replace(path, backup)
@@ -38,11 +38,13 @@ def write_durable(path: Path, data: bytes) -> None:
 
 
 def _write_synced(temporary: Path, data: bytes) -> None:
-    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
+    """Over what is there, if anything: its blocks may be the only ones left."""
+    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW, 0o600)
     try:
         view = memoryview(data)
         while view:
             view = view[os.write(descriptor, view) :]
+        os.ftruncate(descriptor, len(data))
         os.fsync(descriptor)
     finally:
         os.close(descriptor)

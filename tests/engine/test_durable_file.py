@@ -86,6 +86,37 @@ def test_a_full_disk_takes_the_backups_room(tmp_path, monkeypatch):
     assert (path.read_bytes(), backup.read_bytes()) == (b"[3]", b"[2]")
 
 
+def test_on_a_full_disk_no_other_writer_gets_the_backups_room(tmp_path, monkeypatch):
+    """Whatever is free for an instant is taken by somebody else: only blocks that stay ours can be used."""
+    path, backup = tmp_path / "x.json", tmp_path / "x.json.bak"
+    write_durable(path, b"[1]")
+    write_durable(path, b"[2]")
+    blocks = {backup.stat().st_ino}
+
+    def write(descriptor, data, real=os.write):
+        if os.fstat(descriptor).st_ino not in blocks:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return real(descriptor, data)
+
+    def unlink(target, real=os.unlink, **options):
+        blocks.discard(os.stat(target).st_ino)
+        real(target, **options)
+
+    monkeypatch.setattr(os, "write", write)
+    monkeypatch.setattr(os, "unlink", unlink)
+    for number in range(3, 6):
+        blocks.add(path.stat().st_ino)
+        write_durable(path, b"[%d]" % number)
+        assert (path.read_bytes(), backup.read_bytes()) == (b"[%d]" % number, b"[%d]" % (number - 1))
+
+
+def test_a_shorter_content_leaves_nothing_of_a_longer_one(tmp_path):
+    path = tmp_path / "x.json"
+    (tmp_path / "x.json.tmp").write_bytes(b"[1, 2, 3, 4, 5, 6]")
+    write_durable(path, b"[7]")
+    assert path.read_bytes() == b"[7]"
+
+
 def test_a_full_disk_without_a_backup_changes_nothing(tmp_path, monkeypatch):
     path = tmp_path / "x.json"
     write_durable(path, b"[1]")
