@@ -51,7 +51,7 @@ class Load:
 
     def check_nothing_is_lost(self, group: str) -> None:
         """Read the whole topic again, from the first message on."""
-        assert len(self.acknowledged) > 100, (len(self.acknowledged), self.failures)
+        assert len(self.acknowledged) > 20, (len(self.acknowledged), self.failures)
         missing = set(self.acknowledged)
         options = LitePullOptions(from_where=ConsumeFromWhere.CONSUME_FROM_FIRST_OFFSET, auto_commit=False)
         deadline = time.monotonic() + _DRAIN_S
