@@ -1,8 +1,7 @@
 """How a parallel run (`-n`) shares the tests out among its workers, and keeps some of them alone.
 
-A file is one unit, so that what its fixtures start is started once; but each crash test is a unit of its own,
-because it starts everything itself and mostly waits. Those come first, so that no long one is left for the
-end.
+A file is one unit, so that what its fixtures start is started once; but a test that starts everything itself
+and mostly waits is a unit of its own. Rooms of long tests come first, so that none is left for the end.
 
 A test marked `alone` measures time or memory: it runs when no other test does. Every test holds one lock of
 the whole run, together with the others, and such a test holds it for itself. These come last, where nobody
@@ -19,7 +18,8 @@ import pytest
 from xdist.remote import Producer
 from xdist.scheduler import LoadScopeScheduling
 
-_SINGLY = "tests/crash/"
+_SINGLY = ("tests/crash/", "tests/fuzz/", "tests/limits/")
+_TURNS = ("tests/packaging/", "tests/test_setup.py", "tests/fuzz/", "tests/limits/", "tests/crash/", "")
 _ALONE = "alone"
 
 
@@ -47,8 +47,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 def _turn(item: pytest.Item) -> int:
     if item.get_closest_marker(_ALONE) is not None:
-        return 2
-    return 0 if item.nodeid.startswith(_SINGLY) else 1
+        return len(_TURNS)
+    return next(turn for turn, room in enumerate(_TURNS) if item.nodeid.startswith(room))
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
