@@ -9,9 +9,8 @@ SETUP_INPUTS := pyproject.toml requirements/dev.lock tools/setup.sh tools/debian
 	$(wildcard setup.py) $(shell find engine -name '*_cy.py' 2>/dev/null)
 ARGS ?=
 
-# What the long suites leave to `make test`, and how many tests go on at once: the engine's mostly wait.
+# What the long suites leave to `make test`, and how many tests go on at once: most of them wait.
 SHORT := not interop and not interop_smoke and not crash_long and not nightly and not bench
-ENGINE_WORKERS := $(shell echo $$((3 * $$(nproc))))
 WORKERS := $(shell echo $$((2 * $$(nproc))))
 # The rooms of tests: whatever is not named here is the engine's, and runs without Django in the process.
 PLATFORM_TESTS := tests/e2e tests/clusters tests/console tests/test_audit_watch.py
@@ -44,7 +43,7 @@ down: ## stop a `make up` and the brokers that it made
 test: test-engine test-platform ## all tests but the long ones (ARGS="-k name")
 
 test-engine: setup ## those of the engine alone
-	$(PYTEST) -n $(ENGINE_WORKERS) -m "$(SHORT)" $(ENGINE_TESTS) $(ARGS) || $(NOTHING_FITS)
+	$(PYTEST) -n $(WORKERS) -m "$(SHORT)" $(ENGINE_TESTS) $(ARGS) || $(NOTHING_FITS)
 
 test-platform: setup ## those of the console alone
 	$(PYTEST) -n $(WORKERS) -m "$(SHORT)" $(PLATFORM_TESTS) $(ARGS) || $(NOTHING_FITS)

@@ -8,6 +8,9 @@ import pytest
 
 from tests.packaging.distribution import Environment, copy_sources, install, running
 
+pytestmark = pytest.mark.timeout(400)
+"""It builds and compiles while other tests run."""
+
 LIST_DISTRIBUTIONS = "import importlib.metadata as m; print(*(d.name.lower() for d in m.distributions()))"
 LIST_MODULES = """
 import engine, pathlib

@@ -26,6 +26,7 @@ from clusters.provisioning.confs import (
 from clusters.provisioning.driver import DriverError, Kind, Presence, ProcessSpec
 from clusters.provisioning.folders import UnsafeName, folder_of, part, remove
 from clusters.provisioning.log_tails import tail
+from tests.clusters.failing_consumers import until
 from tests.clusters.provisioning.agent_process import engines_below, free_block
 
 SECRET = {"cluster.secret": "0123456789abcdef0123456789abcdef\n"}
@@ -84,7 +85,10 @@ def test_a_broker_is_started_once_found_again_and_stopped(root: Path) -> None:
     assert [len(each) for each in engines_below(root).values()] == [1]
     for secret in (spec.conf, spec.folder.secrets / "cluster.secret", spec.folder.pid):
         assert secret.stat().st_mode & 0o077 == 0
-    assert any("ready on" in line for line in tail(spec, "out", 10)["lines"])
+    # It says so a moment after it answers.
+    until(
+        lambda: any("ready on" in line for line in tail(spec, "out", 10)["lines"]), "it says that it is ready"
+    )
     assert driver.stop(spec) is False
     assert driver.look(spec).presence is Presence.ABSENT
     assert not presence.is_store_locked(spec.folder.store_lock)

@@ -110,7 +110,7 @@ async def test_offsets_are_saved_by_the_clock(start_broker: StartBroker) -> None
     broker = await start_broker(flushConsumerOffsetInterval="20")
     broker.inner.offsets.commit("orders", "consumers", 0, 5)
     path = broker.inner.config_directory / "consumerOffset.json"
-    await eventually(lambda: b"orders@consumers" in path.read_bytes())
+    await eventually(lambda: path.exists() and b"orders@consumers" in path.read_bytes())
 
 
 async def test_a_stop_answers_who_waits_and_refuses_the_rest(start_broker: StartBroker) -> None:
