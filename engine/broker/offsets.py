@@ -9,7 +9,7 @@ must be given again. Loop thread only.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from engine.protocol.bodies.basics import DataVersion
 from engine.protocol.names import is_valid_group, is_valid_topic
@@ -102,6 +102,11 @@ class ConsumerOffsets:
 
     def pairs(self) -> list[_Key]:
         return list(self._committed)
+
+    def pairs_on(self, topics: Iterable[str]) -> list[list[_Key]]:
+        """For each topic: its pairs with the groups that have committed on it."""
+        groups_of = self._groups_of.get
+        return [[(topic, group) for group in groups_of(topic, ())] for topic in topics]
 
     def take_changed(self) -> set[_Key]:
         """The pairs whose committed offsets were touched since it was last asked."""

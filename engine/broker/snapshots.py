@@ -17,7 +17,7 @@ what really became different. Store times come from a thread (`unread_times`). L
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 
 import orjson
 
@@ -29,7 +29,7 @@ from engine.broker.journal import Change, Journal
 from engine.broker.offsets import ConsumerOffsets
 from engine.broker.stats import BrokerStats
 from engine.broker.topics import TopicTable
-from engine.broker.unread_times import Pair, UnreadTimes
+from engine.broker.unread_times import Pair, QueuePlace, UnreadTimes
 from engine.net.connection import Connection
 from engine.protocol.bodies.heartbeats import ConsumeType, MessageModel
 from engine.protocol.bodies.topics import TopicConfig
@@ -41,6 +41,8 @@ SLICE = 64
 """Entries that are looked at in one go: a millisecond at most."""
 Bounds = tuple[int, int, int]
 """Of a queue: its id, lowest offset and end."""
+_Look = tuple[str, list[Pair], list[Bounds]]
+"""A topic, those of its pairs that are looked at, and its queues."""
 
 _NOBODY = b'{"members":[]}'
 _MODELS = {model: model.name for model in MessageModel}
@@ -162,18 +164,17 @@ class Snapshots:
     def _put_topics(self, names: list[str]) -> None:
         """And the offsets on them, from the same look at their queues, where there are few: a new message may
         be the oldest unread one of a group that had consumed everything."""
-        configs, bounds_of, groups_of = self._topics.get, self._store.queue_bounds, self._offsets.groups_of
+        configs = self._topics.get
         topics: list[Change] = []
-        offsets: list[Change] = []
+        looks: list[_Look] = []
         looked_at: list[Pair] = []
         near: list[Pair] = []
-        for name in names:
+        all_bounds, all_pairs = self._store.queue_bounds(names), self._offsets.pairs_on(names)
+        for name, bounds, pairs in zip(names, all_bounds, all_pairs, strict=True):
             config = configs(name)
-            bounds = bounds_of(name)
             topics.append((name, None if config is None else _topic_value(config, bounds)))
-            pairs = [(name, group) for group in groups_of(name)]
             if len(looked_at) + len(pairs) <= SLICE:
-                offsets += self._offset_changes(name, pairs, bounds)
+                looks.append((name, pairs, bounds))
                 looked_at += pairs
             else:
                 near += pairs
@@ -181,7 +182,7 @@ class Snapshots:
         self._due_pairs.discard(near)
         self._near_pairs.add_list(near)
         self.journal.put_all("topics", topics)
-        self.journal.put_all("offsets", offsets)
+        self.journal.put_all("offsets", self._offset_changes(looks))
 
     def _put_groups(self, names: list[str]) -> None:
         online_group, known = self._consumers.group, self._groups
@@ -195,57 +196,75 @@ class Snapshots:
         self.journal.put_all("groups", changes)
 
     def _put_offsets(self, pairs: list[Pair]) -> None:
-        bounds_of: dict[str, list[Bounds]] = {}
-        changes: list[Change] = []
+        by_topic: dict[str, list[Pair]] = {}
         for pair in pairs:
-            topic = pair[0]
-            bounds = bounds_of.get(topic)
-            if bounds is None:
-                bounds = bounds_of[topic] = self._store.queue_bounds(topic)
-            changes += self._offset_changes(topic, [pair], bounds)
-        self.journal.put_all("offsets", changes)
+            by_topic.setdefault(pair[0], []).append(pair)
+        all_bounds = self._store.queue_bounds(by_topic)
+        looks = [(*found, bounds) for found, bounds in zip(by_topic.items(), all_bounds, strict=True)]
+        self.journal.put_all("offsets", self._offset_changes(looks))
 
-    def _offset_changes(self, topic: str, pairs: list[Pair], bounds: list[Bounds]) -> list[Change]:
-        """How far these pairs of one topic are; what is not known yet of the oldest unread is wanted."""
-        committed_of, times = self._offsets.committed_of, self.times
-        known = times.known_of(topic)
-        bounds_at = {bound[0]: bound for bound in bounds}
+    def _offset_changes(self, looks: list[_Look]) -> list[Change]:
+        """How far these pairs are; what is not known yet of the oldest unread is wanted."""
+        committed_of, times, known_of = self._offsets.committed_of, self.times, self.times.known_of
         changes: list[Change] = []
-        for pair in pairs:
-            value: list[tuple[int, ...]] = [item for item in committed_of(pair).items() if item[1] >= 0]
-            if not known and times.is_full:
-                # Whether anything is unread is found out when its turn comes.
-                times.postpone(pair)
-                changes.append((f"{topic}@{pair[1]}", _dumps(value) if value else None))
-                continue
-            unread = [
-                (queue_id, committed if committed > bound[1] else bound[1])
-                for queue_id, committed in value
-                if (bound := bounds_at.get(queue_id)) is not None and committed < bound[2]
-            ]
-            if known:
-                times_ms = {place[0]: known.get(place) for place in unread}
-                value = [
-                    item if (ms := times_ms.get(item[0])) is None or ms < 0 else (*item, ms) for item in value
+        later: list[Pair] = []
+        for topic, pairs, bounds in looks:
+            known = known_of(topic)
+            if known or not times.is_full:
+                bounds_at = {bound[0]: bound for bound in bounds}
+                changes += [
+                    (f"{topic}@{pair[1]}", self._with_times(pair, bounds_at, known)) for pair in pairs
                 ]
-                unread = [place for place in unread if times_ms[place[0]] is None]
-            if unread:
-                times.want(pair, unread)
-            changes.append((f"{topic}@{pair[1]}", _dumps(value) if value else None))
+            else:
+                # Whether anything is unread is found out when their turn comes.
+                later += pairs
+                changes += [
+                    (f"{topic}@{pair[1]}", _offsets_value(_committed(committed_of(pair)))) for pair in pairs
+                ]
+        times.postpone(later)
         return changes
+
+    def _with_times(
+        self, pair: Pair, bounds_at: dict[int, Bounds], known: Mapping[QueuePlace, int]
+    ) -> bytes | None:
+        value = _committed(self._offsets.committed_of(pair))
+        unread = [
+            (queue_id, committed if committed > bound[1] else bound[1])
+            for queue_id, committed in value
+            if (bound := bounds_at.get(queue_id)) is not None and committed < bound[2]
+        ]
+        if known:
+            times_ms = {place[0]: known.get(place) for place in unread}
+            value = [
+                item if (ms := times_ms.get(item[0])) is None or ms < 0 else (*item, ms) for item in value
+            ]
+            unread = [place for place in unread if times_ms[place[0]] is None]
+        if unread:
+            self.times.want(pair, unread)
+        return _offsets_value(value)
+
+
+def _committed(offsets: Mapping[int, int]) -> list[tuple[int, ...]]:
+    """By queue id; a negative one is none."""
+    items: list[tuple[int, ...]] = [*offsets.items()]
+    return items if not items or min(offsets.values()) >= 0 else [item for item in items if item[1] >= 0]
+
+
+def _offsets_value(value: list[tuple[int, ...]]) -> bytes | None:
+    return b"%b" % orjson.dumps(value) if value else None
 
 
 def _topic_value(config: TopicConfig, bounds: list[Bounds]) -> bytes:
-    count = max(config.read_queue_nums, config.write_queue_nums)
-    return _dumps(
-        {
-            "readQueues": config.read_queue_nums,
-            "writeQueues": config.write_queue_nums,
-            "perm": config.perm,
-            "isOrdered": config.order,
-            # A topic that was made smaller may have more of them on disk.
-            "queues": bounds if not bounds or bounds[-1][0] < count else [b for b in bounds if b[0] < count],
-        }
+    reads, writes = config.read_queue_nums, config.write_queue_nums
+    count = reads if reads > writes else writes
+    if bounds and bounds[-1][0] >= count:
+        # A topic that was made smaller may have more of them on disk.
+        bounds = [bound for bound in bounds if bound[0] < count]
+    # By hand: a dict for each of thousands costs more than all the rest.
+    is_ordered = b"true" if config.order else b"false"
+    return b'{"readQueues":%d,"writeQueues":%d,"perm":%d,"isOrdered":%b,"queues":%b}' % (
+        *(reads, writes, config.perm, is_ordered),
+        orjson.dumps(bounds),
     )
 
 

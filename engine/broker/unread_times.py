@@ -7,7 +7,7 @@ for the plan that `take_wanted` returns.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from engine.store.message_store import MessageStore
 from engine.store.store_times import StoreTimes
@@ -43,14 +43,14 @@ class UnreadTimes:
     def is_full(self) -> bool:
         return self._wanted_count >= MAX_READS
 
-    def postpone(self, pair: Pair) -> None:
+    def postpone(self, pairs: Iterable[Pair]) -> None:
         """To be looked at again in a later round."""
-        self._unfinished[pair] = None
+        self._unfinished.update(dict.fromkeys(pairs))
 
     def want(self, pair: Pair, places: list[QueuePlace]) -> None:
         """What is missing for this pair now; what was wanted for it before is not any more."""
         if self._wanted_count >= MAX_READS:
-            self.postpone(pair)
+            self.postpone((pair,))
         else:
             self._wanted_count += len(places) - len(self._wanted.get(pair, ()))
             self._wanted[pair] = places

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from bisect import insort
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from operator import attrgetter
 from pathlib import Path
 
@@ -88,13 +88,14 @@ class ConsumeQueues:
     def ends(self) -> Iterator[tuple[QueueKey, int]]:
         return ((key, queue.end) for key, queue in self.table.items())
 
-    def bounds(self, topic: str, log_min_offset: int) -> list[tuple[int, int, int]]:
-        """Id, lowest offset and end of the topic's queues, those that hold or held a message."""
+    def bounds(self, topics: Iterable[str], log_min_offset: int) -> list[list[tuple[int, int, int]]]:
+        """For each topic: id, lowest offset and end of its queues, those that hold or held a message."""
+        of_topic = self._of_topic.get
+        if not log_min_offset:  # before the log has lost its beginning, so has no queue
+            return [[(q.queue_id, 0, q.end) for q in of_topic(topic, ()) if q.end] for topic in topics]
         return [
-            # Before the log has lost its beginning, so has no queue.
-            (queue.queue_id, queue.min_offset(log_min_offset) if log_min_offset else 0, queue.end)
-            for queue in self._of_topic.get(topic, ())
-            if queue.end
+            [(q.queue_id, q.min_offset(log_min_offset), q.end) for q in of_topic(topic, ()) if q.end]
+            for topic in topics
         ]
 
     def queue_ids(self) -> dict[str, list[int]]:

@@ -8,7 +8,7 @@ may run in others. Time is an argument. The order of a message's life: `put` (in
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Container, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 
 from engine.errors import StoreError
 from engine.protocol._batches_cy import Batch
@@ -193,9 +193,9 @@ class MessageStore:
         touched, self._dispatcher.touched = self._dispatcher.touched, set()
         return touched
 
-    def queue_bounds(self, topic: str) -> list[tuple[int, int, int]]:
-        """Id, lowest offset and end of the topic's queues, those that hold or held a message."""
-        return self._queues.bounds(topic, self._log.min_offset)
+    def queue_bounds(self, topics: Iterable[str]) -> list[list[tuple[int, int, int]]]:
+        """For each topic: id, lowest offset and end of its queues, those that hold or held a message."""
+        return self._queues.bounds(topics, self._log.min_offset)
 
     def has_undispatched(self) -> bool:
         return self._dispatcher.has_work()

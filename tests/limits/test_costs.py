@@ -214,9 +214,9 @@ def test_a_topic_and_its_group_are_one_look_at_its_queues(
     looks: list[str] = []
     bounds = MessageStore.queue_bounds
 
-    def counted(self: MessageStore, topic: str) -> list[tuple[int, int, int]]:
-        looks.append(topic)
-        return bounds(self, topic)
+    def counted(self: MessageStore, topics: list[str]) -> list[list[tuple[int, int, int]]]:
+        looks.extend(topics)
+        return bounds(self, topics)
 
     monkeypatch.setattr(MessageStore, "queue_bounds", counted)
     refresh(five_thousand_groups(store, 1_000)())

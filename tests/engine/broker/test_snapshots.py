@@ -247,9 +247,11 @@ class Looks:
 
     def _noting(self, name: str, real: Callable[..., Any]) -> Any:
         def look(snapshots: Snapshots, *values: Any) -> Any:
-            entries = next(value for value in values if isinstance(value, list))
-            self.counts[name] += len(entries)
-            self.largest = max(self.largest, len(entries))
+            count = (
+                len(values[0]) if name != "_offset_changes" else sum(len(pairs) for _, pairs, _ in values[0])
+            )
+            self.counts[name] += count
+            self.largest = max(self.largest, count)
             return real(snapshots, *values)
 
         return look

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import shutil
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
@@ -98,23 +100,28 @@ async def test_a_fault_of_our_own_is_no_silence() -> None:
         await hear(Answering({"a": ZeroDivisionError()}), "own")
 
 
-def emptied(member: Member, root: Path, **options: object) -> Member:
-    """The same broker.conf on a new disk."""
-    shutil.rmtree(root)
-    return Member(root, member._wire, member.member_id, member.port, **options)  # type: ignore[arg-type]
+NAMED = ["member-0", "member-1", "member-2"]
+
+
+@contextlib.asynccontextmanager
+async def after_a_lost_disk(root: Path, **options: object) -> AsyncIterator[tuple[Member, Member, Member]]:
+    """What is left of a group of three that has acknowledged a message: the master, with the same broker.conf
+    on a new disk and not started yet, and its two slaves."""
+    first, *others = group(root, 3)
+    async with running(*others):
+        async with running(first):
+            await until(lambda: in_sync(first) == (0, 1, 2))
+            assert await first.send(0)
+        shutil.rmtree(root / "0")
+        again = Member(root / "0", first._wire, 0, first.port, **options)  # type: ignore[arg-type]
+        yield again, others[0], others[1]
 
 
 @pytest.mark.asyncio
 async def test_an_emptied_master_follows_the_one_that_replaced_it(tmp_path: Path) -> None:
-    first, second, third = group(tmp_path, 3)
-    wire = first._wire
-    wire.named = ["member-0", "member-1", "member-2"]
-    async with running(second, third):
-        async with running(first):
-            await until(lambda: in_sync(first) == (0, 1, 2))
-            assert await first.send(0)
+    async with after_a_lost_disk(tmp_path) as (again, second, _):
+        again._wire.named = NAMED
         await second.replication.promote(1, 1, is_unclean=False)
-        again = emptied(first, tmp_path / "0")
         async with running(again):
             await until(lambda: in_sync(second) == (0, 1, 2))
             assert again.role == "slave 1" and await second.send(1)
@@ -123,14 +130,8 @@ async def test_an_emptied_master_follows_the_one_that_replaced_it(tmp_path: Path
 
 @pytest.mark.asyncio
 async def test_an_emptied_master_that_nobody_replaced_waits_for_a_promotion(tmp_path: Path) -> None:
-    first, second, third = group(tmp_path, 3)
-    wire = first._wire
-    wire.named = ["member-0", "member-1", "member-2"]
-    async with running(second, third):
-        async with running(first):
-            await until(lambda: in_sync(first) == (0, 1, 2))
-            assert await first.send(0)
-        again = emptied(first, tmp_path / "0")
+    async with after_a_lost_disk(tmp_path) as (again, second, third):
+        again._wire.named = NAMED
         async with running(again):
             status = again.replication.status()
             assert (status.role, status.epoch) == ("seeking", 0)
@@ -173,45 +174,41 @@ async def test_a_master_founds_once_its_name_servers_are_up(
         assert alone.replication.trouble == "" and await alone.send(0)
 
 
-async def with_a_younger_group(tmp_path: Path, *, has_written: bool) -> None:
-    """A name server had not heard of the elder group when the emptied master asked."""
-    first, second, third = group(tmp_path, 3)
-    async with running(second, third):
-        async with running(first):
-            await until(lambda: in_sync(first) == (0, 1, 2))
-            assert await first.send(0)
-        await second.replication.promote(1, 1, is_unclean=False)
-        again = emptied(first, tmp_path / "0", min_in_sync=1)
-        async with running(again):
-            assert again.role == "master" and again.replication.status().epoch == 1
-            if has_written:
-                assert await again.send(7)
-            first._wire.named = ["member-0", "member-1", "member-2"]
-            if has_written:
-                await until(lambda: "not of its master's group" in (again.replication.status().trouble or ""))
-                assert again.role == "slave 1" and again.store.commit_log_max_offset > 0
-            else:
-                await until(lambda: in_sync(second) == (0, 1, 2))
-                assert await second.send(1) and again.log() == second.log()
-
-
-@pytest.mark.asyncio
-@pytest.mark.parametrize("has_written", [False, True])
-async def test_a_founder_gives_way_to_an_older_group(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, has_written: bool
-) -> None:
-    monkeypatch.setattr(replication, "WATCH_S", 0.2)
-    monkeypatch.setattr(replication, "SAVE_S", 0.2)
-    await with_a_younger_group(tmp_path, has_written=has_written)
-
-
-@pytest.mark.asyncio
-async def test_a_founder_with_a_follower_of_its_own_stays(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Two groups of one name, both whole: nothing but a person can tell which is right."""
+@pytest.fixture
+def watchful(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(replication, "WATCH_S", 0.1)
     monkeypatch.setattr(replication, "SAVE_S", 0.1)
+
+
+@pytest.mark.asyncio
+@pytest.mark.usefixtures("watchful")
+async def test_a_founder_gives_way_to_an_older_group(tmp_path: Path) -> None:
+    """A name server had not heard of the older one when the emptied master asked."""
+    async with after_a_lost_disk(tmp_path, min_in_sync=1) as (again, second, _):
+        await second.replication.promote(1, 1, is_unclean=False)
+        async with running(again):
+            assert again.role == "master" and again.replication.status().epoch == 1
+            again._wire.named = NAMED
+            await until(lambda: in_sync(second) == (0, 1, 2))
+            assert await second.send(1) and again.log() == second.log()
+
+
+@pytest.mark.asyncio
+@pytest.mark.usefixtures("watchful")
+async def test_what_a_founder_wrote_before_it_gave_way_stays(tmp_path: Path) -> None:
+    async with after_a_lost_disk(tmp_path, min_in_sync=1) as (again, second, _):
+        await second.replication.promote(1, 1, is_unclean=False)
+        async with running(again):
+            assert await again.send(7)
+            again._wire.named = NAMED
+            await until(lambda: "not of its master's group" in (again.replication.status().trouble or ""))
+            assert again.role == "slave 1" and again.store.commit_log_max_offset > 0
+
+
+@pytest.mark.asyncio
+@pytest.mark.usefixtures("watchful")
+async def test_a_founder_with_a_follower_of_its_own_stays(tmp_path: Path) -> None:
+    """Two groups of one name, both whole: nothing but a person can tell which is right."""
     first, second = group(tmp_path / "a")
     elder = Member(tmp_path / "b", first._wire, 5, free_ports(1)[0], min_in_sync=1)
     async with running(elder, first, second):
