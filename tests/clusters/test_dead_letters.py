@@ -22,10 +22,10 @@ from pytest_django import DjangoAssertNumQueries
 from rest_framework.test import APIClient
 
 from clusters.actions.dead_letters import harmless
-from clusters.actions.job_leases import LEASE
 from clusters.actions.redrive_runs import do_run_redrive, open_redrives
 from clusters.models import Cluster, LiveTopic, MaskRule, Redrive, RedriveOutcome
 from clusters.selectors.redriving import Tally, stop_reason
+from console.core.job_leases import LEASE
 from console.core.models import AuditEntry
 from console.core.models.people import Role
 from engine.client import Message, blocking

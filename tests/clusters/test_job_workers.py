@@ -14,12 +14,12 @@ from django.conf import settings
 from django.utils import timezone
 from rest_framework.test import APIClient
 
-from clusters.actions.job_leases import LEASE
 from clusters.gateway.addressing import address_of
 from clusters.gateway.sends import Outgoing, send_many
 from clusters.models import Cluster, SearchJob
 from clusters.tasks.redrives import look_after_redrives
 from clusters.tasks.searches import look_after_searches
+from console.core.job_leases import LEASE
 from console.schedule import SCHEDULE
 from tests.clusters.failing_consumers import until
 from tests.engine.client.servers import ROOT

@@ -13,12 +13,12 @@ from pytest_django import DjangoAssertNumQueries
 from rest_framework.test import APIClient
 
 from clusters.actions import search_runs
-from clusters.actions.job_leases import LEASE, LeaseLost, take, write
 from clusters.actions.search_runs import do_run_search, open_searches
 from clusters.actions.searches import do_expire_searches
 from clusters.gateway.addressing import address_of
 from clusters.gateway.sends import Outgoing, send_many
 from clusters.models import Cluster, MaskRule, SearchHit, SearchJob
+from console.core.job_leases import LEASE, LeaseLost, take, write
 from console.core.models import AuditEntry
 from console.core.models.people import Role
 from tests.platform_fixtures import People, client_of, make_user

@@ -10,13 +10,13 @@ from dataclasses import dataclass, replace
 
 from clusters.actions.dead_letters import last_outcomes
 from clusters.actions.sends import again, origin_id_of
-from clusters.actions.standing import Standing
 from clusters.gateway.sends import Outgoing
 from clusters.gateway.stored import StoredMessage
 from clusters.models import Redrive, RedriveOutcome
 from clusters.selectors.masking import Masks
 from console.core.models.people import Role
 from console.core.problems import Problem
+from console.core.standing import Standing
 from engine.protocol.names import dlq_topic, retry_topic
 
 Outcome = RedriveOutcome.State

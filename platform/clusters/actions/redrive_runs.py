@@ -17,10 +17,8 @@ from typing import Any
 
 from django.db import transaction
 
-from clusters.actions.job_leases import LeaseLost, release, take, takeable, write
 from clusters.actions.redrive_decisions import Decider, LetterPlan, place_of
 from clusters.actions.redrives import tally_of, tell
-from clusters.actions.standing import standing_of
 from clusters.gateway.addressing import ClusterAddress, address_of
 from clusters.gateway.messages import by_offset_ids, find_stretches, scan_stretches
 from clusters.gateway.scanning import Budget, Stretch, Wanted
@@ -30,7 +28,9 @@ from clusters.selectors.masking import Masks
 from clusters.selectors.redriving import stop_reason
 from console.core import audit
 from console.core.actors import Actor
+from console.core.job_leases import LeaseLost, release, take, takeable, write
 from console.core.problems import Problem
+from console.core.standing import standing_of
 from engine.protocol.names import dlq_topic
 
 TURN = timedelta(seconds=20)

@@ -12,7 +12,6 @@ from django.db.models import Count, QuerySet
 
 from clusters.actions.reading import Reader
 from clusters.actions.sends import refuse_system_topic
-from clusters.actions.standing import kept_grants
 from clusters.gateway.messages import find_stretches
 from clusters.gateway.sends import require_topic
 from clusters.models import Cluster, Redrive, RedriveOutcome
@@ -21,6 +20,7 @@ from console.core import audit
 from console.core.events import publish
 from console.core.models.people import Role
 from console.core.problems import Problem, not_found
+from console.core.standing import kept_grants
 from console.core.waking import wake
 from engine.protocol.names import dlq_topic
 

@@ -13,17 +13,17 @@ from datetime import UTC, datetime, timedelta
 
 from django.db import transaction
 
-from clusters.actions.job_leases import LeaseLost, release, take, takeable, write
 from clusters.actions.messages import hides
 from clusters.actions.searches import tell
-from clusters.actions.standing import standing_of
 from clusters.gateway.addressing import address_of
 from clusters.gateway.messages import scan_stretches
 from clusters.gateway.scanning import Budget, Scanned, Stretch, Wanted
 from clusters.gateway.stored import StoredMessage
 from clusters.models import SearchHit, SearchJob
 from clusters.selectors.masking import Masks
+from console.core.job_leases import LeaseLost, release, take, takeable, write
 from console.core.problems import Problem
+from console.core.standing import standing_of
 
 SLICE_MESSAGES = 5_000
 SLICE_S = 3.0

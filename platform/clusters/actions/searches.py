@@ -12,7 +12,6 @@ from django.db.models import QuerySet
 
 from clusters.actions.messages import refuse_hidden
 from clusters.actions.reading import Reader
-from clusters.actions.standing import kept_grants
 from clusters.gateway.messages import find_stretches
 from clusters.gateway.scanning import Wanted
 from clusters.models import SearchHit, SearchJob
@@ -20,6 +19,7 @@ from console.core import audit
 from console.core.events import publish
 from console.core.models.people import Role
 from console.core.problems import Problem, not_found
+from console.core.standing import kept_grants
 from console.core.waking import wake
 
 RUN = "clusters.tasks.searches.run_search"

@@ -1,4 +1,4 @@
-"""Who works on a job: a lease and a fence in its row, as steps have. For search jobs and redrives alike.
+"""Who works on a job: a lease and a fence in its row, as steps have. For searches, redrives and report runs.
 
 Whoever raises `fence` while the lease is over has the job; every later write about it names that fence and
 the states in which it may be worked on. A write that changes no row means: the job is another worker's, or it
