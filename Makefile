@@ -14,16 +14,17 @@ SHORT := not interop and not interop_smoke and not crash_long and not nightly an
 WORKERS := $(shell echo $$((2 * $$(nproc))))
 # The rooms of tests: whatever is not named here is the engine's, and runs without Django in the process.
 PLATFORM_TESTS := tests/e2e tests/clusters tests/console tests/test_audit_watch.py
-ENGINE_TESTS := $(addprefix --ignore=,$(PLATFORM_TESTS) tests/interop) -p no:django -p no:schemathesis \
-	-o addopts="-ra --strict-markers -p pytester" -W ignore::pytest.PytestConfigWarning
+NO_DJANGO := -p no:django -p no:schemathesis -o addopts="-ra --strict-markers -p pytester" \
+	-W ignore::pytest.PytestConfigWarning
+ENGINE_TESTS := $(addprefix --ignore=,$(PLATFORM_TESTS) tests/interop tests/spark) $(NO_DJANGO)
 # With ARGS="-k name" it is no error that one of the rooms has no such test.
 NOTHING_FITS := $(if $(ARGS),[ $$? -eq 5 ],false)
 # Also where the environment wants no bytecode: the tests start hundreds of servers.
 unexport PYTHONDONTWRITEBYTECODE
 export PYTHONPYCACHEPREFIX := $(CURDIR)/build/pycache
 
-.PHONY: help setup up down test test-engine test-platform check format lock interop interop-smoke crash fuzz \
-	nightly bench bench-replication clean
+.PHONY: help setup up down test test-engine test-platform test-spark check format lock interop interop-smoke \
+	crash fuzz nightly bench bench-replication clean
 
 help: ## list every target
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -40,13 +41,17 @@ up: setup ## run console, agent and a first cluster; Ctrl-C leaves brokers runni
 down: ## stop a `make up` and the brokers that it made
 	@exec $(PY) manage.py down $(ARGS)
 
-test: test-engine test-platform ## all tests but the long ones (ARGS="-k name")
+test: test-engine test-platform test-spark ## all tests but the long ones (ARGS="-k name")
 
 test-engine: setup ## those of the engine alone
 	$(PYTEST) -n $(WORKERS) -m "$(SHORT)" $(ENGINE_TESTS) $(ARGS) || $(NOTHING_FITS)
 
 test-platform: setup ## those of the console alone
 	$(PYTEST) -n $(WORKERS) -m "$(SHORT)" $(PLATFORM_TESTS) $(ARGS) || $(NOTHING_FITS)
+
+# In one process: they share one session, which starts slower than most of them run.
+test-spark: setup ## those of the data pipeline alone (needs Java)
+	$(PYTEST) -m "$(SHORT)" tests/spark $(NO_DJANGO) $(ARGS) || $(NOTHING_FITS)
 
 check: setup ## format, lint, types, layers, house rules
 	$(PY) -m ruff format --check .

@@ -7,8 +7,8 @@
     what was sent         properties as a map, and the body as stored (compressed if sys_flag has bit 0)
 
 `size`, `body_size` and `body_crc` are of the stored bytes. `tags`, `keys` and `unique_key` are the properties
-TAGS, KEYS and UNIQ_KEY, null where a message has none. A source is told by its option `columns` which of these
-to decode, because Spark pushes no columns down; its DataFrame then has those alone, in the order of this table.
+TAGS, KEYS and UNIQ_KEY, null where a message has none. A source is told by its option `columns` which of
+these to decode, because Spark pushes no columns down; its DataFrame then has those alone, in this order.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-PYTHON_TREES = ("engine", "tests", "tools", "bench")
+PYTHON_TREES = ("engine", "spark", "tests", "tools", "bench")
 EXCEPTIONS = Path(__file__).with_name("exceptions.txt")
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
