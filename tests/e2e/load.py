@@ -27,6 +27,8 @@ class Load:
         self._thread = threading.Thread(target=self._send_on, daemon=True)
         self.acknowledged: set[str] = set()
         self.failures = 0
+        self.longest_gap_s = 0.0
+        """Between one acknowledgement and the next."""
 
     def __enter__(self) -> Self:
         self._thread.start()
@@ -44,13 +46,15 @@ class Load:
 
     def _send_on(self) -> None:
         with blocking.Producer("loaders", namesrv=self._namesrv, credentials=self._credentials) as producer:
-            number = 0
+            number, last = 0, time.monotonic()
             while not self._quit.is_set():
                 number += 1
                 body = f"{self._mark}-{number}"
                 try:
                     if producer.send(Message(self._topic, body.encode())).status.name == "SEND_OK":
                         self.acknowledged.add(body)
+                        now = time.monotonic()
+                        self.longest_gap_s, last = max(self.longest_gap_s, now - last), now
                 except EngineError:
                     self.failures += 1
                 self._quit.wait(_PAUSE_S)
@@ -71,4 +75,5 @@ class Load:
             while missing and time.monotonic() < deadline:
                 missing -= {message.body.decode() for message in reader.poll(timeout_ms=1_000)}
         assert not missing, f"{len(missing)} of {len(self.acknowledged)} acknowledged messages are lost"
-        print(f"{len(self.acknowledged)} acknowledged, {self.failures} refused, 0 lost")
+        counted = f"{len(self.acknowledged)} acknowledged, {self.failures} refused, 0 lost"
+        print(f"{counted}, longest gap {self.longest_gap_s:.1f} s")

@@ -23,9 +23,7 @@ def _ready(cluster: Cluster, now: datetime) -> ClusterState:
     refuse_attached(cluster)
     refuse_busy(cluster)
     state = state_of(cluster)
-    names = {server.host for server in state.name_servers}
-    names |= {member.host for group in state.groups for member in group.members}
-    for host in Host.objects.filter(name__in=names):
+    for host in Host.objects.filter(name__in=state.hosts):
         refuse_silent(host, now)
     return state
 

@@ -7,7 +7,6 @@ its port and its answers (`presence.py`). Every act is done under `fences.hold`.
 from __future__ import annotations
 
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -19,22 +18,17 @@ from pathlib import Path
 
 from clusters.provisioning import presence
 from clusters.provisioning.confs import digest
-from clusters.provisioning.folders import ProcessFolder, python_of, write_private
+from clusters.provisioning.folders import ProcessFolder, write_private
 from clusters.provisioning.launcher import ALREADY_RUNNING
+from clusters.provisioning.releases import DriverError, engine_of
 from clusters.provisioning.settings_rules import is_live
 from engine.protocol.codes import RequestCode
 
-BUILTIN = "builtin"
 LAUNCHER = Path(__file__).with_name("launcher.py")
-SOURCE_ROOT = Path(__file__).resolve().parents[3]
 READY_S = 60.0
 STOP_S = 30.0
 _LOOK_S = 0.05
 _TAIL = 400
-
-
-class DriverError(Exception):
-    """Why a process could not be started or stopped, in a line that a person can act on."""
 
 
 class Kind(Enum):
@@ -147,7 +141,7 @@ def start(
 
 
 def _launch(spec: ProcessSpec, data_root: Path, token: str, fence: int) -> None:
-    python, environment = _python(data_root, spec.release)
+    engine = engine_of(data_root, spec.release)
     module = "engine.broker" if spec.kind is Kind.BROKER else "engine.namesrv"
     # The pid file of the one before must not be taken for the new one's while that has not written it yet.
     spec.folder.pid.unlink(missing_ok=True)
@@ -160,8 +154,8 @@ def _launch(spec: ProcessSpec, data_root: Path, token: str, fence: int) -> None:
         "fence": fence,
         "digest": spec.digest,
         # -P: the process's own folder is not a place that modules come from.
-        "command": [python, "-P", "-m", module, "-c", str(spec.conf)],
-        "environment": environment | {presence.TOKEN_VARIABLE: token},
+        "command": [engine.python, "-P", "-m", module, "-c", str(spec.conf)],
+        "environment": engine.environment | {presence.TOKEN_VARIABLE: token},
     }
     done = subprocess.run(
         [sys.executable, "-I", "-S", str(LAUNCHER)],
@@ -172,20 +166,6 @@ def _launch(spec: ProcessSpec, data_root: Path, token: str, fence: int) -> None:
     )
     if done.returncode not in (0, ALREADY_RUNNING):
         raise DriverError(f"{spec.label} was not started: {done.stderr[-_TAIL:].strip()}")
-
-
-def _python(data_root: Path, release: str) -> tuple[str, dict[str, str]]:
-    environment = {"PATH": os.environ.get("PATH", os.defpath), "LANG": "C.UTF-8", "PYTHONUNBUFFERED": "1"}
-    if home := os.environ.get("HOME"):
-        environment["HOME"] = home
-    if release == BUILTIN:
-        if (SOURCE_ROOT / "engine" / "__init__.py").exists():
-            environment["PYTHONPATH"] = str(SOURCE_ROOT)
-        return sys.executable, environment
-    python = python_of(data_root, release)
-    if not python.exists():
-        raise DriverError(f"the release {release} is not installed on this host: there is no {python}")
-    return str(python), environment
 
 
 def _wait_until_ready(spec: ProcessSpec, check: Callable[[], None]) -> Seen:

@@ -11,12 +11,14 @@ published on `operations/<cluster>` and `operation/<id>`.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
 from django.db.models import F
 
 from clusters.models import Cluster, Operation, Step
+from clusters.provisioning.undoing import Undone, undo_rows
 from console.core.events import publish
 from console.core.problems import Problem
 from console.core.waking import CONTROL, host_queue, wake
@@ -155,24 +157,14 @@ def give_up(operation: Operation, now: datetime) -> None:
     touch(operation.pk)
 
 
-def roll_back(operation: Operation, undoable: frozenset[str], now: datetime) -> None:
-    """Undo steps for what was done or begun, in reverse order."""
+def roll_back(operation: Operation, undoable: Mapping[str, Undone], now: datetime) -> None:
+    """Undo steps for what was done or begun (`undoing.py` has the order)."""
     _require(operation, State.FAILED, "rolled back")
-    if operation.steps.filter(is_undo=True).exists():
+    planned = list(operation.steps.select_related("operation", "host"))
+    if any(step.is_undo for step in planned):
         raise Problem("rolling_back", "it is being rolled back: retry that", 409)
-    last = max((step.position for step in operation.steps.all()), default=0)
-    for step in operation.steps.filter(is_undo=False):
-        was_begun = step.state in (Step.State.DONE, Step.State.FAILED) or step.started_at is not None
-        if was_begun and step.kind in undoable:
-            Step.objects.create(
-                operation=operation,
-                position=last + 1 + (last - step.position),
-                kind=step.kind,
-                summary=f"Undo: {step.summary}"[:255],
-                host=step.host,
-                arguments=step.arguments | {"undoes": step.pk},
-                is_undo=True,
-            )
+    last = max((step.position for step in planned), default=0)
+    Step.objects.bulk_create(undo_rows(planned, undoable, last + 1))
     operation.steps.filter(is_undo=False, state=Step.State.WAITING).update(state=Step.State.SKIPPED)
     _set(operation, State.ROLLING_BACK)
     advance(operation.pk, now)

@@ -19,6 +19,7 @@ from django.utils import timezone
 from clusters.models import Cluster, Operation, Step
 from clusters.provisioning import steps
 from clusters.provisioning.steps import Held, LeaseLost
+from clusters.provisioning.undoing import Undone
 
 _LOOK_EVERY_S = 1.0
 
@@ -101,22 +102,23 @@ class StepKind:
     name: str
     run: Run
     undo: Run | None = None
+    undone: Undone = Undone.IN_TURN
 
 
 class Registry:
     def __init__(self) -> None:
         self._kinds: dict[str, StepKind] = {}
 
-    def add(self, name: str, run: Run, undo: Run | None = None) -> None:
+    def add(self, name: str, run: Run, undo: Run | None = None, *, undone: Undone = Undone.IN_TURN) -> None:
         assert name not in self._kinds, f"two kinds of step are called {name}"
-        self._kinds[name] = StepKind(name, run, undo)
+        self._kinds[name] = StepKind(name, run, undo, undone)
 
     def get(self, name: str) -> StepKind | None:
         return self._kinds.get(name)
 
     @property
-    def undoable(self) -> frozenset[str]:
-        return frozenset(kind.name for kind in self._kinds.values() if kind.undo is not None)
+    def undoable(self) -> dict[str, Undone]:
+        return {kind.name: kind.undone for kind in self._kinds.values() if kind.undo is not None}
 
 
 kinds = Registry()

@@ -12,6 +12,7 @@ from clusters.gateway.addressing import address_of
 from clusters.models import BrokerGroup, Cluster
 from clusters.provisioning.confs import PERMISSION_ALL, PERMISSION_READ
 from clusters.provisioning.registry import Later, Registry, StepContext, StepFailed
+from clusters.provisioning.undoing import Undone
 from console.core import audit
 from console.core.actors import Actor
 from console.core.problems import Problem
@@ -21,8 +22,8 @@ _LOOK_S = 0.5
 
 
 def register(kinds: Registry) -> None:
-    kinds.add("gate", gate)
-    kinds.add("promote", promote, promote_back)
+    kinds.add("gate", gate, gate, undone=Undone.BEHIND)
+    kinds.add("promote", promote, promote_back, undone=Undone.LAST)
     kinds.add("write_permission", write_permission, restore_permission)
     kinds.add("await_consumption", await_consumption)
     kinds.add("take_keepsake", take_keepsake)

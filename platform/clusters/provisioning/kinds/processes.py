@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 from clusters.models import Broker, NameServer
@@ -9,21 +10,34 @@ from clusters.provisioning import driver, folders, ports, running
 from clusters.provisioning.driver import Presence
 from clusters.provisioning.inventory import Process, cluster_of, find_process, spec_of
 from clusters.provisioning.registry import Registry, StepContext
+from clusters.provisioning.releases import version_of
+from clusters.provisioning.undoing import Undone
 from console.core.problems import Problem
 
 RUNNING, STOPPED = Broker.Desired.RUNNING, Broker.Desired.STOPPED
 
 
 def register(kinds: Registry) -> None:
+    kinds.add("find_release", find_release)
     kinds.add("reserve_ports", reserve_ports)
     kinds.add("start", start, unstart)
     kinds.add("stop", stop, start)
-    kinds.add("restart", restart, restart)
+    kinds.add("restart", restart, restart, undone=Undone.LAST)
     kinds.add("remove", remove)
 
 
 def _process(ctx: StepContext) -> Process:
     return find_process(ctx.cluster, ctx.arguments["process"])
+
+
+def find_release(ctx: StepContext) -> dict[str, Any]:
+    """Before anything is stopped for it: a release that this host cannot run fails here."""
+    host = ctx.step.host
+    assert host is not None, "it is a host that a release is installed on"
+    release = ctx.arguments["release"]
+    version = version_of(Path(host.data_root), release)
+    ctx.log(f"{release} on {host.name} is signalbox {version}")
+    return {"version": version}
 
 
 def reserve_ports(ctx: StepContext) -> None:

@@ -78,5 +78,10 @@ class ClusterState:
     name_servers: tuple[ServerState, ...]
     groups: tuple[GroupState, ...]
 
+    @property
+    def hosts(self) -> list[str]:
+        names = {server.host for server in self.name_servers}
+        return sorted(names | {member.host for group in self.groups for member in group.members})
+
     def group(self, name: str) -> GroupState | None:
         return next((each for each in self.groups if each.name == name), None)

@@ -69,6 +69,11 @@ def _gate(plan: Plan, group: GroupState) -> None:
 
 def upgrade(state: ClusterState, release: str, before: str) -> Plan:
     plan = Plan("upgrade", f"Run {state.name} with the release {release}")
+    plan.say(f"Look whether {release} is installed on every host, before anything is stopped.")
+    plan.then(
+        StepSpec("find_release", f"Find {release} on {host}", host, {"release": release})
+        for host in state.hosts
+    )
     plan.say(f"Set the release from {before} to {release}; rolling back returns to {before}.")
     plan.then([StepSpec("set_release", f"Set the release to {release}", None, {"release": release})])
     _roll_name_servers(plan, state)
