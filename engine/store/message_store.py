@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from itertools import chain
 
 from engine.errors import StoreError
 from engine.protocol._batches_cy import Batch
@@ -137,10 +138,11 @@ class MessageStore:
         self._log.last_store_timestamp = max(report.last_store_timestamp, known)
         self._gate.flushed_offset = report.end_offset
         self._log_flush.store_timestamp = self._log.last_store_timestamp
-        self._dispatcher.start_at(report.end_offset, report.scan_from)
-        self._dispatcher.store_timestamp = self._log.last_store_timestamp
+        self._dispatcher.start_at(report.dispatched_offset, report.scan_from)
+        if report.dispatched_offset == report.end_offset:
+            self._dispatcher.store_timestamp = self._log.last_store_timestamp
         self._reader.checked_from = report.scan_from
-        self._offsets.adopt(self._queues.ends())
+        self._offsets.adopt(chain(self._queues.ends(), recovery.undispatched.items()))
         if page.offsets is None:
             # Before the first put: a store without a checkpoint is then one that lost it, not a young one
             # whose segments a power cut may have brought to the disk in any order.

@@ -3,7 +3,8 @@
 Everything before the checkpoint's offsets is on disk and trusted as a place to start; from there the log is
 read record by record with CRC. Queues are cut at that place and written anew from the records, so whatever a
 crash or a damaged queue file left behind it disappears. Only a queue that contradicts the log before that
-place is deleted and rebuilt from the log's beginning.
+place is deleted and rebuilt from the log's beginning. A disk without room for units or index entries ends the
+writing, not the recovery: the rest is dispatched when there is room, as it is while the broker runs.
 
 Where the log ends, and whether damage is a torn tail or a reason to refuse, is decided in `log_end`.
 """
@@ -15,12 +16,13 @@ from dataclasses import dataclass
 from typing import Final
 
 from engine.errors import StoreError
-from engine.protocol._records_cy import SCAN_BLANK, SCAN_MORE, Newest, QueueRun
+from engine.protocol._records_cy import SCAN_BLANK, SCAN_MORE, Derived, Newest, QueueRun
 from engine.protocol.layouts.queue_units import CQ_UNIT_SIZE
 from engine.store.checkpoint import CheckpointPage
 from engine.store.commit_log import CommitLog
 from engine.store.consume_queues import ConsumeQueues
 from engine.store.dispatch import Dispatcher
+from engine.store.flush import PASSING
 from engine.store.index import Index
 from engine.store.log_end import damage_at, ends_torn, settle_end, sync_segments
 from engine.store.queue_offsets import QueueKey
@@ -51,6 +53,8 @@ class RecoveryReport:
     scanned_count: int
     last_store_timestamp: int
     rebuilt_queues: tuple[QueueKey, ...]
+    dispatched_offset: int
+    """Queues and index are complete up to here: the log's end, unless the disk is full."""
     lost_bytes: int
     """Bytes of the tail that were known to be on disk and are damaged: only a failing disk does this."""
 
@@ -75,6 +79,9 @@ class Recovery:
         self._suspects: set[QueueKey] = set()
         self._scanned_count = 0
         self._last_store_timestamp = 0
+        self._halted_at: int | None = None
+        self.undispatched: dict[QueueKey, int] = {}
+        """The ends of queues whose last units found no room."""
 
     def run(self, page: CheckpointPage, *, was_closed: bool) -> RecoveryReport:
         self._suspects.update(self._queues.load())
@@ -103,6 +110,7 @@ class Recovery:
             self._scanned_count,
             self._last_store_timestamp,
             tuple(self._suspects),
+            end if self._halted_at is None else self._halted_at,
             max(plan.known_end - end, 0),
         )
 
@@ -192,9 +200,9 @@ class Recovery:
                 offset, file.end_offset, _SLICE, check_crc=self._check_crc, index_from=index_from
             )
             if derived.newest is not None:
-                if plan.scan_from > log_min:
+                if plan.scan_from > log_min and self._halted_at is None:
                     self._note_gaps(derived.runs)
-                self._dispatcher.apply(derived, awaited=())
+                self._apply(derived, offset)
                 self._scanned_count += derived.count
                 self._last_store_timestamp = derived.newest.store_timestamp
                 self._tell(derived.next)
@@ -202,6 +210,20 @@ class Recovery:
             offset = derived.next
             if derived.stop not in (SCAN_MORE, SCAN_BLANK) and offset < file.end_offset:
                 return self._without_torn_record(newest, offset, plan)
+
+    def _apply(self, derived: Derived, offset: int) -> None:
+        if self._halted_at is None:
+            try:
+                self._dispatcher.apply(derived, awaited=())
+                return
+            except OSError as error:
+                if error.errno not in PASSING:
+                    raise
+            self._halted_at = offset
+            if self._index is not None:
+                self._index.cut(offset)
+        for topic, queue_id, queue_offset, units in derived.runs:
+            self.undispatched[topic, queue_id] = queue_offset + len(units) // CQ_UNIT_SIZE
 
     def _without_torn_record(self, newest: Newest | None, end: int, plan: RecoveryPlan) -> int:
         """The CRC covers the body only. When a lost page took the end of the last record's properties, its
@@ -216,6 +238,8 @@ class Recovery:
             queue.cut_from_log(offset)
         if self._index is not None:
             self._index.cut(offset)
+        if self._halted_at is not None:
+            self.undispatched[newest.topic, newest.queue_id] -= 1
         return offset
 
     def _note_gaps(self, runs: list[QueueRun]) -> None:

@@ -14,6 +14,7 @@ from engine.store.results import PutStatus
 from tests.engine.store.samples import (
     NOW_MS,
     SEGMENT_SIZE,
+    crash,
     dispatch_all,
     draft,
     drain,
@@ -163,6 +164,39 @@ def test_a_write_that_fits_only_in_part_leaves_no_gap(
     for queue_id in range(4):
         assert drain(store, queue_id=queue_id) == list(range(queue_id, 40, 4))
     for n in range(40):
+        assert len(store.query("Orders", f"K{n:07d}", 64, 0, NOW_MS * 2).offsets) == 1, f"message {n}"
+    store.close()
+
+
+@pytest.mark.parametrize("failing", range(7))
+def test_a_store_opens_without_room_for_what_is_derived(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, failing: int
+) -> None:
+    """Killed before its last messages were dispatched: they are when there is room, and puts go on behind."""
+    store = open_store(tmp_path)
+    fill(store, 40)
+    flush_all(store)
+    for n in range(40, 80):
+        put(store, draft(n, queue_id=n % 4))
+    crash(store)
+    pwrite, calls = os.pwrite, iter(range(1_000))
+
+    def full(fd: int, data: bytes, pos: int) -> int:
+        if next(calls) >= failing and pos:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return pwrite(fd, data, pos)
+
+    monkeypatch.setattr(os, "pwrite", full)
+    store = open_store(tmp_path)
+    assert store.has_undispatched() and store.dispatch(100) == []
+    assert store.put(draft(80), NOW_MS).status is PutStatus.DISK_FULL
+    monkeypatch.undo()
+    dispatch_all(store)
+    assert put(store, draft(80)).queue_offset == 20
+    dispatch_all(store)
+    for queue_id in range(4):
+        assert drain(store, queue_id=queue_id) == list(range(queue_id, 81 if queue_id == 0 else 80, 4))
+    for n in range(80):
         assert len(store.query("Orders", f"K{n:07d}", 64, 0, NOW_MS * 2).offsets) == 1, f"message {n}"
     store.close()
 
