@@ -15,11 +15,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 
-from engine.broker.sql92 import sql_filter
 from engine.errors import Refused
 from engine.protocol.bodies.heartbeats import ALL_TAGS, SQL92_EXPRESSION, TAG_EXPRESSION, SubscriptionData
 from engine.protocol.codes import ResponseCode
 from engine.protocol.hashes import tags_code
+from engine.protocol.sql92 import sql_filter
 from engine.store.results import RecordFilter
 
 MAX_EXPRESSION_LENGTH = 32 * 1024

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from engine.broker.sql92.parser import parse
 from engine.errors import Refused
+from engine.protocol.sql92.parser import parse
 
 from .apache import java_command, prepare_home
 from .java_client import JavaClient, JavaError

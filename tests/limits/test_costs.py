@@ -19,12 +19,12 @@ from engine.broker.disk_room import DiskRoom
 from engine.broker.groups import SubscriptionGroupTable
 from engine.broker.offsets import ConsumerOffsets
 from engine.broker.snapshots import Snapshots
-from engine.broker.sql92 import sql_filter
 from engine.broker.stats import BrokerStats
 from engine.broker.topics import TopicTable
 from engine.broker.traffic import Traffic
 from engine.protocol.bodies.heartbeats import ConsumerData, SubscriptionData
 from engine.protocol.bodies.topics import TopicConfig
+from engine.protocol.sql92 import sql_filter
 from engine.store.message_store import MessageStore
 from engine.store.results import RecordFilter
 from tests.engine.store.samples import NOW_MS, crash, dispatch_all, draft, open_store, put

@@ -16,8 +16,8 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
-from engine.broker.sql92.logic import all_of, any_of, negation, truth
-from engine.broker.sql92.operands import (
+from engine.protocol.sql92.logic import all_of, any_of, negation, truth
+from engine.protocol.sql92.operands import (
     NUMBERS,
     READERS,
     TEXTS,

@@ -14,6 +14,6 @@ compared with is an error, and an error anywhere that was evaluated means "not m
 
 from __future__ import annotations
 
-from engine.broker.sql92.filter import SqlFilter, sql_filter
+from engine.protocol.sql92.filter import SqlFilter, sql_filter
 
 __all__ = ["SqlFilter", "sql_filter"]

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from enum import Enum
 from typing import NamedTuple
 
-from engine.broker.sql92.places import refused_at
+from engine.protocol.sql92.places import refused_at
 
 
 class Kind(Enum):

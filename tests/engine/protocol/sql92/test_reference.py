@@ -5,10 +5,10 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.broker.sql92 import sql_filter
-from engine.broker.sql92.parser import parse
 from engine.protocol.properties import encode_properties
-from tests.engine.broker.sql92.reference import Tree, Unreadable, evaluate, render, truth
+from engine.protocol.sql92 import sql_filter
+from engine.protocol.sql92.parser import parse
+from tests.engine.protocol.sql92.reference import Tree, Unreadable, evaluate, render, truth
 
 NAMES = st.sampled_from(["a", "b", "_c", "TAGS"])
 TEXTS = st.sampled_from(["", "x", "xy", "it's", "5", "true", "FALSE", "-3", "2.5", "3000000000", "a b"])

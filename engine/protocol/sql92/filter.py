@@ -10,11 +10,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache
 
-from engine.broker.sql92.operands import Evaluate
-from engine.broker.sql92.parser import parse
-from engine.broker.sql92.places import refused_at
 from engine.errors import Refused
 from engine.protocol.properties import NAME_END, PAIR_END, decode_properties
+from engine.protocol.sql92.lexer import Kind, tokens
+from engine.protocol.sql92.operands import Evaluate, Properties
+from engine.protocol.sql92.parser import parse
+from engine.protocol.sql92.places import refused_at
 
 MAX_EXPRESSION_LENGTH = 32 * 1024
 _SCAN_TERMS, _MIN_SCAN, _MAX_SCAN = 4_096, 16, 400
@@ -32,10 +33,30 @@ class SqlFilter:
     def max_scan(self) -> int:
         return max(_MIN_SCAN, min(_MAX_SCAN, _SCAN_TERMS // self.terms))
 
+    @property
+    def names(self) -> frozenset[str]:
+        """The properties that it asks for."""
+        found = set()
+        try:
+            for token in tokens(self.expression):
+                if token.kind is Kind.WORD:
+                    found.add(token.text)
+        except Refused:
+            # What begins no token behind the end of an expression is not part of it.
+            pass
+        return frozenset(found)
+
     def matches(self, properties: bytes) -> bool:
         """Whether a message with this property text is wanted; unknown and errors are not."""
         try:
             return self.evaluate(_read(properties.decode("utf-8", "replace"))) is True
+        except ValueError:
+            return False
+
+    def wants(self, properties: Properties) -> bool:
+        """The same of properties that are read already."""
+        try:
+            return self.evaluate(properties) is True
         except ValueError:
             return False
 

@@ -9,11 +9,11 @@ capped: both closures and this parser recurse, and every term is paid for by eve
 
 from __future__ import annotations
 
-from engine.broker.sql92 import comparisons, logic, operands
-from engine.broker.sql92.lexer import Kind, Token, tokens
-from engine.broker.sql92.operands import Operand, ValueKind
-from engine.broker.sql92.places import refused_at
 from engine.errors import Refused
+from engine.protocol.sql92 import comparisons, logic, operands
+from engine.protocol.sql92.lexer import Kind, Token, tokens
+from engine.protocol.sql92.operands import Operand, ValueKind
+from engine.protocol.sql92.places import refused_at
 
 MAX_DEPTH = 64
 MAX_TERMS = 512

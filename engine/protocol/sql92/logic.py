@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from engine.broker.sql92.operands import Evaluate, Operand, Properties, ValueKind
+from engine.protocol.sql92.operands import Evaluate, Operand, Properties, ValueKind
 
 
 def truth(evaluate: Evaluate, parts: Sequence[Operand], position: int) -> Operand:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from engine.broker.sql92 import sql_filter
-from engine.broker.sql92.filter import MAX_EXPRESSION_LENGTH
-from engine.broker.sql92.parser import MAX_DEPTH, MAX_TERMS, parse
 from engine.errors import Refused
 from engine.protocol.codes import ResponseCode
 from engine.protocol.properties import encode_properties
+from engine.protocol.sql92 import sql_filter
+from engine.protocol.sql92.filter import MAX_EXPRESSION_LENGTH
+from engine.protocol.sql92.parser import MAX_DEPTH, MAX_TERMS, parse
 
 ERROR = "error"
 
@@ -202,3 +202,10 @@ def test_properties_are_read_as_leniently_as_everywhere() -> None:
     assert wanted.matches(b"a\x01y\x02a\x01x")
     assert not wanted.matches(b"")
     assert not wanted.matches(b"a\x01x\x02b\x01\xff\x02")
+
+
+def test_a_filter_names_the_properties_that_it_asks_for() -> None:
+    wanted = sql_filter("age > 17 AND (shop IN ('a', 'b') OR TAGS IS NOT NULL)")
+    assert wanted.names == {"age", "shop", "TAGS"}
+    assert wanted.wants({"age": "18", "shop": "a"})
+    assert not wanted.wants({"age": "old", "shop": "a"})
