@@ -160,7 +160,11 @@ SPECTACULAR_SETTINGS = {
     "COMPONENT_SPLIT_REQUEST": True,
     "ENUM_ADD_EXPLICIT_BLANK_NULL_CHOICE": False,
     "ENUM_NAME_OVERRIDES": {
+        "AclRuleCodeEnum": ["entry", "no_entry", "guarded"],
         "AclUserKindEnum": "clusters.models.acl.AclUser.Kind",
+        "AclVerdictCodeEnum": [
+            *("entry", "no_entry", "guarded", "no_user", "disabled", "super_user", "silent"),
+        ],
         "AlertChannelKindEnum": "clusters.models.alerts.AlertChannel.Kind",
         "AlertDeliveryStateEnum": "clusters.models.alerts.AlertDelivery.State",
         "AlertRuleKindEnum": "clusters.models.alerts.AlertRule.Kind",

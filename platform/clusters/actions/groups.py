@@ -40,6 +40,15 @@ def plan_group(cluster: Cluster, wish: GroupWish, *, is_new: bool) -> list[dict[
     return [_planned(one, wish) for one in found]
 
 
+def read_group_config(cluster: Cluster, name: str) -> list[BrokerOutcome]:
+    """What every broker has; None where it has no such group."""
+    reached = reach(cluster)
+    found = gateway.read_group(reached.address, name, (), reached.expected)
+    if all(one.ok and one.read_back is None for one in found):
+        raise not_found("group", name)
+    return found
+
+
 def do_create_group(cluster: Cluster, wish: GroupWish, *, actor: Actor, now: datetime) -> list[BrokerOutcome]:
     plan_group(cluster, wish, is_new=True)
     spec = gateway.full_spec(wish.spec)

@@ -45,6 +45,15 @@ def plan_topic(cluster: Cluster, wish: TopicWish, *, is_new: bool) -> list[dict[
     return [_planned(one, wish) for one in found]
 
 
+def read_topic_config(cluster: Cluster, name: str) -> list[BrokerOutcome]:
+    """What every broker has; None where it has no such topic."""
+    reached = reach(cluster)
+    found = gateway.read_topic(reached.address, name, (), reached.expected)
+    if all(one.ok and one.read_back is None for one in found):
+        raise not_found("topic", name)
+    return found
+
+
 def do_create_topic(cluster: Cluster, wish: TopicWish, *, actor: Actor, now: datetime) -> list[BrokerOutcome]:
     plan_topic(cluster, wish, is_new=True)
     spec = gateway.full_spec(wish.spec)

@@ -190,7 +190,7 @@ class ExplainView(ClusterView):
 
 def _explained(one: BrokerOutcome, user: str, needs: list[Any], ip: str) -> dict[str, Any]:
     if not one.ok:
-        return {"broker": one.broker, "is_allowed": None, "reason": one.detail, "rules": []}
+        return {"broker": one.broker, "is_allowed": None, "code": "silent", "reason": one.detail, "rules": []}
     found = one.read_back.get(user)
     infos = policy_infos(found["policies"]) if found else ()
     return {"broker": one.broker} | explain(found, infos, needs, ip)

@@ -124,9 +124,14 @@ class AclQuestionSerializer(serializers.Serializer[Any]):
             raise serializers.ValidationError("not an IP address", "invalid") from None
 
 
+_RULE_CODES = ["entry", "no_entry", "guarded"]
+_VERDICT_CODES = [*_RULE_CODES, "no_user", "disabled", "super_user", "silent"]
+
+
 class AclRuleSerializer(serializers.Serializer[Any]):
     needs = serializers.CharField()
     is_allowed = serializers.BooleanField()
+    code = serializers.ChoiceField(_RULE_CODES, help_text="The reason, for programs.")
     reason = serializers.CharField()
     entry = AclPolicySerializer(allow_null=True)
 
@@ -134,6 +139,7 @@ class AclRuleSerializer(serializers.Serializer[Any]):
 class AclBrokerAnswerSerializer(serializers.Serializer[Any]):
     broker = serializers.CharField()
     is_allowed = serializers.BooleanField(allow_null=True, help_text="Null: the broker did not answer.")
+    code = serializers.ChoiceField(_VERDICT_CODES, help_text="The reason, for programs.")
     reason = serializers.CharField()
     rules = AclRuleSerializer(many=True)
 

@@ -35,6 +35,9 @@ class GroupRowSerializer(serializers.Serializer[Any]):
     topic_count = serializers.IntegerField(allow_null=True)
     lag = Int64Field(allow_null=True, help_text="Unread messages.")
     lag_s = serializers.FloatField(allow_null=True, help_text="Age of the oldest unread message, seconds.")
+    oldest_unread_at = serializers.DateTimeField(
+        allow_null=True, help_text="When it was stored; null: nothing is unread, or not known."
+    )
     consume_rate = serializers.FloatField(allow_null=True)
     eta_s = serializers.FloatField(allow_null=True, help_text="Until nothing is unread, at today's pace.")
     never_clears = serializers.BooleanField(help_text="Some queue's lag does not shrink.")

@@ -145,12 +145,27 @@ class GroupView(ClusterView):
     def delete(self, request: Request, cluster: str, group: str) -> Response:
         if self.is_dry_run:
             rows = actions.plan_group(self.cluster, actions.GroupWish(group), is_new=False)
-            return planned([row | {"then": None} for row in rows if row["now"] is not None])
+            there = [row for row in rows if row["now"] is not None or row["change"] == "unknown"]
+            return planned([row | _gone(row) for row in there])
         confirm = request.query_params.get("confirm", "")
         outcomes = actions.do_delete_group(
             self.cluster, group, confirm=confirm, actor=self.actor, now=timezone.now()
         )
         return answered(outcomes)
+
+
+class GroupConfigView(ClusterView):
+    needs = {"GET": READ}
+    name_kwarg = "group"
+
+    @extend_schema(
+        operation_id="groups_config",
+        tags=TAGS,
+        summary="By broker: the group's config, asked now; null where a broker has no such group.",
+        responses={200: OutcomesSerializer, 207: OutcomesSerializer},
+    )
+    def get(self, request: Request, cluster: str, group: str) -> Response:
+        return answered(actions.read_group_config(self.cluster, group))
 
 
 class GroupRestoreView(ClusterView):
@@ -260,11 +275,17 @@ class GroupModesView(ClusterView):
         return answered(outcomes)
 
 
+def _gone(row: dict[str, Any]) -> dict[str, Any]:
+    """A broker that does not say what it has stays unknown."""
+    return {"then": None} | ({} if row["change"] == "unknown" else {"change": "delete"})
+
+
 _ONE = "clusters/<str:cluster>/groups/<str:group>/"
 
 urlpatterns = [
     path("clusters/<str:cluster>/groups/", GroupsView.as_view(), name="groups"),
     path(_ONE, GroupView.as_view(), name="group"),
+    path(f"{_ONE}config/", GroupConfigView.as_view(), name="group-config"),
     path(f"{_ONE}restore/", GroupRestoreView.as_view(), name="group-restore"),
     path(f"{_ONE}favourite/", GroupFavouriteView.as_view(), name="group-favourite"),
     path(f"{_ONE}rebalances/", GroupRebalancesView.as_view(), name="group-rebalances"),

@@ -29,7 +29,7 @@ class OutcomesSerializer(serializers.Serializer[Any]):
 class PlannedBrokerSerializer(serializers.Serializer[Any]):
     broker = serializers.CharField()
     address = serializers.CharField(allow_blank=True)
-    change = serializers.ChoiceField(["create", "update", "none", "unknown"])
+    change = serializers.ChoiceField(["create", "update", "delete", "none", "unknown"])
     now = serializers.JSONField(allow_null=True)
     then = serializers.JSONField(allow_null=True)
     detail = serializers.CharField(allow_blank=True)

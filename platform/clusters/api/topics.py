@@ -158,6 +158,20 @@ class TopicView(ClusterView):
         return answered(outcomes)
 
 
+class TopicConfigView(ClusterView):
+    needs = {"GET": READ}
+    name_kwarg = "topic"
+
+    @extend_schema(
+        operation_id="topics_config",
+        tags=TAGS,
+        summary="By broker: the topic's config, asked now; null where a broker has no such topic.",
+        responses={200: OutcomesSerializer, 207: OutcomesSerializer},
+    )
+    def get(self, request: Request, cluster: str, topic: str) -> Response:
+        return answered(actions.read_topic_config(self.cluster, topic))
+
+
 class TopicRestoreView(ClusterView):
     needs = {"POST": WRITE}
     name_kwarg = "topic"
@@ -230,6 +244,7 @@ _ONE = "clusters/<str:cluster>/topics/<str:topic>/"
 urlpatterns = [
     path("clusters/<str:cluster>/topics/", TopicsView.as_view(), name="topics"),
     path(_ONE, TopicView.as_view(), name="topic"),
+    path(f"{_ONE}config/", TopicConfigView.as_view(), name="topic-config"),
     path(f"{_ONE}restore/", TopicRestoreView.as_view(), name="topic-restore"),
     path(f"{_ONE}favourite/", TopicFavouriteView.as_view(), name="topic-favourite"),
 ]

@@ -39,34 +39,38 @@ def explain(
 ) -> dict[str, Any]:
     """One broker's answer: allowed or not, why, and per need the rule that decided."""
     if user is None:
-        return _verdict(False, "the broker has no such user", [])
+        return _verdict(False, "no_user", "the broker has no such user")
     if user["status"] == "disable":
-        return _verdict(False, "the user is disabled", [])
+        return _verdict(False, "disabled", "the user is disabled")
     if user["kind"] == "Super":
-        return _verdict(True, "a super user may do everything", [])
+        return _verdict(True, "super_user", "a super user may do everything")
     acl = parse_policies(policies) if policies else Acl()
     rules = [_rule(acl, need, ip) for need in needs]
     refused = next((rule for rule in rules if not rule["is_allowed"]), None)
-    return _verdict(refused is None, (refused or rules[0])["reason"], rules)
+    decisive = refused or rules[0]
+    return _verdict(refused is None, decisive["code"], decisive["reason"], rules)
 
 
 def _rule(acl: Acl, need: Need, ip: str) -> dict[str, Any]:
     entry = deciding_entry(acl, need, ip)
     is_allowed = entry is not None and entry.decision is not Decision.DENY
+    code, reason = _reason(entry, need)
     return {
         "needs": f"{' or '.join(action.value for action in need.actions)} on {need}",
         "is_allowed": is_allowed,
-        "reason": _reason(entry, need),
+        "code": code,
+        "reason": reason,
         "entry": None if entry is None else _entry(entry, acl),
     }
 
 
-def _reason(entry: PolicyEntry | None, need: Need) -> str:
+def _reason(entry: PolicyEntry | None, need: Need) -> tuple[str, str]:
+    """A code for programs that say it in other languages, and a sentence."""
     if entry is not None:
-        return f"{entry.resource} says {entry.decision.value}"
+        return "entry", f"{entry.resource} says {entry.decision.value}"
     if is_guarded_name(need.kind, need.name):
-        return f"{need} is the brokers' own: only an entry that names it would count"
-    return f"no entry matches {need} with that action from that address, which means no"
+        return "guarded", f"{need} is the brokers' own: only an entry that names it would count"
+    return "no_entry", f"no entry matches {need} with that action from that address, which means no"
 
 
 def _entry(entry: PolicyEntry, acl: Acl) -> dict[str, Any]:
@@ -79,8 +83,10 @@ def _entry(entry: PolicyEntry, acl: Acl) -> dict[str, Any]:
     }
 
 
-def _verdict(is_allowed: bool, reason: str, rules: list[dict[str, Any]]) -> dict[str, Any]:
-    return {"is_allowed": is_allowed, "reason": reason, "rules": rules}
+def _verdict(
+    is_allowed: bool, code: str, reason: str, rules: list[dict[str, Any]] | None = None
+) -> dict[str, Any]:
+    return {"is_allowed": is_allowed, "code": code, "reason": reason, "rules": rules or []}
 
 
 def normal_entry(given: dict[str, Any], path: str) -> dict[str, Any]:

@@ -178,6 +178,7 @@ def _row(
         "topic_count": live.topic_count,
         "lag": live.lag,
         "lag_s": seconds_behind(live.lag, live.oldest_unread_at, sampled_at),
+        "oldest_unread_at": live.oldest_unread_at,
         "consume_rate": live.consume_rate,
         "eta_s": live.eta_s,
         "never_clears": live.never_clears,
@@ -190,7 +191,7 @@ def _row(
 
 
 def _unseen(said: ConsumerGroup) -> dict[str, Any]:
-    figures = ("topic_count", "lag", "lag_s", "consume_rate", "eta_s", "member_count")
+    figures = ("topic_count", "lag", "lag_s", "oldest_unread_at", "consume_rate", "eta_s", "member_count")
     return {
         "name": said.name,
         **dict.fromkeys(figures),

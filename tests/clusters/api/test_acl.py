@@ -204,6 +204,7 @@ def test_a_decision_is_explained_as_the_broker_decides_it(
     assert said == {allowed: True, denied: False, elsewhere: False, "unnamed": False}
     rule = ask(api, user=name, action="pub", topic=denied)["brokers"][0]["rules"][0]
     assert rule["entry"]["resource"] == f"Topic:{denied}" and rule["entry"]["decision"] == "Deny"
+    assert rule["code"] == "entry"
     assert ask(api, user=name, action="pub", topic=elsewhere)["is_allowed"] is True
     # What the brokers themselves do, for each of them.
     for topic in (allowed, denied, elsewhere):
@@ -243,9 +244,14 @@ def test_brokers_that_would_decide_differently_are_told_apart(
     }
     nobody = ask(api, user="nobody", action="pub", topic="a")
     assert nobody["is_allowed"] is False and "no such user" in nobody["brokers"][0]["reason"]
-    assert ask(api, user="root", action="delete", topic="a")["is_allowed"] is True
+    assert [row["code"] for row in answer["brokers"] + nobody["brokers"]] == [
+        *("entry", "no_entry", "no_user", "no_user")
+    ]
+    root_may = ask(api, user="root", action="delete", topic="a")
+    assert (root_may["is_allowed"], root_may["brokers"][0]["code"]) == (True, "super_user")
     guarded_topic = ask(api, user=name, action="sub", topic="SCHEDULE_TOPIC_XXXX")
     assert "only an entry that names it" in guarded_topic["brokers"][0]["reason"]
+    assert guarded_topic["brokers"][0]["code"] == "guarded"
 
 
 def test_deleting_wants_the_name_and_spares_the_consoles_own_user(

@@ -36,6 +36,10 @@ def test_a_group_is_made_changed_and_read_back(
     assert (config.consume_enable, config.retry_max_times) == (False, 3)
     row = ConsumerGroup.objects.get(cluster=attached, name=name)
     assert (row.team, row.config["is_enabled"]) == ("shop", False)
+    [told] = api.get(f"{HERE}groups/{name}/config/").json()["brokers"]
+    assert (told["read_back"]["is_enabled"], told["read_back"]["retry_max_times"]) == (False, 3)
+    [planned] = api.delete(f"{HERE}groups/{name}/?dry_run=true").json()["brokers"]
+    assert (planned["change"], planned["now"], planned["then"]) == ("delete", told["read_back"], None)
 
 
 def test_looking_at_a_group_does_not_make_it(
@@ -44,6 +48,7 @@ def test_looking_at_a_group_does_not_make_it(
     name = fresh("nobody")
     assert api.patch(f"{HERE}groups/{name}/", {"is_enabled": False}, format="json").status_code == 404
     assert api.delete(f"{HERE}groups/{name}/?confirm={name}").status_code == 404
+    assert api.get(f"{HERE}groups/{name}/config/").status_code == 404
     assert api.post(f"{HERE}groups/?dry_run=true", {"name": name}, format="json").status_code == 200
     assert name not in admin.groups.configs(engine.broker)
 

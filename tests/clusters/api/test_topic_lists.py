@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from django.utils import timezone
+from django.utils.dateparse import parse_datetime
 from rest_framework.test import APIClient
 
 from clusters.models import (
@@ -206,6 +207,8 @@ def test_a_group_that_is_not_sampled_has_no_figures(api: APIClient, seeded: Clus
     assert (unsampled["lag"], unsampled["lag_s"], unsampled["member_count"]) == (None, None, None)
     assert (rows["group-00"]["lag"], rows["group-00"]["lag_s"]) == ("0", 0.0)
     assert (rows["group-05"]["lag"], rows["group-05"]["lag_s"]) == ("50", 5.0)
+    assert rows["group-00"]["oldest_unread_at"] is None
+    assert parse_datetime(rows["group-05"]["oldest_unread_at"]) == NOW - timedelta(seconds=5)
 
 
 def test_groups_are_sorted_by_messages_and_by_seconds(api: APIClient, seeded: Cluster) -> None:

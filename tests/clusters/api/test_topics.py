@@ -71,6 +71,9 @@ def test_a_change_leaves_what_was_not_said(
     assert (config.perm, config.read_queue_nums) == (4, 2)
     planned = api.patch(f"{HERE}topics/{topic}/?dry_run=1", {"perm": 6}, format="json").json()["brokers"]
     assert [row["change"] for row in planned] == ["update"] and planned[0]["now"]["perm"] == 4
+    [told] = api.get(f"{HERE}topics/{topic}/config/").json()["brokers"]
+    assert told["read_back"] == planned[0]["now"]
+    assert api.get(f"{HERE}topics/no-such-topic/config/").status_code == 404
 
 
 def test_a_broker_group_that_is_down_makes_the_answer_partial(
