@@ -143,6 +143,38 @@ def test_routing_shows_brokers_groups_and_producers(api: APIClient, orders: Clus
     assert body["freshness"]["sampled_at"] is not None
 
 
+def test_routing_begins_with_the_busiest_or_the_furthest_behind(api: APIClient, orders: Cluster) -> None:
+    LiveTopic.objects.filter(name="team-x").update(put_rate=7.0)
+    LiveSubscription.objects.filter(topic="invoices").update(lag=50)
+    LiveTopic.objects.create(
+        cluster=orders, name="new", kind="normal", read_queues=1, write_queues=1, perm=6, brokers={}
+    )
+
+    def names(**query: Any) -> list[str]:
+        answer = api.get("/api/v1/clusters/orders/routing/", query)
+        return [row["topic"] for row in answer.json()["results"]]
+
+    assert names(ordering="-rate") == ["team-x", "invoices", "new"], "unknown comes last"
+    assert names(ordering="-lag", limit=1) == ["invoices"]
+    assert api.get("/api/v1/clusters/orders/routing/", {"ordering": "perm"}).status_code == 400
+
+
+def test_routing_finds_the_topics_of_a_group(orders: Cluster, people: People) -> None:
+    from console.core.models.people import Role
+    from tests.platform_fixtures import client_of, make_user
+
+    LiveSubscription.objects.filter(topic="team-x", group="billing").delete()
+
+    def found(client: APIClient, search: str) -> list[str]:
+        answer = client.get("/api/v1/clusters/orders/routing/", {"search": search})
+        return [row["topic"] for row in answer.json()["results"]]
+
+    assert found(people.viewer, "BILL") == ["invoices"]
+    team = client_of(make_user("team", Role.VIEWER, clusters="orders", names="team-*"))
+    assert found(team, "bill") == [], "a group that one may not see leads nowhere"
+    assert found(team, "team-g") == ["team-x"]
+
+
 def test_names_that_one_may_not_see_are_not_named(orders: Cluster, people: People) -> None:
     from console.core.models.people import Role
     from tests.platform_fixtures import client_of, make_user

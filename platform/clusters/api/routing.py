@@ -10,13 +10,23 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from clusters.api.lists import LIMIT, OFFSET, SEARCH, FreshnessSerializer, ListView, page_serializer
+from clusters.api.lists import (
+    LIMIT,
+    OFFSET,
+    FreshnessSerializer,
+    ListView,
+    ordering_parameter,
+    page_serializer,
+)
 from clusters.models import LiveTopic, RebalanceEvent
 from clusters.selectors.live import freshness_of
-from clusters.selectors.routing import producer_edges, routing_rows
+from clusters.selectors.routing import producer_edges, routed_topics, routing_rows
+from clusters.selectors.topics import ordered
 from console.core.fields import Int64Field
 from console.core.models.people import Role
 from console.core.needs import Need, Where
+
+ORDERINGS = ("name", "rate", "lag", "groups")
 
 
 class RoutingBrokerSerializer(serializers.Serializer[Any]):
@@ -69,8 +79,9 @@ class RoutingView(ListView):
         tags=["routing"],
         summary="Topics with their brokers and groups; producers by broker.",
         parameters=[
-            SEARCH,
+            OpenApiParameter("search", str, description="Part of the name of a topic, or of a group on it."),
             OpenApiParameter("kind", str, enum=LiveTopic.Kind.values, description="normal by default."),
+            ordering_parameter(ORDERINGS),
             LIMIT,
             OFFSET,
         ],
@@ -82,13 +93,9 @@ class RoutingView(ListView):
         ),
     )
     def get(self, request: Request, cluster: str) -> Response:
-        rows = LiveTopic.objects.filter(
-            self.grants.names_filter(self.cluster.name),
-            cluster=self.cluster,
-            kind=self.text_of("kind") or LiveTopic.Kind.NORMAL,
-        ).order_by("name")
-        if search := self.text_of("search"):
-            rows = rows.filter(name__icontains=search)
+        kind = self.text_of("kind") or LiveTopic.Kind.NORMAL
+        rows = routed_topics(self.cluster, self.grants, kind, self.text_of("search"))
+        rows = ordered(rows, self.ordering_of(ORDERINGS, "name"))
         pages, names = self.cut(rows.values_list("name", flat=True))
         found = routing_rows(self.cluster, names, self.grants)
         listed = [found[name] for name in names if name in found]

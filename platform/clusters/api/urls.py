@@ -7,6 +7,7 @@ from importlib import import_module
 MODULES: tuple[str, ...] = (
     "acl",
     "alerts",
+    "broker_settings",
     "brokers",
     "changes",
     "clusters",

@@ -27,6 +27,11 @@ class Rule:
     is_live: bool = False
     """May be changed while the broker runs."""
 
+    @property
+    def words(self) -> str:
+        """A pattern, or the bounds of a whole number: `1..64`."""
+        return self.pattern or f"{self.low}..{self.high}"
+
     def refusal(self, text: str) -> str:
         if self.low is not None and self.high is not None:
             is_number = re.fullmatch(r"[0-9]{1,15}", text) is not None

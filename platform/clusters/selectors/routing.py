@@ -9,12 +9,25 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from django.db.models import Q, QuerySet
+
 from clusters.models import Cluster, LiveBroker, LiveSubscription, LiveTopic
 from clusters.selectors.live import plain
 from console.core.models.people import Role
 from console.core.rights import Grants
 
 _EDGE = ("group", "topic", "lag", "oldest_unread_at", "consume_rate", "eta_s", "never_clears", "expression")
+
+
+def routed_topics(cluster: Cluster, grants: Grants, kind: str, search: str) -> QuerySet[LiveTopic]:
+    """Those whose own name fits, and those that a group of a fitting name reads."""
+    rows = LiveTopic.objects.filter(grants.names_filter(cluster.name), cluster=cluster, kind=kind)
+    if not search:
+        return rows
+    readers = LiveSubscription.objects.filter(
+        grants.names_filter(cluster.name, "group"), cluster=cluster, group__icontains=search
+    )
+    return rows.filter(Q(name__icontains=search) | Q(name__in=readers.values("topic")))
 
 
 def routing_rows(cluster: Cluster, topics: Iterable[str], grants: Grants) -> dict[str, dict[str, Any]]:

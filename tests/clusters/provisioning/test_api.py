@@ -316,3 +316,28 @@ def test_write_permission_of_a_real_broker_is_read_back(
     assert phases == ["intent", "outcome"] * 2
     config = api.get(f"{CLUSTERS}attached/brokers/{engine.broker_name}-0/config/")
     assert config.data["is_reachable"] and config.data["different"] == []
+
+
+def test_settings_of_all_brokers_stand_side_by_side(
+    api: APIClient, people: People, attached: Cluster, engine: EngineCluster
+) -> None:
+    from clusters.models import LiveBroker
+
+    for member, address in ((0, engine.broker), (1, "127.0.0.1:1")):
+        LiveBroker.objects.create(
+            cluster=attached, broker_name=engine.broker_name, member=member, address=address
+        )
+    body = api.get(f"{CLUSTERS}attached/broker_settings/").data
+    assert [(row["broker"], row["is_reachable"]) for row in body["brokers"]] == [
+        (f"{engine.broker_name}-0", True),
+        (f"{engine.broker_name}-1", False),
+    ]
+    assert body["brokers"][1]["error"]
+    lines = {line["key"]: line for line in body["settings"]}
+    cells = lines["maxMessageSize"]["cells"]
+    assert [cell["running"] for cell in cells] == ["4194304", None], "no answer is no value"
+    assert not lines["maxMessageSize"]["is_drifted"] and not lines["maxMessageSize"]["is_different"]
+    assert lines["maxMessageSize"]["rule"] is None, "an attached cluster's settings are not ours to change"
+    assert "storePathRootDir" in lines
+    shown = people.viewer.get(f"{CLUSTERS}attached/broker_settings/").data["settings"]
+    assert "storePathRootDir" not in {line["key"] for line in shown}
