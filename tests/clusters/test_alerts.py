@@ -427,6 +427,21 @@ def test_who_may_make_rules_and_channels(people: People, orders: Cluster, receiv
     assert people.other.get("/api/v1/alerts/").json()["count"] == 0
 
 
+def test_rules_and_silences_of_one_cluster_are_listed(api: APIClient) -> None:
+    for number, pattern in enumerate(["*", "prod-*", "orders"]):
+        assert make_rule(api, name=f"rule {number}", cluster_pattern=pattern).status_code == 201
+        silence = {
+            "cluster_pattern": pattern,
+            "starts_at": "2030-01-01T10:00:00Z",
+            "ends_at": "2030-01-01T12:00:00Z",
+            "reason": "deployment",
+        }
+        assert api.post("/api/v1/alerts/silences/", silence, format="json").status_code == 201
+    for kind in ("rules", "silences"):
+        rows = api.get(f"/api/v1/alerts/{kind}/", {"cluster": "prod-1"}).json()["results"]
+        assert {row["cluster_pattern"] for row in rows} == {"*", "prod-*"}, kind
+
+
 @pytest.mark.parametrize(
     ("field", "value"),
     [

@@ -104,6 +104,20 @@ def test_messages_are_found_by_property_and_by_body(api: APIClient, numbered: st
     assert len(find(api, topic=numbered, body="number 9")["messages"]) == 11
 
 
+def test_messages_are_found_by_sql92(api: APIClient, numbered: str) -> None:
+    found = find(api, topic=numbered, sql="n BETWEEN 10 AND 19 AND TAGS = 'odd'")
+    assert sorted(message["properties"]["n"] for message in found["messages"]) == [
+        "11",
+        "13",
+        "15",
+        "17",
+        "19",
+    ]
+    assert (found["scanned"], found["is_complete"]) == ("100", True)
+    [one] = find(api, topic=numbered, sql="n > 10", key="k42")["messages"]
+    assert one["body"]["text"] == "number 42"
+
+
 def test_messages_are_found_by_time(api: APIClient, numbered: str) -> None:
     everything = find(api, topic=numbered, order="oldest", limit=200)["messages"]
     assert len(everything) == 100
@@ -174,6 +188,8 @@ def test_a_queue_is_browsed_both_ways(
         ({"topic": "t", "begin": "2026-01-02T00:00Z", "end": "2026-01-01T00:00Z"}, "end"),
         ({"topic": "t", "key": "a", "unique_key": "b"}, "key"),
         ({"topic": "t", "tag": "a\0b"}, "tag"),
+        ({"topic": "t", "sql": "n > 10 AND"}, "sql"),
+        ({"topic": "t", "sql": "n > 1 OR " * 5000}, "sql"),
     ],
 )
 def test_a_question_that_makes_no_sense_names_its_field(
@@ -256,7 +272,7 @@ def test_a_masked_body_is_hidden_from_lists_downloads_tails_and_searches(
     assert (one["properties"]["user"], one["keys"]) == ("•••", ["•••"])
     assert "4111" not in json.dumps(find(people.viewer, topic=sent.topic))
     assert people.viewer.get(f"{HERE}{sent.offset_id}/", {"full": "true"}).status_code == 403
-    for query in ({"body": "4111"}, {"property": "user=bob"}, {"key": "bob"}):
+    for query in ({"body": "4111"}, {"property": "user=bob"}, {"key": "bob"}, {"sql": "user = 'bob'"}):
         answer = people.viewer.get(HERE, {"topic": sent.topic, **query})
         assert (answer.status_code, answer.json()["code"]) == (403, "masked"), query
     plain = people.operator.get(f"{HERE}{sent.offset_id}/").json()
@@ -459,6 +475,7 @@ def test_a_trace_tells_sending_storing_waiting_and_tries(
     assert sorted(kinds) == ["send", "store", "try", "wait"]
     [tried] = [event for event in story["events"] if event["kind"] == "try"]
     assert (tried["group"], tried["is_ok"]) == (group, True)
+    assert (tried["attempt"], tried["code"]) == (1, "SUCCESS")
     assert [copy["offset_id"] for copy in story["copies"]] == [sent.offset_msg_id]
     assert story["doubts"]
 

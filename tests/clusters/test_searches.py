@@ -72,6 +72,36 @@ def test_limits_end_a_job_and_say_so(api: APIClient, topics: list[str]) -> None:
     assert (ended["stopped"], ended["scanned"], ended["is_complete"]) == ("max_scan", "50", False)
 
 
+def test_a_job_that_stopped_at_a_limit_goes_on_where_it_stopped(people: People, topics: list[str]) -> None:
+    job = create(people.viewer, topics=topics, sql="KEYS = 'k3'", max_scan=50)
+    assert job["wanted"]["sql"] == "KEYS = 'k3'"
+    run(job)
+    more = people.viewer.post(f"{HERE}{job['id']}/continue/", {"max_scan": 1000}, format="json")
+    assert (more.status_code, more.json()["state"], more.json()["max_scan"]) == (202, "queued", "1050")
+    run(job)
+    done = people.viewer.get(f"{HERE}{job['id']}/").json()
+    assert (done["stopped"], done["scanned"], done["found"], done["is_complete"]) == ("end", "120", 2, True)
+    again = people.viewer.post(f"{HERE}{job['id']}/continue/", {}, format="json")
+    assert (again.status_code, again.json()["code"]) == (409, "not_open")
+    assert AuditEntry.objects.filter(action="search.continue", actor="viewer").count() == 1
+
+
+def test_a_job_that_goes_on_asks_for_the_rights_of_today(people: People, topics: list[str]) -> None:
+    job = create(people.viewer, topics=topics, body="needle", max_scan=50)
+    run(job)
+    assert people.operator.post(f"{HERE}{job['id']}/continue/", {}, format="json").status_code == 404
+    MaskRule.objects.create(
+        cluster_pattern="*",
+        topic_pattern="*",
+        hides_body=True,
+        up_to_role=Role.VIEWER,
+        created_by="t",
+        created_at=timezone.now(),
+    )
+    refused = people.viewer.post(f"{HERE}{job['id']}/continue/", {}, format="json")
+    assert (refused.status_code, refused.json()["code"]) == (403, "masked")
+
+
 def test_an_estimate_writes_nothing(api: APIClient, topics: list[str]) -> None:
     asked = {"topics": topics, "body": "needle", "max_scan": 100}
     answer = api.post(f"{HERE}?dry_run=true", asked, format="json")
@@ -204,6 +234,7 @@ def test_results_expire(api: APIClient, topics: list[str]) -> None:
         ({"topics": ["nobody-has-this"], "tag": "x"}, 404),
         ({"topics": ["a b"], "tag": "x"}, 400),
         ({"tag": None}, 400),
+        ({"sql": "a >"}, 400),
         ({"tag": "x", "runner": "spark"}, 422),
         ({"tag": "x", "max_scan": 10**12}, 400),
         ({"begin": "2026-01-02T00:00Z", "end": "2026-01-01T00:00Z"}, 400),

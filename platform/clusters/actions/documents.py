@@ -76,11 +76,16 @@ def do_apply_document(
     return changes, operations
 
 
-def document_drift(name: str, *, now: datetime) -> tuple[Document, list[Change]]:
-    """What was applied last under that name, against what is there now."""
+def kept_document(name: str) -> Document:
     kept = Document.objects.filter(name=name).first()
     if kept is None:
         raise not_found("document", name)
+    return kept
+
+
+def document_drift(name: str, *, now: datetime) -> tuple[Document, list[Change]]:
+    """What was applied last under that name, against what is there now."""
+    kept = kept_document(name)
     return kept, [change for change in plan_document(kept.content, now=now) if change.change != NONE]
 
 

@@ -17,6 +17,7 @@ from clusters.selectors.masking import Mask
 from console.core.models.people import Role
 from console.core.problems import Problem
 from engine.protocol.properties import Property
+from engine.protocol.sql92 import sql_filter
 
 PAGE = 64
 """What one question by key brings from each broker."""
@@ -111,6 +112,8 @@ def hides(mask: Mask, wanted: Wanted) -> bool:
         Property.KEYS if wanted.key else None,
         Property.TAGS if wanted.tag else None,
     }
+    if wanted.sql is not None:
+        searched |= sql_filter(wanted.sql).names
     return (wanted.body is not None and mask.touches_body) or bool(mask.properties & (searched - {None}))
 
 

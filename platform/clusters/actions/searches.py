@@ -59,9 +59,7 @@ def estimate_search(reader: Reader, asked: SearchRequest) -> Estimate:
 def do_create_search(reader: Reader, asked: SearchRequest, *, now: datetime) -> SearchJob:
     estimate = estimate_search(reader, asked)
     with transaction.atomic():
-        mine = SearchJob.objects.filter(owner_id=reader.user_id, state__in=SearchJob.OPEN)
-        if mine.count() >= MOST_OPEN:
-            raise Problem("too_many", f"{MOST_OPEN} of your searches are under way: wait or cancel one", 409)
+        _refuse_too_many(reader)
         job = SearchJob.objects.create(
             cluster=reader.cluster,
             owner_id=reader.user_id,
@@ -83,12 +81,18 @@ def do_create_search(reader: Reader, asked: SearchRequest, *, now: datetime) -> 
             "search.create",
             cluster=reader.cluster.name,
             target=",".join(asked.topics),
-            details={"job": str(job.pk), "searches_in": searched, "estimate": estimate.messages},
+            details={"job": str(job.pk), "searches_in": searched, "estimate": str(estimate.messages)},
             now=now,
         )
         wake(RUN, id=str(job.pk))
         tell(job)
     return job
+
+
+def _refuse_too_many(reader: Reader) -> None:
+    mine = SearchJob.objects.filter(owner_id=reader.user_id, state__in=SearchJob.OPEN)
+    if mine.count() >= MOST_OPEN:
+        raise Problem("too_many", f"{MOST_OPEN} of your searches are under way: wait or cancel one", 409)
 
 
 def do_cancel_search(reader: Reader, job: SearchJob, *, now: datetime) -> SearchJob:
@@ -107,6 +111,42 @@ def do_cancel_search(reader: Reader, job: SearchJob, *, now: datetime) -> Search
             now=now,
         )
         job.refresh_from_db()
+        tell(job)
+    return job
+
+
+def do_continue_search(
+    reader: Reader, job: SearchJob, more_scan: int, more_hits: int, *, now: datetime
+) -> SearchJob:
+    """From its cursor on, with so much more to look at and to find."""
+    _require_readable(reader, job)
+    with transaction.atomic():
+        _refuse_too_many(reader)
+        changed = SearchJob.objects.filter(
+            pk=job.pk, state=job.state, scanned=job.scanned, fence=job.fence, cursor__isnull=False
+        )
+        if job.state in SearchJob.OPEN or not job.cursor:
+            raise Problem("not_open", "nothing of this search is left to look at, or it is under way", 409)
+        if not changed.update(
+            state=SearchJob.State.QUEUED,
+            stopped="",
+            finished_at=None,
+            error="",
+            attempts=0,
+            max_scan=job.scanned + more_scan,
+            max_hits=job.found + more_hits,
+        ):
+            raise Problem("changed", "the search changed meanwhile: look at it again", 409)
+        audit.record(
+            reader.actor,
+            "search.continue",
+            cluster=reader.cluster.name,
+            target=",".join(job.topics),
+            details={"job": str(job.pk), "scanned": str(job.scanned), "found": job.found},
+            now=now,
+        )
+        job.refresh_from_db()
+        wake(RUN, id=str(job.pk))
         tell(job)
     return job
 
@@ -146,11 +186,15 @@ def get_search(reader: Reader, job_id: uuid.UUID) -> SearchJob:
 
 def hits_for(reader: Reader, job: SearchJob) -> QuerySet[SearchHit]:
     """What was found, as far as its reader could have searched for it themselves, today."""
+    _require_readable(reader, job)
+    return job.hits.all()
+
+
+def _require_readable(reader: Reader, job: SearchJob) -> None:
     wanted = Wanted(**job.query)
     for topic in job.topics:
         reader.require(Role.VIEWER, topic)
         refuse_hidden(reader.masks.of(topic), wanted)
-    return job.hits.all()
 
 
 def tell(job: SearchJob) -> None:

@@ -29,6 +29,11 @@ class Event:
     is_ok: bool | None
     took_ms: int | None
     text: str
+    attempt: int | None = None
+    """Of a try: which one, from 1 on."""
+    code: str | None = None
+    """How it ended, in the client's word."""
+    host: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,14 +76,30 @@ def do_trace_message(reader: Reader, topic: str, msg_id: str, *, now: datetime) 
 def timeline(stored: Iterable[StoredMessage], traced: Traced) -> list[Event]:
     """In the order of time, as several clocks tell it."""
     events = [
-        Event(send.at_ms, "send", send.group, send.is_ok, send.cost_ms, f"sent to {send.store_host}")
+        Event(
+            send.at_ms,
+            "send",
+            send.group,
+            send.is_ok,
+            send.cost_ms,
+            f"sent to {send.store_host}",
+            host=send.store_host,
+        )
         for send in traced.sends
     ]
     for copy in stored:
         where = f"queue {copy.queue} of {copy.broker} at {copy.queue_offset}"
         events.append(Event(copy.stored_ms, "store", None, True, None, f"stored in {where}"))
     events += [
-        Event(end.at_ms, "transaction", end.group, end.state == "COMMIT_MESSAGE", None, end.state)
+        Event(
+            end.at_ms,
+            "transaction",
+            end.group,
+            end.state == "COMMIT_MESSAGE",
+            None,
+            end.state,
+            code=end.state,
+        )
         for end in traced.ends
     ]
     events += _tries(traced, min((event.at_ms for event in events if event.kind == "store"), default=None))
@@ -97,9 +118,12 @@ def _tries(traced: Traced, stored_ms: int | None) -> list[Event]:
             waited = max(0, call.began_ms - stored_ms)
             events.append(Event(stored_ms, "wait", call.group, None, waited, "waited for its first try"))
         begun.add(call.group)
-        which = "a try" if call.retry is None else f"try {call.retry + 1}"
+        attempt = None if call.retry is None else call.retry + 1
+        which = "a try" if attempt is None else f"try {attempt}"
         end = "its end is not traced" if call.is_ok is None else (call.code or "ended")
-        events.append(Event(at_ms, "try", call.group, call.is_ok, call.cost_ms, f"{which}: {end}"))
+        events.append(
+            Event(at_ms, "try", call.group, call.is_ok, call.cost_ms, f"{which}: {end}", attempt, call.code)
+        )
     return events
 
 

@@ -21,11 +21,13 @@ from console.core.models.people import Role
 from console.core.needs import SIGNED_IN, Need, Where
 from console.core.paging import Pages
 from console.core.problems import Problem, not_found
+from console.core.rights import fits
 from console.core.views import PlatformView
 
 TAGS = ["alerts"]
 PLATFORM_VIEWER = Need(Role.VIEWER, Where.PLATFORM)
 PLATFORM_ADMIN = Need(Role.ADMIN, Where.PLATFORM)
+ABOUT_CLUSTER = OpenApiParameter("cluster", str, description="Those whose pattern matches its name.")
 
 
 class AlertsPage(PlatformView):
@@ -33,6 +35,10 @@ class AlertsPage(PlatformView):
         pages = Pages()
         cut = pages.paginate_queryset(rows, self.request, self) or []
         return pages.get_paginated_response(serializer(cut, many=True).data)
+
+    def is_about_cluster(self, pattern: str) -> bool:
+        asked = self.request.query_params.get("cluster", "")
+        return not asked or fits(pattern, asked)
 
     def may(self, role: int, clusters: str, names: str) -> bool:
         return covers_patterns(self.grants, role, clusters, names)
@@ -80,7 +86,7 @@ class RulesView(AlertsPage):
     @extend_schema(
         operation_id="alert_rules_list",
         tags=TAGS,
-        parameters=[LIMIT, OFFSET],
+        parameters=[ABOUT_CLUSTER, LIMIT, OFFSET],
         responses=page_serializer("AlertRulePage", shapes.AlertRuleSerializer),
     )
     def get(self, request: Request) -> Response:
@@ -88,7 +94,8 @@ class RulesView(AlertsPage):
         rows = [
             rule
             for rule in AlertRule.objects.prefetch_related("channels")
-            if self.may(Role.VIEWER, rule.cluster_pattern, rule.name_pattern)
+            if self.is_about_cluster(rule.cluster_pattern)
+            and self.may(Role.VIEWER, rule.cluster_pattern, rule.name_pattern)
         ]
         return self.page(rows, shapes.AlertRuleSerializer)
 
@@ -244,14 +251,15 @@ class SilencesView(AlertsPage):
     @extend_schema(
         operation_id="alert_silences_list",
         tags=TAGS,
-        parameters=[LIMIT, OFFSET],
+        parameters=[ABOUT_CLUSTER, LIMIT, OFFSET],
         responses=page_serializer("AlertSilencePage", shapes.AlertSilenceSerializer),
     )
     def get(self, request: Request) -> Response:
         rows = [
             one
             for one in AlertSilence.objects.select_related("rule")
-            if self.may(Role.VIEWER, one.cluster_pattern, one.name_pattern)
+            if self.is_about_cluster(one.cluster_pattern)
+            and self.may(Role.VIEWER, one.cluster_pattern, one.name_pattern)
         ]
         return self.page(rows, shapes.AlertSilenceSerializer)
 

@@ -48,6 +48,7 @@ from clusters.api.lists import (
 from clusters.api.message_shapes import (
     MessageSerializer,
     SentSerializer,
+    SqlField,
     iso,
     message_json,
     ms,
@@ -135,6 +136,7 @@ class LetterQuerySerializer(serializers.Serializer[Any]):
     tag = serializers.CharField(required=False, max_length=255)
     property = serializers.CharField(required=False, max_length=1024)
     body = serializers.CharField(required=False, max_length=1024)
+    sql = SqlField(required=False)
     order = serializers.ChoiceField(["newest", "oldest"], default="newest")
     reasons = serializers.BooleanField(
         default=False, help_text="Look up how the last traced try ended: slower."

@@ -6,7 +6,7 @@ from typing import Any
 
 from django.urls import path
 from django.utils import timezone
-from drf_spectacular.utils import extend_schema
+from drf_spectacular.utils import extend_schema, extend_schema_field
 from rest_framework import serializers
 from rest_framework.parsers import BaseParser
 from rest_framework.request import Request
@@ -16,7 +16,7 @@ from clusters.actions import documents as actions
 from clusters.actions.document_plans import CHANGE, CREATE, DELETE, DIFFERS, NONE, Change
 from clusters.api.document_shapes import DocumentSerializer, checked_document
 from clusters.models import Document
-from clusters.selectors.document_text import MAX_BYTES, parse_document
+from clusters.selectors.document_text import MAX_BYTES, parse_document, write_document
 from console.core.models.people import Role
 from console.core.needs import Need, Where
 from console.core.problems import Problem
@@ -79,6 +79,20 @@ class DocumentRowSerializer(serializers.Serializer[Any]):
     applied_at = serializers.DateTimeField()
     applied_by = serializers.CharField()
 
+    clusters = serializers.SerializerMethodField()
+
+    @extend_schema_field(serializers.ListField(child=serializers.CharField()))
+    def get_clusters(self, kept: Document) -> list[str]:
+        return [cluster["name"] for cluster in kept.content["clusters"]]
+
+
+class DocumentTextSerializer(DocumentRowSerializer):
+    text = serializers.SerializerMethodField(help_text="YAML: what was applied, with what it left unsaid.")
+    operations = serializers.ListField(source="outcome", child=serializers.CharField())
+
+    def get_text(self, kept: Document) -> str:
+        return write_document(kept.content)
+
 
 class DocumentsView(PlatformView):
     needs = {"GET": ADMIN}
@@ -90,8 +104,21 @@ class DocumentsView(PlatformView):
         responses=DocumentRowSerializer(many=True),
     )
     def get(self, request: Request) -> Response:
-        rows = Document.objects.defer("content", "outcome")[:1000]
+        rows = Document.objects.defer("outcome")[:1000]
         return Response(DocumentRowSerializer(rows, many=True).data)
+
+
+class DocumentView(PlatformView):
+    needs = {"GET": ADMIN}
+
+    @extend_schema(
+        operation_id="documents_get",
+        tags=TAGS,
+        summary="What was applied last under that name.",
+        responses=DocumentTextSerializer,
+    )
+    def get(self, request: Request, name: str) -> Response:
+        return Response(DocumentTextSerializer(actions.kept_document(name)).data)
 
 
 class DocumentPlanView(PlatformView):
@@ -168,5 +195,6 @@ urlpatterns = [
     path("documents/", DocumentsView.as_view(), name="documents"),
     path("documents/plan/", DocumentPlanView.as_view(), name="documents-plan"),
     path("documents/apply/", DocumentApplyView.as_view(), name="documents-apply"),
+    path("documents/<str:name>/", DocumentView.as_view(), name="document"),
     path("documents/<str:name>/drift/", DocumentDriftView.as_view(), name="documents-drift"),
 ]

@@ -12,7 +12,9 @@ from clusters.actions.reading import Reader, Shown
 from clusters.api.cluster_view import ClusterView
 from clusters.gateway.sends import Sent
 from console.core.fields import Int64Field, TopicNameField
+from engine.errors import Refused
 from engine.protocol.names import MAX_RETRY_OR_DLQ_TOPIC_LENGTH
+from engine.protocol.sql92 import sql_filter
 
 
 class TopicField(TopicNameField):
@@ -24,6 +26,23 @@ class TopicField(TopicNameField):
         self.validators = [
             validator for validator in self.validators if getattr(validator, "code", "") != "max_length"
         ]
+
+
+class SqlField(serializers.CharField):
+    """An SQL92 expression over properties, as subscriptions have it."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(
+            max_length=8192, help_text="SQL92 over properties: `price > 10 AND TAGS = 'paid'`.", **options
+        )
+
+    def to_internal_value(self, data: Any) -> str:
+        text = super().to_internal_value(data)
+        try:
+            sql_filter(text)
+        except Refused as refusal:
+            raise serializers.ValidationError(refusal.text, "sql") from None
+        return text
 
 
 class BodySerializer(serializers.Serializer[Any]):

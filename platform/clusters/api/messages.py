@@ -36,7 +36,7 @@ from clusters.actions.messages import (
 )
 from clusters.actions.reading import do_download_body, do_reveal_message, do_show_message
 from clusters.api.cluster_view import ClusterView
-from clusters.api.message_shapes import MessageSerializer, TopicField, message_json, ms, reader_of
+from clusters.api.message_shapes import MessageSerializer, SqlField, TopicField, message_json, ms, reader_of
 from clusters.api.sends import SendPost
 from clusters.api.tails import TailView
 from clusters.api.traces import TraceView
@@ -59,6 +59,7 @@ class FindSerializer(serializers.Serializer[Any]):
     tag = serializers.CharField(required=False, max_length=255)
     property = serializers.CharField(required=False, max_length=1024, help_text="`name` or `name=value`.")
     body = serializers.CharField(required=False, max_length=1024, help_text="Text that the body holds.")
+    sql = SqlField(required=False)
     order = serializers.ChoiceField(["newest", "oldest"], default="newest")
     limit = serializers.IntegerField(min_value=1, max_value=200, default=32)
     max_scan = serializers.IntegerField(
@@ -107,8 +108,8 @@ class MessagesView(SendPost, ClusterView):
     )
     def get(self, request: Request, cluster: str) -> Response:
         """Messages of a topic: by the producer's id, by key, or by looking through what is left of time, tag,
-        property and body text, within `max_scan` and `max_seconds`. It says how far it looked; `continue`
-        goes on there."""
+        property, SQL92 and body text, within `max_scan` and `max_seconds`. It says how far it looked;
+        `continue` goes on there."""
         asked = FindSerializer(data=request.query_params)
         asked.is_valid(raise_exception=True)
         return Response(page_json(self._found(asked.validated_data, request.query_params.get("continue"))))
@@ -118,7 +119,7 @@ class MessagesView(SendPost, ClusterView):
         topic, begin, end = asked["topic"], ms(asked.get("begin")), ms(asked.get("end"))
         if "unique_key" in asked:
             return do_find_by_id(reader, topic, asked["unique_key"], now=now)
-        if "key" in asked and not asked.keys() & {"tag", "property", "body"}:
+        if "key" in asked and not asked.keys() & {"tag", "property", "body", "sql"}:
             return do_find_by_key(reader, KeySearch(topic, asked["key"], begin or 0, end), token, now=now)
         return do_scan_topic(reader, _scan(asked, begin, end), token, now=now)
 
@@ -138,6 +139,7 @@ def wanted_of(asked: dict[str, Any], begin: int | None, end: int | None) -> Want
         asked.get("body"),
         begin or 0,
         Wanted().to_ms if end is None else end,
+        asked.get("sql"),
     )
 
 

@@ -1,7 +1,7 @@
 """REST: search jobs: through topics and days, while one does something else.
 
     POST searches/ (?dry_run=true)   GET searches/   GET|DELETE searches/{id}/
-    POST searches/{id}/cancel/       GET searches/{id}/results/
+    POST searches/{id}/cancel/       POST searches/{id}/continue/   GET searches/{id}/results/
 
 Jobs are their owner's; administrators of the cluster see everybody's.
 """
@@ -14,7 +14,7 @@ from typing import Any
 
 from django.urls import path
 from django.utils import timezone
-from drf_spectacular.utils import extend_schema
+from drf_spectacular.utils import extend_schema, extend_schema_field
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -22,6 +22,7 @@ from rest_framework.response import Response
 from clusters.actions.searches import (
     SearchRequest,
     do_cancel_search,
+    do_continue_search,
     do_create_search,
     do_delete_search,
     estimate_search,
@@ -30,8 +31,9 @@ from clusters.actions.searches import (
     visible_searches,
 )
 from clusters.api.lists import DRY_RUN, LIMIT, OFFSET, ListView, ordering_parameter, page_serializer
-from clusters.api.message_shapes import TopicField, ms, reader_of
+from clusters.api.message_shapes import SqlField, TopicField, iso, ms, reader_of
 from clusters.api.messages import wanted_of
+from clusters.gateway.scanning import Wanted
 from clusters.models import SearchHit, SearchJob
 from console.core.fields import Int64Field
 from console.core.models.people import Role
@@ -50,17 +52,32 @@ class SearchRequestSerializer(serializers.Serializer[Any]):
     tag = serializers.CharField(required=False, max_length=255)
     property = serializers.CharField(required=False, max_length=1024, help_text="`name` or `name=value`.")
     body = serializers.CharField(required=False, max_length=1024, help_text="Text that the body holds.")
+    sql = SqlField(required=False)
     runner = serializers.ChoiceField(SearchJob.Runner.choices, default=SearchJob.Runner.CELERY)
     max_scan = serializers.IntegerField(min_value=1, max_value=MOST_SCANNED, default=1_000_000)
     max_hits = serializers.IntegerField(min_value=1, max_value=10_000, default=1_000)
     keep_days = serializers.IntegerField(min_value=1, max_value=30, default=7)
 
     def validate(self, values: dict[str, Any]) -> dict[str, Any]:
-        if not values.keys() & {"key", "tag", "property", "body", "begin", "end"}:
-            raise serializers.ValidationError("say what is looked for: a time, key, tag, property or body")
+        if not values.keys() & {"key", "tag", "property", "body", "sql", "begin", "end"}:
+            raise serializers.ValidationError(
+                "say what is looked for: a time, key, tag, property, body or SQL92"
+            )
         if "begin" in values and "end" in values and values["begin"] >= values["end"]:
             raise serializers.ValidationError({"end": "not after begin"})
         return values
+
+
+class LookedForSerializer(serializers.Serializer[Any]):
+    """As it was asked for; null: does not matter."""
+
+    begin = serializers.DateTimeField(allow_null=True)
+    end = serializers.DateTimeField(allow_null=True)
+    key = serializers.CharField(allow_null=True)
+    tag = serializers.CharField(allow_null=True)
+    property = serializers.CharField(allow_null=True)
+    body = serializers.CharField(allow_null=True)
+    sql = serializers.CharField(allow_null=True)
 
 
 class SearchJobSerializer(serializers.Serializer[Any]):
@@ -68,6 +85,7 @@ class SearchJobSerializer(serializers.Serializer[Any]):
     created_by = serializers.CharField()
     runner = serializers.ChoiceField(SearchJob.Runner.choices)
     topics = serializers.ListField(child=serializers.CharField())
+    wanted = serializers.SerializerMethodField()
     state = serializers.ChoiceField(SearchJob.State.choices)
     stopped = serializers.CharField(help_text="Of one that is done: end, max_hits or max_scan.")
     estimate = Int64Field(allow_null=True, help_text="Messages in range when it was made.")
@@ -83,8 +101,27 @@ class SearchJobSerializer(serializers.Serializer[Any]):
     finished_at = serializers.DateTimeField(allow_null=True)
     expires_at = serializers.DateTimeField(help_text="Then it is deleted with its results.")
 
+    @extend_schema_field(LookedForSerializer)
+    def get_wanted(self, job: SearchJob) -> dict[str, Any]:
+        return looked_for(Wanted(**job.query))
+
     def get_is_complete(self, job: SearchJob) -> bool:
         return job.stopped == "end" and not job.problems
+
+
+def looked_for(wanted: Wanted) -> dict[str, Any]:
+    pair = wanted.property_name
+    if pair is not None and wanted.property_value is not None:
+        pair = f"{pair}={wanted.property_value}"
+    return {
+        "begin": iso(wanted.from_ms or None),
+        "end": iso(wanted.to_ms if wanted.to_ms < Wanted().to_ms else None),
+        "key": wanted.key,
+        "tag": wanted.tag,
+        "property": pair,
+        "body": wanted.body,
+        "sql": wanted.sql,
+    }
 
 
 class EstimateSerializer(serializers.Serializer[Any]):
@@ -167,6 +204,35 @@ class CancelSearchView(ListView):
         return Response(SearchJobSerializer(job).data)
 
 
+class ContinueSearchSerializer(serializers.Serializer[Any]):
+    max_scan = serializers.IntegerField(
+        min_value=1, max_value=MOST_SCANNED, default=1_000_000, help_text="So many more."
+    )
+    max_hits = serializers.IntegerField(
+        min_value=1, max_value=10_000, default=1_000, help_text="So many more."
+    )
+
+
+class ContinueSearchView(ListView):
+    needs = {"POST": _LOOK}
+
+    @extend_schema(
+        operation_id="searches_continue",
+        tags=["searches"],
+        request=ContinueSearchSerializer,
+        responses={202: SearchJobSerializer},
+    )
+    def post(self, request: Request, cluster: str, id: uuid.UUID) -> Response:
+        """One that stopped at a limit, was cancelled or failed goes on where it stopped."""
+        asked = ContinueSearchSerializer(data=request.data)
+        asked.is_valid(raise_exception=True)
+        more = asked.validated_data
+        reader = reader_of(self)
+        job = get_search(reader, id)
+        job = do_continue_search(reader, job, more["max_scan"], more["max_hits"], now=timezone.now())
+        return Response(SearchJobSerializer(job).data, 202)
+
+
 class JobHitSerializer(serializers.ModelSerializer[SearchHit]):
     queue_offset = Int64Field()
 
@@ -207,5 +273,6 @@ urlpatterns = [
     path(_HERE, SearchesView.as_view(), name="searches"),
     path(f"{_HERE}<uuid:id>/", SearchView.as_view(), name="search"),
     path(f"{_HERE}<uuid:id>/cancel/", CancelSearchView.as_view(), name="search-cancel"),
+    path(f"{_HERE}<uuid:id>/continue/", ContinueSearchView.as_view(), name="search-continue"),
     path(f"{_HERE}<uuid:id>/results/", SearchResultsView.as_view(), name="search-results"),
 ]

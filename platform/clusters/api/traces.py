@@ -24,6 +24,9 @@ class EventSerializer(serializers.Serializer[Any]):
     is_ok = serializers.BooleanField(allow_null=True, help_text="null: not known.")
     took_ms = serializers.IntegerField(allow_null=True)
     text = serializers.CharField()
+    attempt = serializers.IntegerField(allow_null=True, help_text="Of a try: which one, from 1 on.")
+    code = serializers.CharField(allow_null=True, help_text="How it ended: SUCCESS, EXCEPTION, TIME_OUT …")
+    host = serializers.CharField(allow_null=True, help_text="Of a send: where it was stored.")
 
 
 class GroupStandSerializer(serializers.Serializer[Any]):
@@ -69,6 +72,9 @@ class TraceView(ClusterView):
                 "is_ok": event.is_ok,
                 "took_ms": event.took_ms,
                 "text": event.text,
+                "attempt": event.attempt,
+                "code": event.code,
+                "host": event.host,
             }
             for event in story.events
         ]

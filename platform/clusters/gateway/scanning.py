@@ -19,6 +19,7 @@ from engine.client.admin import Admin
 from engine.client.pulls import PullStatus
 from engine.errors import EngineError, NotFound
 from engine.protocol.bodies.basics import MessageQueue
+from engine.protocol.sql92 import sql_filter
 
 BATCH = 32
 _AT_ONCE = 16
@@ -63,6 +64,8 @@ class Wanted:
     body: str | None = None
     from_ms: int = 0
     to_ms: int = (1 << 63) - 1
+    sql: str | None = None
+    """An SQL92 expression that parses."""
 
     def matches(self, message: StoredMessage) -> bool:
         return (
@@ -70,6 +73,7 @@ class Wanted:
             and (self.tag is None or message.tags == self.tag)
             and (self.key is None or self.key in message.keys or self.key == message.msg_id)
             and self._has_property(message)
+            and (self.sql is None or sql_filter(self.sql).wants(message.properties))
             and self._has_text(message)
         )
 

@@ -39,7 +39,7 @@ class SearchJob(models.Model):
     """[[role, cluster pattern, name pattern]]: what whoever asked was allowed then, by their token say."""
     topics = models.JSONField()
     query = models.JSONField()
-    """{"from_ms", "to_ms", "key", "tag", "property": [name, value], "body"}"""
+    """{"from_ms", "to_ms", "key", "tag", "property_name", "property_value", "body", "sql"}"""
     state = models.CharField(max_length=9, choices=State.choices, default=State.QUEUED, db_index=True)
     stopped = models.CharField(max_length=16, blank=True)
     """Of one that is done: end, max_hits or max_scan."""

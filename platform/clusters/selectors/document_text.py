@@ -39,6 +39,16 @@ def parse_document(text: bytes | str) -> dict[str, Any]:
     return found
 
 
+def write_document(content: dict[str, Any]) -> str:
+    """As `parse_document` reads it again: lists and mappings that stand twice are written twice."""
+    return str(yaml.dump(content, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=100))
+
+
+class _Dumper(yaml.SafeDumper):
+    def ignore_aliases(self, data: Any) -> bool:
+        return True
+
+
 def _refuse_bombs(text: str) -> None:
     """By the parser's events, before a single value is built."""
     depth = documents = 0

@@ -83,6 +83,12 @@ def test_a_document_is_planned_applied_and_checked_for_drift(
     again = send(api, "apply", text)
     assert (again.status_code, again.json()["unchanged"], again.json()["operations"]) == (200, 2, [])
 
+    kept = api.get(f"{HERE}{name}/").json()
+    assert (kept["name"], kept["clusters"]) == (name, ["attached"])
+    assert send(api, "plan", kept["text"]).json()["unchanged"] == 2
+    assert [row["clusters"] for row in api.get(HERE).json() if row["name"] == name] == [["attached"]]
+    assert api.get(f"{HERE}nobody/").status_code == 404
+
     clean = api.get(f"{HERE}{name}/drift/").json()
     assert clean["has_drift"] is False
     admin.topics.create(engine.broker, TopicConfig(topic, 7, 3))
