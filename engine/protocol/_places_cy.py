@@ -10,7 +10,8 @@ The same source runs uncompiled with the same results; `if cython.compiled` mark
 Safe from any thread: the one table, of topic names, only ever caches.
 
 A place is what is known of one record, as PLACE_NUMBERS native int64 (the PLACE_ constants). The positions of
-keys are in the buffer; a key that the record has not got begins and ends at 0.
+keys are in the buffer; a key that the record has not got begins and ends at 0. A span is less, and found
+faster: where the parts of a record lie, whatever they say (the SPAN_ constants).
 """
 
 from __future__ import annotations
@@ -61,6 +62,16 @@ PLACE_UNIQ_KEY = 11  # where it begins, then where it ends, then its hash in the
 PLACE_KEYS = 14  # where they begin, then where they end
 PLACE_NUMBERS = 16
 
+SPAN_POS = 0
+SPAN_END = 1
+SPAN_STORE = 2  # where the store time is
+SPAN_BODY = 3
+SPAN_BODY_END = 4
+SPAN_TOPIC = 5
+SPAN_TOPIC_END = 6  # the length of the properties follows, then these
+SPAN_TOPIC_NUMBER = 7  # for whoever numbers the topics (`_columns_cy`)
+SPAN_NUMBERS = 8
+
 # C constants. The magics (0xDAA320A7, 0xDAA320AB, 0xCBD43194) are written as the signed ints that they are on
 # disk, because a C literal above 0x7fffffff becomes a Python object.
 _MAGIC_V1 = cython.declare(cython.int, -0x255CDF59)
@@ -73,6 +84,7 @@ _BAD = cython.declare(cython.int, 3)
 _SMALLEST_RECORD = cython.declare(cython.Py_ssize_t, 92)
 _CRC_SLICE = cython.declare(cython.Py_ssize_t, 32768)
 _TOPICS_KEPT = cython.declare(cython.Py_ssize_t, 16384)
+_SPAN = cython.declare(cython.Py_ssize_t, SPAN_NUMBERS)
 _topics: dict[bytes, str] = cython.declare(dict, {})
 PLACE = Struct(f"={PLACE_NUMBERS}q")
 
@@ -424,3 +436,48 @@ def locate_records(
         pos += parts.size
         room -= 1
     return places, topics, pos, SCAN_MORE if pos < stop_at else SCAN_END
+
+
+def measure_records(
+    buffer: ReadableBuffer,
+    start: int,
+    end: int,
+    check_crc: bool,
+    max_records: int,
+    base_offset: int = -1,
+    positions: ReadableBuffer = b"",
+) -> tuple[memoryview, int, int]:
+    """Spans of the whole records from `start` (native int64), the position behind the last of them, and why
+    the walk stopped; `base_offset` as for `locate_records`. With `positions` (native int64) only the records
+    there are looked at, in ascending order, up to the first that is not whole."""
+    view: cython.const[cython.uchar][::1] = memoryview(buffer)
+    if not 0 <= start <= end <= len(view):
+        raise BadInput(f"scan of [{start}, {end}) in a buffer of {len(view)} bytes")
+    places: cython.const[cython.longlong][::1] = memoryview(positions).cast("B").cast("q")
+    wanted: cython.Py_ssize_t = min(max_records, len(places)) if len(places) else max_records
+    spans = memoryview(bytearray(wanted * _SPAN * 8)).cast("q")
+    span: cython.longlong[::1] = spans
+    parts: _Parts = _Parts()
+    base: cython.longlong = base_offset
+    is_checked: cython.bint = check_crc
+    pos: cython.Py_ssize_t = start
+    stop_at: cython.Py_ssize_t = end
+    at: cython.Py_ssize_t = 0
+    while at < len(span) and pos < stop_at:
+        if len(places):
+            pos = places[at // _SPAN]
+            if not start <= pos < stop_at:
+                return spans[:at], pos, SCAN_BAD
+        verdict: cython.int = _measure(view, pos, stop_at, parts)
+        if verdict != _WHOLE:
+            return spans[:at], pos, verdict
+        if base >= 0 and _int64(view, pos + 28) != base + pos:
+            return spans[:at], pos, SCAN_BAD
+        if is_checked and not _is_body_intact(view, _int32(view, pos + 8), parts):
+            return spans[:at], pos, SCAN_BAD
+        span[at], span[at + 1], span[at + 2] = pos, pos + parts.size, parts.store_at
+        span[at + 3], span[at + 4] = parts.body_at, parts.body_end
+        span[at + 5], span[at + 6] = parts.topic_at, parts.topic_end
+        at += _SPAN
+        pos += parts.size
+    return spans[:at], pos, SCAN_MORE if pos < stop_at and wanted != len(places) else SCAN_END
