@@ -1,25 +1,28 @@
-"""The address that `make up` prints: a sign-in form, then the API's own page. Plain HTML, no script."""
+"""The console in the browser: one page for every address that is not the API's; which screen it shows is the
+page's own business (frontend/src/app/router.tsx).
+
+The page itself is never kept by browsers, its files are hashed and kept for ever (settings.py). As long as
+nothing is built, a plain page says how; the API works without it.
+"""
 
 from __future__ import annotations
 
-from django.http import HttpRequest, HttpResponse
-from django.shortcuts import redirect, render
-from django.utils import timezone
-from django.views.decorators.csrf import csrf_protect
-from django.views.decorators.http import require_http_methods
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_safe
 
-from console.actions.sessions import do_sign_in
-from console.core.problems import Problem
+from console.data_root import FRONTEND
+
+NOT_OURS = ("api/", "static/", "ws/")
+"""What is not found below these is not found; a page would hide that from programs."""
 
 
-@csrf_protect
-@require_http_methods(["GET", "POST"])
-def front_page(request: HttpRequest) -> HttpResponse:
-    if request.method == "GET":
-        return redirect("docs") if request.user.is_authenticated else render(request, "sign_in.html")
-    name, password = request.POST.get("username", ""), request.POST.get("password", "")
+@require_safe
+def front_page(request: HttpRequest, page: str = "") -> HttpResponse:
+    if f"{page}/".startswith(NOT_OURS):
+        raise Http404
     try:
-        do_sign_in(request, name, password, address=request.META.get("REMOTE_ADDR", ""), now=timezone.now())
-    except Problem as problem:
-        return render(request, "sign_in.html", {"problem": problem.detail}, status=problem.status)
-    return redirect("docs")
+        html = (FRONTEND / "index.html").read_bytes()
+    except OSError:
+        return render(request, "not_built.html", status=503)
+    return HttpResponse(html, headers={"Cache-Control": "no-store"})

@@ -19,7 +19,7 @@ from pathlib import Path
 
 import dj_database_url
 
-from console.data_root import REPOSITORY, data_root
+from console.data_root import FRONTEND, data_root
 from console.keys import read_keys
 
 DATA_ROOT = data_root()
@@ -192,9 +192,12 @@ SPECTACULAR_SETTINGS = {
 # -- pages, languages, time ---------------------------------------------------------------------------------
 
 STATIC_URL = "/static/"
-STATIC_ROOT = REPOSITORY / "build" / "static"
-# From where packages keep them: nothing has to be collected before the first start.
+# From where packages and our own build keep them: nothing has to be collected before the first start.
 WHITENOISE_USE_FINDERS = True
+WHITENOISE_ALLOW_ALL_ORIGINS = False
+# Vite puts a hash of the content into these names.
+WHITENOISE_IMMUTABLE_FILE_TEST = r"^/static/console/assets/.+-[\w-]{8}\.\w+$"
+STATICFILES_DIRS = [("console", FRONTEND)] if FRONTEND.is_dir() else []
 USE_TZ = True
 TIME_ZONE = "UTC"
 LANGUAGE_CODE = "en"

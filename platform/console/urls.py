@@ -11,7 +11,6 @@ from console.health import healthz, readyz
 from console.metrics.page import metrics
 
 urlpatterns = [
-    path("", front_page, name="front"),
     path("healthz", healthz),
     path("readyz", readyz),
     path("metrics", metrics),
@@ -19,6 +18,9 @@ urlpatterns = [
     path("api/v1/docs/", DocsPage.as_view(url_name="schema"), name="docs"),
     path("api/v1/", include("console.api.urls")),
     path("api/v1/", include("clusters.api.urls")),
+    path("", front_page, name="front"),
+    # Last: whatever nobody else has answered is an address of the page.
+    path("<path:page>", front_page),
 ]
 
 handler400 = "console.error_pages.bad_request"

@@ -68,6 +68,7 @@ def test_nobody_but_the_listed_few_gets_in_without_signing_in() -> None:
     # /metrics: from this machine, which the tests are.
     assert opened == {
         "GET (front)",
+        "GET <path:page>",
         "GET healthz",
         "GET readyz",
         "GET metrics",

@@ -1,0 +1,52 @@
+/** 外壳：导航、搜索、连接状态。 */
+import type { Same } from "@/shared/texts/i18n";
+import type { en } from "./en";
+
+export const zh: Same<typeof en> = {
+  loading: "加载中",
+  upcoming: "该页面正在建设中",
+  missing: { title: "没有这个页面", detail: "地址可能已过期，或输入有误。", home: "返回集群总览" },
+  menu: "菜单",
+  skip: "跳到主要内容",
+  nav: {
+    fleetLevel: "全部集群",
+    clusterLevel: "当前集群",
+    fleet: "集群总览",
+    hosts: "主机",
+    audit: "审计",
+    settings: "设置",
+    overview: "概览",
+    brokers: "Broker",
+    topics: "主题",
+    groups: "消费组",
+    messages: "消息",
+    deadLetters: "死信",
+    acl: "访问控制",
+    reports: "报表",
+    alerts: "告警",
+    operations: "运维操作",
+    documents: "声明式文档",
+    switchCluster: "切换到其他集群",
+    firing_one: "{{count}} 个告警触发中",
+    firing_other: "{{count}} 个告警触发中",
+  },
+  account: { label: "{{name}} 的账号", profile: "个人资料与令牌", signOut: "退出登录", api: "API 文档" },
+  search: {
+    open: "搜索",
+    title: "全局搜索",
+    placeholder: "集群、主题、消费组、消息 ID",
+    hint: "输入名称的一部分，或粘贴消息 ID。",
+    nothing: "没有名称包含“{{text}}”的内容。",
+    more: "还有更多结果：请输入更完整的名称。",
+    results: "结果",
+    keys: "↑↓ 选择，回车打开，Esc 关闭",
+    kind: {
+      cluster: "集群",
+      topic: "主题",
+      group: "消费组",
+      user: "用户",
+      operation: "运维操作",
+      message: "消息",
+    },
+  },
+};

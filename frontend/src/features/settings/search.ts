@@ -1,0 +1,8 @@
+/** The state of the settings in their address. */
+import { listShape, oneOf, searchShape, text } from "@/shared/url/search";
+
+export const settingsSearch = searchShape({
+  ...listShape(["username", "last_login", "date_joined"], "username"),
+  tab: oneOf(["profile", "tokens", "users"], "profile"),
+  user: text(),
+});

@@ -1,0 +1,41 @@
+/** Columns of a table: what they show, how wide, from which width of the table on, and what the API sorts them by. */
+import type { ReactNode } from "react";
+
+export interface Column<Row> {
+  key: string;
+  title: string;
+  render: (row: Row) => ReactNode;
+  /** Pixels. The first column without one takes what is left. */
+  width?: number;
+  /** Shown when the table is at least this wide. */
+  from?: number;
+  align?: "left" | "right";
+  /** The API's name for it; without one it cannot be sorted. */
+  sort?: string;
+  /** Figures: the largest first at the first click. */
+  largestFirst?: boolean;
+}
+
+const LEAST_FREE = 180;
+
+export function columnsFor<Row>(columns: readonly Column<Row>[], width: number): Column<Row>[] {
+  return columns.filter((column) => (column.from ?? 0) <= width);
+}
+
+/** Below it the table scrolls sideways instead of squeezing. */
+export function leastWidth<Row>(columns: readonly Column<Row>[]): number {
+  return columns.reduce((sum, column) => sum + (column.width ?? LEAST_FREE), 0);
+}
+
+/** What a click on the head asks for: by it, the other way round, and so on. */
+export function nextOrder<Row>(column: Column<Row>, current: string): string {
+  const { sort = "" } = column;
+  if (current === sort) return `-${sort}`;
+  if (current === `-${sort}`) return sort;
+  return column.largestFirst ? `-${sort}` : sort;
+}
+
+export function orderOf<Row>(column: Column<Row>, current: string): "ascending" | "descending" | "none" {
+  if (!column.sort) return "none";
+  return current === column.sort ? "ascending" : current === `-${column.sort}` ? "descending" : "none";
+}

@@ -1,0 +1,57 @@
+/** Who is signed in: one read for the whole tab, and what it lets them do. */
+import { useQueryClient } from "@tanstack/react-query";
+import { useMemo } from "react";
+import { type Answer, del, post } from "@/shared/api/client";
+import { keyOf, useGet } from "@/shared/api/queries";
+import { may, maySomewhere, type Role } from "./rights";
+
+export type Session = Answer<"/session/">;
+
+export interface Rights {
+  session: Session | undefined;
+  isSignedIn: boolean;
+  username: string;
+  /** On that name of that cluster; without a name on the whole cluster, without both on the platform. */
+  may: (role: Role, cluster?: string, name?: string) => boolean;
+  /** On some name of that cluster. */
+  maySomewhere: (role: Role, cluster: string) => boolean;
+}
+
+const KEPT_MS = 60_000;
+
+export function useSession() {
+  return useGet("/session/", {}, { staleTime: KEPT_MS });
+}
+
+export function useRights(): Rights {
+  const { data } = useSession();
+  return useMemo(() => {
+    const grants = data?.grants ?? [];
+    return {
+      session: data,
+      isSignedIn: data?.is_signed_in ?? false,
+      username: data?.username ?? "",
+      may: (role, cluster, name) => may(grants, role, cluster, name),
+      maySomewhere: (role, cluster) => maySomewhere(grants, role, cluster),
+    };
+  }, [data]);
+}
+
+/** Signing in and out: what was read for somebody else is forgotten. */
+export function useSigning() {
+  const client = useQueryClient();
+  const key = keyOf("/session/");
+  return {
+    signIn: async (username: string, password: string) => {
+      const session = await post("/session/", { body: { username, password } });
+      const before = client.getQueryData<Session>(key);
+      if (before?.username !== undefined && before.username !== session.username) client.clear();
+      client.setQueryData(key, session);
+      await client.invalidateQueries({ predicate: (query) => query.queryKey[0] !== "/session/" });
+    },
+    signOut: async () => {
+      await del("/session/");
+      client.clear();
+    },
+  };
+}

@@ -1,0 +1,99 @@
+/** What went wrong and what to do about it: calm, in the words of the status, with what the console said. */
+import { Alert, Button, Group, List, Text } from "@mantine/core";
+import { IconAlertTriangle, IconInfoCircle } from "@tabler/icons-react";
+import { asProblem, OFFLINE, type ProblemError, TIMEOUT } from "@/shared/api/problem";
+import { formatDuration } from "@/shared/format/durations";
+import { useLocale } from "@/shared/texts/i18n";
+import { useShared } from "@/shared/texts/shared";
+
+interface Props {
+  error: unknown;
+  /** Of a write: it may have been done although no answer came. */
+  isWrite?: boolean;
+  onRetry?: () => void;
+}
+
+export function ProblemAlert({ error, isWrite = false, onRetry }: Props) {
+  const t = useShared();
+  const problem = asProblem(error);
+  const { title, advice } = useAdvice(problem, isWrite);
+  const isCalm = problem.status === 404 || problem.status === 409 || problem.code === OFFLINE;
+  return (
+    <Alert
+      role="alert"
+      className={isCalm ? "sb-info" : "sb-bad"}
+      icon={isCalm ? <IconInfoCircle size={18} /> : <IconAlertTriangle size={18} />}
+      title={title}
+      styles={{
+        root: { background: "var(--sb-tone-soft)", border: "1px solid var(--sb-line)" },
+        title: { color: "var(--sb-tone)" },
+        icon: { color: "var(--sb-tone)" },
+        message: { color: "var(--mantine-color-text)" },
+      }}
+    >
+      <Said problem={problem} />
+      {advice && (
+        <Text size="sm" mt={2}>
+          {advice}
+        </Text>
+      )}
+      {onRetry && (
+        <Group mt="xs">
+          <Button variant="default" onClick={onRetry}>
+            {t("action.retry")}
+          </Button>
+        </Group>
+      )}
+    </Alert>
+  );
+}
+
+function Said({ problem }: { problem: ProblemError }) {
+  if (problem.status === 0 && problem.code !== "page") return null;
+  return (
+    <>
+      <Text size="sm">{problem.detail}</Text>
+      {problem.errors.length > 0 && (
+        <List size="sm" mt={4}>
+          {problem.errors.map((error) => (
+            <List.Item key={`${error.field}/${error.detail}`}>
+              {error.field ? <span className="sb-mono">{error.field}</span> : null} {error.detail}
+            </List.Item>
+          ))}
+        </List>
+      )}
+    </>
+  );
+}
+
+function useAdvice(problem: ProblemError, isWrite: boolean): { title: string; advice?: string } {
+  const t = useShared();
+  const locale = useLocale();
+  if (problem.code === OFFLINE) return { title: t("problem.offline"), advice: t("problem.offlineDetail") };
+  if (problem.code === TIMEOUT || problem.status === 504) {
+    return {
+      title: t("problem.timeout"),
+      advice: t(isWrite ? "problem.timeoutWrite" : "problem.timeoutRead"),
+    };
+  }
+  if (problem.code === "page") return { title: t("problem.page"), advice: t("problem.pageDetail") };
+  switch (problem.status) {
+    case 403:
+      return { title: t("problem.forbidden"), advice: t("problem.forbiddenDetail") };
+    case 404:
+      return { title: t("problem.notFound"), advice: t("problem.notFoundDetail") };
+    case 409:
+      return { title: t("problem.conflict"), advice: t("problem.conflictDetail") };
+    case 429: {
+      const age = formatDuration(problem.retryAfterS ?? 60, locale);
+      return { title: t("problem.tooMany"), advice: t("problem.tooManyDetail", { age }) };
+    }
+    case 500:
+      return { title: t("problem.server"), advice: t("problem.serverDetail") };
+    case 502:
+    case 503:
+      return { title: t("problem.broker") };
+    default:
+      return { title: t("problem.title") };
+  }
+}
