@@ -93,6 +93,10 @@ def _store_info(moment: BrokerMoment, store: MessageStore, totals: Totals, times
         "consumeQueueDiskRatio": ratio,
         "commitLogMinOffset": str(store.commit_log_min_offset),
         "commitLogMaxOffset": str(store.commit_log_max_offset),
+        # Our own two, for who reads the files beside us (Spark): how far the log may be read, and how far
+        # the queues have followed it.
+        "commitLogReadableOffset": str(store.readable_end()),
+        "commitLogDispatchedOffset": str(store.dispatched_offset),
         "commitLogDirCapacity": (
             f"Total : {format_size(moment.disk.total_bytes)}, Free : {format_size(moment.disk.free_bytes)}."
         ),

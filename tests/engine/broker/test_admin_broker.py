@@ -142,6 +142,7 @@ async def test_traffic_shows_in_the_runtime_info(broker: RunningBroker, peer: Pe
     assert float(info["putTps"].split()[0]) > 0
     assert float(info["getTransferredTps"].split()[0]) > 0
     assert int(info["commitLogMaxOffset"]) > 0
+    assert info["commitLogReadableOffset"] == info["commitLogDispatchedOffset"] == info["commitLogMaxOffset"]
     assert int(info["earliestMessageTimeStamp"]) > 1_600_000_000_000
     assert float(info["putMessageAverageSize"]) > 90
 
