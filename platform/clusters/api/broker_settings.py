@@ -22,7 +22,7 @@ from clusters.selectors.broker_settings import Told, matrix
 from console.core.models.people import Role
 
 
-class AnswerSerializer(serializers.Serializer[Any]):
+class BrokerSettingAnswerSerializer(serializers.Serializer[Any]):
     broker = serializers.CharField()
     broker_name = serializers.CharField()
     address = serializers.CharField()
@@ -30,16 +30,16 @@ class AnswerSerializer(serializers.Serializer[Any]):
     error = serializers.CharField(allow_blank=True)
 
 
-class CellSerializer(serializers.Serializer[Any]):
+class BrokerSettingCellSerializer(serializers.Serializer[Any]):
     broker = serializers.CharField()
     wanted = serializers.CharField(allow_null=True, help_text="By the console's rows; null: not said there.")
     running = serializers.CharField(allow_null=True, help_text="As the broker says; null: it does not say.")
     is_drifted = serializers.BooleanField()
 
 
-class LineSerializer(serializers.Serializer[Any]):
+class BrokerSettingLineSerializer(serializers.Serializer[Any]):
     key = serializers.CharField()
-    cells = CellSerializer(many=True, help_text="In the order of the brokers.")
+    cells = BrokerSettingCellSerializer(many=True, help_text="In the order of the brokers.")
     is_drifted = serializers.BooleanField(help_text="Some broker runs with another value than it should.")
     is_different = serializers.BooleanField(help_text="Brokers run with different values.")
     rule = serializers.CharField(allow_null=True, help_text="What may be set; null: not by the console.")
@@ -47,8 +47,8 @@ class LineSerializer(serializers.Serializer[Any]):
 
 
 class BrokerSettingsSerializer(serializers.Serializer[Any]):
-    brokers = AnswerSerializer(many=True)
-    settings = LineSerializer(many=True)
+    brokers = BrokerSettingAnswerSerializer(many=True)
+    settings = BrokerSettingLineSerializer(many=True)
 
 
 class BrokerSettingsView(ClusterView):
