@@ -1,5 +1,5 @@
 /** Who is signed in: one read for the whole tab, and what it lets them do. */
-import { useQueryClient } from "@tanstack/react-query";
+import { type Query, useQueryClient } from "@tanstack/react-query";
 import { useMemo } from "react";
 import { type Answer, del, post } from "@/shared/api/client";
 import { keyOf, useGet } from "@/shared/api/queries";
@@ -37,17 +37,19 @@ export function useRights(): Rights {
   }, [data]);
 }
 
-/** Signing in and out: what was read for somebody else is forgotten. */
+const others = (query: Query) => query.queryKey[0] !== "/session/";
+
+/** Signing in and out: what was read for somebody else is forgotten, what is shown is read anew. */
 export function useSigning() {
   const client = useQueryClient();
   const key = keyOf("/session/");
   return {
     signIn: async (username: string, password: string) => {
       const session = await post("/session/", { body: { username, password } });
-      const before = client.getQueryData<Session>(key);
-      if (before?.username !== undefined && before.username !== session.username) client.clear();
+      const isSame = client.getQueryData<Session>(key)?.username === session.username;
       client.setQueryData(key, session);
-      await client.invalidateQueries({ predicate: (query) => query.queryKey[0] !== "/session/" });
+      // Not waited for: the page goes on, and its parts load as they always do.
+      void (isSame ? client.invalidateQueries({ predicate: others }) : client.resetQueries({ predicate: others }));
     },
     signOut: async () => {
       await del("/session/");
