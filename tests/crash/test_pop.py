@@ -105,12 +105,12 @@ def consume_the_rest(
     settle_s: float = SETTLE_S,
 ) -> list[Given]:
     """Until all is acknowledged, and then long enough for anything that should not come back."""
-    done = {one.value for one in given if one.is_done or one.is_unsure}
+    done = {one.value for one in given if one.may_be_done}
     last = PoppingConsumer(address, seed, hidden_ms=HIDDEN_MS, forgets=0.0, broker=broker)
     last.start()
     deadline = time.monotonic() + settle_s
     while time.monotonic() < deadline:
-        if set(sent) <= done | {one.value for one in list(last.given) if one.is_done}:
+        if set(sent) <= done | {one.value for one in list(last.given) if one.may_be_done}:
             break
         time.sleep(0.1)
     time.sleep(2 * HIDDEN_MS / 1000)

@@ -3,8 +3,8 @@
 A message that was stored is given until somebody's acknowledgement of it was answered in time, and never
 afterwards; and while it is hidden for one consumer no other gets it. Each time it comes back it is one try
 older and lies at one new place: the same try at two places are twins, which no kill explains. Times are
-milliseconds of the machine's clock, which is the broker's. An acknowledgement whose answer did not come may
-count or not.
+milliseconds of the machine's clock, which is the broker's. An acknowledgement whose answer did not come, or
+came when the message was not hidden any more, may count or not.
 """
 
 from __future__ import annotations
@@ -41,6 +41,10 @@ class Given:
     def is_done(self) -> bool:
         return self.acked_ms is not None and self.acked_ms < self.hidden_until_ms
 
+    @property
+    def may_be_done(self) -> bool:
+        return self.acked_ms is not None or self.is_unsure
+
 
 def check_delivery(sent: Iterable[Value], given: Sequence[Given]) -> list[Violation]:
     """`given` goes on until everything that comes back was acknowledged."""
@@ -50,7 +54,7 @@ def check_delivery(sent: Iterable[Value], given: Sequence[Given]) -> list[Violat
     violations: list[Violation] = []
     for value in sent:
         copies = by_value.pop(value, [])
-        if not any(copy.is_done or copy.is_unsure for copy in copies):
+        if not any(copy.may_be_done for copy in copies):
             how_often = f"given {len(copies)} times" if copies else "never given"
             violations.append(_broken(value, f"was {how_often} and is gone without an acknowledgement"))
         violations += _judge(value, copies)
