@@ -24,6 +24,7 @@ from schemathesis import GenerationMode
 
 from clusters.models import Cluster
 from console.core.models import User
+from tests.console.int64_names import is_int64
 from tests.console.route_map import routes
 from tests.platform_fixtures import People
 
@@ -55,6 +56,15 @@ def test_every_operation_has_a_name_a_tag_and_an_answer(schema: dict[str, Any]) 
             assert operation.get("tags"), f"{method} {path} has no tag"
             assert set(operation["responses"]) - {"default"}, f"{method} {path} says no answer"
     assert not [name for name, count in names.items() if count > 1]
+
+
+def test_ids_offsets_and_counts_of_messages_are_strings(schema: dict[str, Any]) -> None:
+    """Of answers; what is asked for may be a number, too."""
+    for name, shape in schema["components"]["schemas"].items():
+        for field, about in shape.get("properties", {}).items():
+            kinds = about.get("type", [])
+            if not name.endswith("Request") and is_int64(field):
+                assert "integer" not in kinds and "number" not in kinds, f"{name}.{field}"
 
 
 def test_every_route_is_in_the_schema(schema: dict[str, Any]) -> None:

@@ -141,10 +141,14 @@ def _apply(
         _finish(reset, state, now)
         outcome.is_ok = state == OffsetReset.State.DONE
         outcome.details["queues"] = [
-            [row["topic"], row["broker"], row["queue"], row["committed"], row["to"], row["ok"]]
+            [row["topic"], row["broker"], row["queue"], *_texts(row["committed"], row["to"]), row["ok"]]
             for row in reset.queues
         ]
     return reset
+
+
+def _texts(*offsets: int | None) -> list[str | None]:
+    return [None if offset is None else str(offset) for offset in offsets]
 
 
 def judged(

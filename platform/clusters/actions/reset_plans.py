@@ -29,13 +29,13 @@ class Target:
     def as_json(self) -> dict[str, Any]:
         body: dict[str, Any] = {"to": self.to, "topics": list(self.topics)}
         if self.to == "time":
-            body["at_ms"] = self.at_ms
+            body["at_ms"] = str(self.at_ms)
         if self.to == "shift":
-            body["by"] = self.by
+            body["by"] = str(self.by)
         if self.to == "copy":
             body["source_group"] = self.source_group
         if self.to == "exact":
-            body["queues"] = [[*place, offset] for place, offset in sorted(self.queues.items())]
+            body["queues"] = [[*place, str(offset)] for place, offset in sorted(self.queues.items())]
         return body
 
 

@@ -11,6 +11,7 @@ from rest_framework import serializers
 from clusters.gateway.mail import require_mail
 from clusters.gateway.webhooks import read_url
 from clusters.models import Alert, AlertChannel, AlertDelivery, AlertRule, AlertSilence
+from console.core.fields import Int64Field
 
 _PATTERN = re.compile(r"[A-Za-z0-9%|_.*-]+")
 LONGEST_SILENCE = timedelta(days=90)
@@ -30,7 +31,7 @@ class PatternField(serializers.CharField):
 
 
 class AlertSerializer(serializers.Serializer[Any]):
-    id = serializers.IntegerField()
+    id = Int64Field()
     rule = serializers.CharField(source="rule.name")
     severity = serializers.CharField(source="rule.severity")
     cluster = serializers.CharField(source="cluster.name")
@@ -47,6 +48,7 @@ class AlertSerializer(serializers.Serializer[Any]):
 
 
 class AlertRuleSerializer(serializers.ModelSerializer[AlertRule]):
+    id = Int64Field(read_only=True)
     cluster_pattern = PatternField(default="*")
     name_pattern = PatternField(default="*")
     threshold = serializers.FloatField(default=0, min_value=0, max_value=1e18)
@@ -77,6 +79,7 @@ class AlertRuleSerializer(serializers.ModelSerializer[AlertRule]):
 class AlertChannelSerializer(serializers.ModelSerializer[AlertChannel]):
     """`url` and `secret` are taken and never given back."""
 
+    id = Int64Field(read_only=True)
     url = serializers.CharField(write_only=True, required=False, max_length=2048)
     secret = serializers.CharField(write_only=True, required=False, max_length=255, min_length=8)
     recipients = serializers.ListField(child=serializers.EmailField(), required=False, max_length=20)
@@ -118,6 +121,7 @@ class AlertChannelSerializer(serializers.ModelSerializer[AlertChannel]):
 
 
 class AlertSilenceSerializer(serializers.ModelSerializer[AlertSilence]):
+    id = Int64Field(read_only=True)
     cluster_pattern = PatternField(default="*")
     name_pattern = PatternField(default="*")
     rule = serializers.SlugRelatedField(
@@ -149,9 +153,9 @@ class AlertSilenceSerializer(serializers.ModelSerializer[AlertSilence]):
 
 
 class AlertDeliverySerializer(serializers.Serializer[Any]):
-    id = serializers.IntegerField()
+    id = Int64Field()
     channel = serializers.CharField(source="channel.name")
-    alert = serializers.IntegerField(source="alert_id", allow_null=True)
+    alert = Int64Field(source="alert_id", allow_null=True)
     event = serializers.ChoiceField(AlertDelivery.Event.choices)
     state = serializers.ChoiceField(AlertDelivery.State.choices)
     attempts = serializers.IntegerField()

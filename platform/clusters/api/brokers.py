@@ -7,7 +7,8 @@ from typing import Any
 
 from django.urls import path
 from django.utils import timezone
-from drf_spectacular.utils import OpenApiParameter, extend_schema
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter, extend_schema, extend_schema_field
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -21,6 +22,9 @@ from clusters.gateway.addressing import address_of
 from clusters.provisioning.inventory import name_server_addresses, spec_of
 from clusters.selectors import brokers as selectors
 from clusters.selectors.brokers import BrokerRow
+from clusters.selectors.live import INT64
+from console.core.fields import Int64Field
+from console.core.int64 import as_texts
 from console.core.models.people import Role
 from console.core.needs import Need, Where
 from console.core.problems import Problem
@@ -31,15 +35,23 @@ OWN = {"namesrvAddr", "storePathRootDir", "logDir", "signalboxClusterSecretFile"
 """Shown to administrators alone: paths of hosts."""
 
 
+@extend_schema_field(OpenApiTypes.OBJECT)
+class SaidField(serializers.JSONField):
+    """What a broker says about itself, with 64-bit numbers as strings."""
+
+    def to_representation(self, value: Any) -> Any:
+        return as_texts(value, INT64)
+
+
 class LiveSerializer(serializers.Serializer[Any]):
     role = serializers.CharField(allow_blank=True)
     member = serializers.IntegerField(help_text="brokerId on the wire: the master is 0.")
     version = serializers.CharField(allow_blank=True)
-    epoch = serializers.IntegerField(allow_null=True)
-    ha = serializers.JSONField()
+    epoch = Int64Field(allow_null=True)
+    ha = SaidField()
     rates = serializers.JSONField()
     disk_ratio = serializers.FloatField(allow_null=True)
-    log = serializers.JSONField()
+    log = SaidField()
     booted_at = serializers.DateTimeField(allow_null=True)
     sampled_at = serializers.DateTimeField(allow_null=True)
     is_reachable = serializers.BooleanField()
@@ -199,7 +211,7 @@ class LogSerializer(serializers.Serializer[Any]):
     host = serializers.CharField()
     lines = serializers.ListField(child=serializers.CharField())
     is_cut = serializers.BooleanField(help_text="There is more before these lines.")
-    size_bytes = serializers.IntegerField()
+    size_bytes = Int64Field()
 
 
 class ProcessLogView(ListView):

@@ -22,6 +22,7 @@ from clusters.actions.masking import do_create_mask_rule, do_delete_mask_rule
 from clusters.api.cluster_view import ClusterView
 from clusters.models import MaskRule
 from clusters.selectors.masking import is_path, rules_for
+from console.core.fields import Int64Field
 from console.core.models.people import PATTERN_LENGTH, Role
 from console.core.needs import Need, Where
 from console.core.problems import not_found
@@ -47,7 +48,7 @@ class RoleNameField(serializers.Field[Any, Any, Any, Any]):
 
 
 class MaskRuleSerializer(serializers.Serializer[Any]):
-    id = serializers.IntegerField(read_only=True)
+    id = Int64Field(read_only=True)
     cluster_pattern = serializers.RegexField(_PATTERN, max_length=PATTERN_LENGTH)
     topic_pattern = serializers.RegexField(_PATTERN, max_length=PATTERN_LENGTH)
     up_to_role = RoleNameField(default=Role.OPERATOR, help_text="Who has at most this role is masked.")

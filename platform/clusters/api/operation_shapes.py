@@ -10,9 +10,11 @@ from rest_framework.response import Response
 
 from clusters.models import Operation, Step
 from clusters.provisioning.plans.plan import Plan
+from console.core.fields import Int64Field
 
 
 class StepSerializer(serializers.ModelSerializer[Step]):
+    id = Int64Field()
     host = serializers.SerializerMethodField()
     result = serializers.JSONField(read_only=True)
 
@@ -85,8 +87,8 @@ class OperationDetailSerializer(OperationSerializer):
 
 
 class LineSerializer(serializers.Serializer[Any]):
-    id = serializers.IntegerField()
-    step = serializers.IntegerField(source="step_id")
+    id = Int64Field()
+    step = Int64Field(source="step_id")
     at = serializers.DateTimeField()
     text = serializers.CharField()
 

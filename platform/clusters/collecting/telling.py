@@ -19,6 +19,7 @@ from clusters.collecting.answers import Watched
 from clusters.collecting.cluster_state import ClusterState
 from clusters.collecting.findings import BrokerRow, Findings, GroupRow, TopicRow
 from clusters.collecting.totals import cluster_totals, top_lag
+from clusters.selectors.live import plain
 from console.core import watching
 from console.core.events import publish_now
 
@@ -61,7 +62,7 @@ class Telling:
     async def _tell_cluster(self, state: ClusterState, found: Findings, now: datetime, is_full: bool) -> None:
         rows: dict[str, Any] = {broker_label(row): told(row) for row in found.brokers}
         rows |= {f"{name}-{member}": None for name, member in found.gone_brokers}
-        rows[""] = cluster_totals(state)
+        rows[""] = plain(cluster_totals(state))
         await self._send(f"cluster/{self.cluster}", rows, now, always=is_full)
         top: dict[str, Any] = {row.name: told(row) for row in self._top}
         await self._send(f"toplag/{self.cluster}", top, now, always=is_full, whole=True)
@@ -103,12 +104,10 @@ def topic_news(
 
 def told(row: BrokerRow | TopicRow | GroupRow) -> dict[str, Any]:
     """As console/live reads rows, so that the two compare."""
-    return {name: _told(name, getattr(row, name)) for name in row.__slots__ if name not in _NOT_TOLD}
+    return plain({name: _told(name, getattr(row, name)) for name in row.__slots__ if name not in _NOT_TOLD})
 
 
 def _told(name: str, value: Any) -> Any:
-    if isinstance(value, datetime):
-        return value.isoformat()
     return orjson.loads(value) if name in _JSON else value
 
 

@@ -157,9 +157,9 @@ def _stuck_queues(given: Evidence) -> Finding:
         if holder is None:
             is_told = all(member["queues"] is not None for member in given.members)
             if is_told and not is_retry_topic(one.topic):
-                stuck.append({"queue": one.label, "lag": one.lag, "held_by": None})
+                stuck.append({"queue": one.label, "lag": str(one.lag), "held_by": None})
         elif _is_quiet(holder, given.now_ms):
-            stuck.append({"queue": one.label, "lag": one.lag, "held_by": holder["client_id"]})
+            stuck.append({"queue": one.label, "lag": str(one.lag), "held_by": holder["client_id"]})
     if stuck:
         first = stuck[0]
         who = f"held by {first['held_by']}" if first["held_by"] else "held by nobody"

@@ -14,6 +14,7 @@ from typing import Any
 from django.db.models import Count, Q, QuerySet, Sum
 
 from clusters.models import Cluster, LiveBroker, LiveGroup, LiveTopic
+from console.core.int64 import as_texts
 
 GROUP_FIELDS = (
     "name",
@@ -57,6 +58,10 @@ BROKER_FIELDS = (
     "error",
 )
 """As the collector tells them (clusters/collecting/telling.py): the two must compare."""
+INT64 = frozenset(
+    ("lag", "messages", "epoch", "lagBytes", "minOffset", "maxOffset", "flushedOffset", "dispatchedOffset")
+)
+"""Strings in JSON, also inside of what brokers say about their log and their group."""
 
 Row = dict[str, Any]
 
@@ -87,7 +92,7 @@ def totals_of(cluster: Cluster) -> Row:
     return {
         "put_rate": _sum([row.rates.get("put") for row in speakers]),
         "got_rate": _sum([row.rates.get("got") for row in speakers]),
-        "lag": groups["lag"] or 0,
+        "lag": str(groups["lag"] or 0),
         "topic_count": LiveTopic.objects.filter(cluster=cluster).count(),
         "group_count": groups["count"],
     }
@@ -120,8 +125,10 @@ def oldest(times: Iterable[datetime | None]) -> datetime | None:
 
 
 def plain(row: Row) -> Row:
-    """JSON values: times as text."""
-    return {name: value.isoformat() if isinstance(value, datetime) else value for name, value in row.items()}
+    """JSON values: times and 64-bit numbers as text."""
+    texts = {name: value.isoformat() if isinstance(value, datetime) else value for name, value in row.items()}
+    found: Row = as_texts(texts, INT64)
+    return found
 
 
 def _sum(values: list[float | None]) -> float | None:

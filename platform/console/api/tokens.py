@@ -15,6 +15,7 @@ from rest_framework.response import Response
 
 from console.actions.tokens import do_create_token, do_revoke_token
 from console.api.people_fields import PatternField, RoleField
+from console.core.fields import Int64Field
 from console.core.models import ApiToken
 from console.core.models.people import Role
 from console.core.needs import SIGNED_IN
@@ -25,7 +26,7 @@ from console.core.views import PlatformView, flag
 
 
 class TokenSerializer(serializers.Serializer[Any]):
-    id = serializers.IntegerField()
+    id = Int64Field()
     name = serializers.CharField()
     owner = serializers.CharField(source="owner.username")
     prefix = serializers.CharField(help_text="Its first characters.")

@@ -22,6 +22,7 @@ from console.actions.users import (
     do_update_user,
 )
 from console.api.people_fields import PatternField, RoleField
+from console.core.fields import Int64Field
 from console.core.models import User
 from console.core.models.people import Role
 from console.core.needs import Need, Where
@@ -35,7 +36,7 @@ _PASSWORD = {"max_length": 1024, "trim_whitespace": False, "write_only": True}
 
 
 class BindingSerializer(serializers.Serializer[Any]):
-    id = serializers.IntegerField(read_only=True)
+    id = Int64Field(read_only=True)
     role = RoleField()
     cluster_pattern = PatternField(default="*")
     name_pattern = PatternField(default="*")

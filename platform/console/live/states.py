@@ -23,6 +23,7 @@ from clusters.selectors.live import (
     totals_of,
 )
 from clusters.selectors.routing import routing_rows
+from console.core.int64 import as_texts
 from console.core.models.people import Role
 from console.core.problems import Problem, not_found
 from console.core.rights import Grants
@@ -76,12 +77,19 @@ _OPERATION = (
     "finished_at",
     "revision",
 )
+_INT64 = frozenset(("id", "revision", "estimate", "scanned", "total", "position"))
 _STEP = ("position", "kind", "summary", "state", "progress", "error", "attempts", "started_at", "finished_at")
 
 
 def _operations(chosen: Q) -> Rows:
     rows = Operation.objects.filter(chosen).order_by("-created_at").values(*_OPERATION)[:_SHOWN]
-    return {str(row["id"]): plain(row) | {"id": str(row["id"])} for row in rows}
+    return {str(row["id"]): _row(row) for row in rows}
+
+
+def _row(row: dict[str, Any]) -> dict[str, Any]:
+    """Ids (UUIDs, numbers) and counts of messages are strings, as they are by REST."""
+    found: dict[str, Any] = as_texts(plain(row) | {"id": str(row["id"])}, _INT64)
+    return found
 
 
 def _operation(operation_id: str, grants: Grants) -> Rows:
@@ -110,7 +118,7 @@ def _jobs(cluster_id: int, cluster: str, viewer: Viewer) -> Rows:
     rows: Rows = {}
     for kind, model, fields in (("search", SearchJob, _SEARCH), ("redrive", Redrive, _REDRIVE)):
         for row in model.objects.filter(chosen).order_by("-created_at").values(*fields)[:_SHOWN]:
-            rows[str(row["id"])] = plain(row) | {"id": str(row["id"]), "job": kind}
+            rows[str(row["id"])] = _row(row) | {"job": kind}
     return rows
 
 
@@ -120,7 +128,7 @@ def alerts(grants: Grants) -> Rows:
 
 
 def alert_row(alert: Alert) -> dict[str, Any]:
-    return plain(
+    return _row(
         {
             "id": alert.pk,
             "rule": alert.rule.name,

@@ -46,7 +46,7 @@ async def reached(socket: ClientConnection, lag: int) -> float:
     left = set(NAMES)
     while left:
         told = json.loads(await socket.recv())
-        left -= {name for name, row in told.get("data", {}).items() if row and row.get("lag") == lag}
+        left -= {name for name, row in told.get("data", {}).items() if row and row.get("lag") == str(lag)}
     return time.monotonic()
 
 
@@ -68,7 +68,7 @@ async def test_all_readers_have_every_update_within_two_seconds(
         for lag in range(1, ROUNDS + 1):
             began = time.monotonic()
             waits = [asyncio.ensure_future(reached(socket, lag)) for socket in sockets]
-            await publish("groups/orders", news(lag, {name: {"lag": lag} for name in NAMES}))
+            await publish("groups/orders", news(lag, {name: {"lag": str(lag)} for name in NAMES}))
             ends = await asyncio.wait_for(asyncio.gather(*waits), 30)
             slowest = max(slowest, max(ends) - began)
             await asyncio.sleep(max(0, began + 1 - time.monotonic()))
@@ -89,13 +89,13 @@ async def test_a_reader_that_does_not_read_does_not_hold_up_others(server: str, 
         await hear(eager, "state")
         for number in range(1, 4):
             padding = "x" * 2000
-            rows = {name: {"lag": number, "error": f"{padding}{number}"} for name in NAMES}
+            rows = {name: {"lag": str(number), "error": f"{padding}{number}"} for name in NAMES}
             waiting = asyncio.ensure_future(reached(eager, number))
             await publish("groups/orders", news(number, rows))
             await asyncio.wait_for(waiting, 5)
         # It finds the newest when it reads again, with numbers that rise by one.
-        seqs, lag = [], 0
-        while lag != 3:
+        seqs, lag = [], "0"
+        while lag != "3":
             told = json.loads(await asyncio.wait_for(lazy.recv(), 10))
             seqs.append(told["seq"])
             lag = told["data"].get(NAMES[0], {}).get("lag", lag)

@@ -96,25 +96,25 @@ async def test_first_the_state_then_changed_fields_with_rising_numbers(
     async with opened(server, viewer) as socket:
         await say(socket, type="subscribe", channel="groups/orders?names=billing,unknown")
         state = await hear(socket, "state")
-        assert state["data"]["billing"]["lag"] == 7
+        assert state["data"]["billing"]["lag"] == "7"
         assert state["data"].keys() == {"billing"}
         assert (state["seq"], state["reason"]) == (1, "subscribed")
         row = state["data"]["billing"]
-        await publish("groups/orders", news(1, {"billing": row | {"lag": 9}, "other": {"lag": 1}}))
+        await publish("groups/orders", news(1, {"billing": row | {"lag": "9"}, "other": {"lag": "1"}}))
         change = await hear(socket, "change")
-        assert (change["seq"], change["data"]) == (2, {"billing": {"lag": 9}})
+        assert (change["seq"], change["data"]) == (2, {"billing": {"lag": "9"}})
 
 
 async def test_a_missed_event_brings_the_state_again(server: str, viewer: str, orders: Cluster) -> None:
     async with opened(server, viewer) as socket:
         await say(socket, type="subscribe", channel="groups/orders?names=billing")
         await hear(socket, "state")
-        await publish("groups/orders", news(1, {"billing": {"lag": 8}}))
+        await publish("groups/orders", news(1, {"billing": {"lag": "8"}}))
         await hear(socket, "change")
         await sync_to_async(LiveGroup.objects.update)(lag=55)
         await publish("groups/orders", news(3, {}))
         state = await hear(socket, "state")
-        assert (state["reason"], state["data"]["billing"]["lag"], state["seq"]) == ("gap", 55, 3)
+        assert (state["reason"], state["data"]["billing"]["lag"], state["seq"]) == ("gap", "55", 3)
 
 
 async def test_many_events_of_a_second_make_one_message(server: str, viewer: str, orders: Cluster) -> None:
@@ -122,9 +122,9 @@ async def test_many_events_of_a_second_make_one_message(server: str, viewer: str
         await say(socket, type="subscribe", channel="groups/orders?names=billing")
         await hear(socket, "state")
         for number in range(1, 41):
-            await publish("groups/orders", news(number, {"billing": {"lag": 100 + number}}))
+            await publish("groups/orders", news(number, {"billing": {"lag": str(100 + number)}}))
         heard = []
-        while not heard or heard[-1]["data"]["billing"]["lag"] != 140:
+        while not heard or heard[-1]["data"]["billing"]["lag"] != "140":
             heard.append(await hear(socket, "change"))
         assert len(heard) <= 3
         assert [told["seq"] for told in heard] == list(range(2, 2 + len(heard)))
@@ -133,7 +133,7 @@ async def test_many_events_of_a_second_make_one_message(server: str, viewer: str
 async def test_a_client_may_ask_for_the_state_again(server: str, viewer: str, orders: Cluster) -> None:
     async with opened(server, viewer) as socket:
         await say(socket, type="subscribe", channel="toplag/orders")
-        assert (await hear(socket, "state"))["data"]["billing"]["lag"] == 7
+        assert (await hear(socket, "state"))["data"]["billing"]["lag"] == "7"
         await say(socket, type="resync", channel="toplag/orders")
         assert (await hear(socket, "state"))["reason"] == "asked"
         await say(socket, type="unsubscribe", channel="toplag/orders")
@@ -167,8 +167,8 @@ async def test_the_list_of_largest_lags_shows_only_names_one_may_see(server: str
         await say(socket, type="subscribe", channel="toplag/orders")
         assert (await hear(socket, "state"))["data"].keys() == {"team-a"}
         await sync_to_async(LiveGroup.objects.filter(name="team-a").update)(lag=4)
-        await publish("toplag/orders", news(1, {"billing": {"lag": 7}}) | {"is_whole": True})
-        assert (await hear(socket, "change"))["data"] == {"team-a": {"lag": 4}}
+        await publish("toplag/orders", news(1, {"billing": {"lag": "7"}}) | {"is_whole": True})
+        assert (await hear(socket, "change"))["data"] == {"team-a": {"lag": "4"}}
 
 
 async def test_signing_out_ends_the_socket(server: str, orders: Cluster) -> None:
@@ -245,7 +245,7 @@ async def test_a_program_comes_with_a_token_and_without_an_origin(
     headers = {"Authorization": f"Bearer {secret}"}
     async with opened(server, "", origin=None, additional_headers=headers) as socket:
         await say(socket, type="subscribe", channel="cluster/orders")
-        assert (await hear(socket, "state"))["data"][""]["lag"] == 7
+        assert (await hear(socket, "state"))["data"][""]["lag"] == "7"
     await sync_to_async(type(token).objects.filter(pk=token.pk).update)(revoked_at=now)
     with pytest.raises(InvalidStatus):
         async with opened(server, "", origin=None, additional_headers=headers):
@@ -264,17 +264,17 @@ async def test_lag_moves_within_two_seconds_of_a_send(
         async with opened(server, viewer) as socket:
             await say(socket, type="subscribe", channel=f"groups/attached?names={group}")
             lag = None
-            while lag != 4:
+            while lag != "4":
                 told = json.loads(await asyncio.wait_for(socket.recv(), 30))
                 lag = told["data"].get(group, {}).get("lag", lag)
             async with Producer("ws-tests", namesrv=engine.namesrv) as producer:
                 await producer.send(Message(topic, b"warm"))
-                while lag != 5:
+                while lag != "5":
                     told = json.loads(await asyncio.wait_for(socket.recv(), 30))
                     lag = told["data"].get(group, {}).get("lag", lag)
                 began = time.monotonic()
                 await producer.send(Message(topic, b"more"))
-                while lag != 6:
+                while lag != "6":
                     told = json.loads(await asyncio.wait_for(socket.recv(), 30))
                     lag = told["data"].get(group, {}).get("lag", lag)
                 assert time.monotonic() - began < 2
@@ -290,5 +290,5 @@ async def test_narrower_rights_show_less_at_once(server: str, orders: Cluster) -
         await sync_to_async(note_rights_change)(user)
         assert (await hear(socket, "state"))["data"].keys() == {"team-a"}
         await sync_to_async(LiveGroup.objects.filter(name="team-a").update)(lag=4)
-        await publish("toplag/orders", news(1, {"billing": {"lag": 8}}) | {"is_whole": True})
-        assert (await hear(socket, "change"))["data"] == {"team-a": {"lag": 4}}
+        await publish("toplag/orders", news(1, {"billing": {"lag": "8"}}) | {"is_whole": True})
+        assert (await hear(socket, "change"))["data"] == {"team-a": {"lag": "4"}}
