@@ -32,6 +32,7 @@ from clusters.tasks.steps import run_steps
 from console.celery import app
 from console.core.problems import Problem
 from console.core.waking import CONTROL, REPORTS, host_queue
+from reports.tasks.runs import pick_up as pick_up_reports
 
 log = logging.getLogger(__name__)
 
@@ -147,6 +148,9 @@ def _pick_up(name: str, serves_control: bool) -> None:
         look_after_host(name)
         if serves_control:
             run_steps("")
+        if host is not None:
+            # Last: a run takes minutes.
+            pick_up_reports(host)
     finally:
         connections.close_all()
 

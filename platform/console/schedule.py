@@ -7,6 +7,7 @@ from typing import Any
 TICK_S = 5.0
 JOBS_S = 10.0
 ALERTS_S = 10.0
+REPORTS_S = 5.0
 
 SCHEDULE: dict[str, dict[str, Any]] = {
     "tick": {
@@ -29,5 +30,10 @@ SCHEDULE: dict[str, dict[str, Any]] = {
         "task": "clusters.tasks.alerts.evaluate",
         "schedule": ALERTS_S,
         "options": {"queue": "control", "expires": ALERTS_S},
+    },
+    "reports": {
+        "task": "reports.tasks.runs.look_after_reports",
+        "schedule": REPORTS_S,
+        "options": {"queue": "control", "expires": REPORTS_S},
     },
 }

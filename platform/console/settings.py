@@ -10,6 +10,10 @@
 | SIGNALBOX_TLS | no: set to yes behind TLS for secure cookies and HSTS |
 | SIGNALBOX_DIAL | networks (CIDR, by commas) that may be dialled besides registered clusters' brokers |
 | SIGNALBOX_MAIL | an smtp:// address for alerts by mail; without it mail is refused, not swallowed |
+| SIGNALBOX_STORES | folders and addresses (by commas) below which stores of attached clusters may be read |
+| SIGNALBOX_REPORT_DAYS, SIGNALBOX_REPORT_ROW_DAYS | 30: files of a report's run; 60: its row, after that |
+| SIGNALBOX_REPORT_JOBS | spark/jobs beside manage.py: the programs that spark-submit runs |
+| SPARK_MASTER, SIGNALBOX_SPARK_MEMORY_MB | local[*]; 3072: of all processes of a run on this host together |
 """
 
 from __future__ import annotations
@@ -19,7 +23,7 @@ from pathlib import Path
 
 import dj_database_url
 
-from console.data_root import FRONTEND, data_root
+from console.data_root import FRONTEND, REPOSITORY, data_root
 from console.keys import read_keys
 
 DATA_ROOT = data_root()
@@ -171,6 +175,7 @@ SPECTACULAR_SETTINGS = {
         "AlertStateEnum": "clusters.models.alerts.Alert.State",
         "ClusterKindEnum": "clusters.models.clusters.Cluster.Kind",
         "DiagnosisStateEnum": "clusters.selectors.diagnosis.STATES",
+        "ReportRunStateEnum": "reports.models.runs.ReportRun.State",
         "RoleEnum": ["viewer", "operator", "admin"],
         "MessageBodyKindEnum": ["json", "text", "binary", "damaged", "masked"],
         "MessageTraceKindEnum": ["send", "store", "transaction", "wait", "try"],
@@ -201,6 +206,15 @@ STATICFILES_DIRS = [("console", FRONTEND)] if FRONTEND.is_dir() else []
 USE_TZ = True
 TIME_ZONE = "UTC"
 LANGUAGE_CODE = "en"
+
+# -- reports ------------------------------------------------------------------------------------------------
+
+REPORT_JOBS = Path(os.environ.get("SIGNALBOX_REPORT_JOBS") or REPOSITORY / "spark" / "jobs")
+REPORT_STORES = [part for part in os.environ.get("SIGNALBOX_STORES", "").split(",") if part]
+REPORT_KEEP_DAYS = int(os.environ.get("SIGNALBOX_REPORT_DAYS") or 30)
+REPORT_ROW_DAYS = int(os.environ.get("SIGNALBOX_REPORT_ROW_DAYS") or 60)
+SPARK_MASTER = os.environ.get("SPARK_MASTER") or "local[*]"
+SPARK_MEMORY_MB = int(os.environ.get("SIGNALBOX_SPARK_MEMORY_MB") or 3072)
 
 # -- what the console may dial, and mail --------------------------------------------------------------------
 

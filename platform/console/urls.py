@@ -18,6 +18,7 @@ urlpatterns = [
     path("api/v1/docs/", DocsPage.as_view(url_name="schema"), name="docs"),
     path("api/v1/", include("console.api.urls")),
     path("api/v1/", include("clusters.api.urls")),
+    path("api/v1/", include("reports.api.urls")),
     path("", front_page, name="front"),
     # Last: whatever nobody else has answered is an address of the page.
     path("<path:page>", front_page),

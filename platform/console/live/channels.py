@@ -8,6 +8,7 @@ toplag/{c}                  the groups furthest behind             shows what th
 operations/{c}              operations of the cluster              a grant on all names of the cluster
 operation/{id}              one operation with its steps           the same, of its cluster
 jobs/{c}                    search jobs and redrives               one's own; all with an admin's grant
+reports/{c}                 runs of reports and their progress     a grant on all names of the cluster
 alerts                      open alerts                            shows what the grants show
 """
 
@@ -24,7 +25,7 @@ from console.core.rights import Grants
 MOST_NAMES = 200
 LONGEST = 16_384
 NAMED = frozenset(("groups", "topics", "routing"))
-WHOLE = frozenset(("cluster", "operations"))
+WHOLE = frozenset(("cluster", "operations", "reports"))
 PARTIAL = frozenset(("toplag", "jobs"))
 
 

@@ -57,7 +57,7 @@ REREAD_EVERY_S = 10.0
 SLOW_S = 3.0
 """A message that takes this long: what has come up meanwhile is dropped and read anew."""
 TOO_SLOW_S = 20.0
-_NOT_NUMBERED = frozenset(("operation", "operations", "alerts", "jobs", "routing"))
+_NOT_NUMBERED = frozenset(("operation", "operations", "alerts", "jobs", "reports", "routing"))
 
 
 class LiveConsumer(AsyncWebsocketConsumer):

@@ -28,6 +28,7 @@ from console.core.models.people import Role
 from console.core.problems import Problem, not_found
 from console.core.rights import Grants
 from console.live.channels import Channel
+from reports.selectors.live import live_rows
 
 TOP_COUNT = 20
 _SHOWN = 50
@@ -52,6 +53,8 @@ def read_state(channel: Channel, viewer: Viewer) -> tuple[Rows, str | None]:
         return _operations(Q(cluster=cluster)), None
     if channel.kind == "jobs":
         return _jobs(cluster.pk, cluster.name, viewer), None
+    if channel.kind == "reports":
+        return live_rows(cluster, _SHOWN), None
     sampled_at = freshness_of(cluster)["sampled_at"]
     age = None if sampled_at is None else sampled_at.isoformat()
     if channel.kind == "groups":

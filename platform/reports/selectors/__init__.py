@@ -1,0 +1,1 @@
+"""Reads: the catalogue, times of schedules, where a run can go, runs, tables, masks on them."""
