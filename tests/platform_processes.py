@@ -16,6 +16,8 @@ from typing import TypeVar
 from django.conf import settings
 from django.db import connection
 
+from console.serving import command as serving_command
+
 ROOT = Path(__file__).resolve().parents[1]
 T = TypeVar("T")
 
@@ -71,20 +73,18 @@ def collecting() -> Iterator[subprocess.Popen[str]]:
 
 
 @contextmanager
-def serving() -> Iterator[str]:
-    """The console by uvicorn: host and port."""
-    command = [sys.executable, "-m", "uvicorn", "--app-dir", "platform", "console.asgi:application"]
-    options = [
-        "--port",
-        "0",
-        "--ws-max-size",
-        "131072",
-        "--timeout-graceful-shutdown",
-        "1",
-        "--no-access-log",
-    ]
-    with _running([*command, *options], r"running on http://([0-9.]+:[0-9]+)") as (_, found):
-        yield found[1]
+def serving(**options: str) -> Iterator[str]:
+    """The console as `manage.py up` serves it: host and port."""
+    with served(**options) as (_, address):
+        yield address
+
+
+@contextmanager
+def served(**options: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """Its process, too. `options`: another `application` or `protocol`."""
+    command = serving_command(sys.executable, "127.0.0.1", 0, **options)
+    with _running(command, r"running on http://([0-9.]+:[0-9]+)") as (process, found):
+        yield process, found[1]
 
 
 def soon(found: Callable[[], T], within_s: float = 20.0) -> T:

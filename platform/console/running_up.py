@@ -30,7 +30,7 @@ from django.utils import timezone
 from clusters.actions.hosts import Ranges
 from clusters.models import Operation
 from clusters.provisioning.ports import VIP_DISTANCE, is_free
-from console import embedded_redis, setting_up
+from console import embedded_redis, serving, setting_up
 from console.beat import Beat
 from console.children import Child, ChildFailed, clock
 from console.core.problems import Problem
@@ -106,15 +106,8 @@ class Up:
         data_root = self._root.of_host(setting_up.HOST)
         setting_up.join_local(data_root, self._options.address, self._options.ranges, now)
         python, manage = sys.executable, str(REPOSITORY / "manage.py")
-        serving = ["--host", self._options.host, "--port", str(self._options.port), "--log-level", "warning"]
-        serving += [
-            "--no-access-log",
-            "--app-dir",
-            str(REPOSITORY / "platform"),
-            "--timeout-graceful-shutdown",
-            "3",
-        ]
-        self._child("console", [python, "-m", "uvicorn", "console.asgi:application", *serving])
+        console = serving.command(python, self._options.host, self._options.port)
+        self._child("console", [*console, "--log-level", "warning"])
         agent = ["--name", setting_up.HOST, "--data-root", str(data_root), "--control"]
         self._child("agent", [python, manage, "agent", *agent])
         if "collect" in get_commands():
