@@ -59,7 +59,7 @@ REREAD_EVERY_S = 10.0
 SLOW_S = 3.0
 """A message that takes this long: what has come up meanwhile is dropped and read anew. Readers that take none
 for longer are cut off by the server itself (bounded_protocol.py)."""
-_NOT_NUMBERED = frozenset(("operation", "operations", "alerts", "jobs", "routing"))
+_NOT_NUMBERED = frozenset(("operation", "operations", "alerts", "jobs", "reports", "routing"))
 
 
 class LiveConsumer(AsyncWebsocketConsumer):
