@@ -10,8 +10,8 @@ import { compress } from "./tools/compress.ts";
 const here = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 const api = process.env.SIGNALBOX_API ?? "http://127.0.0.1:8161";
 
-export default defineConfig({
-  base: "/static/console/",
+export default defineConfig(({ command }) => ({
+  base: command === "build" ? "/static/console/" : "/",
   plugins: [react(), compress()],
   resolve: { alias: { "@": here("./src") } },
   build: {
@@ -48,4 +48,4 @@ export default defineConfig({
     include: ["src/**/*.test.{ts,tsx}"],
     setupFiles: [here("./src/test_setup.ts")],
   },
-});
+}));

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 REPOSITORY = Path(__file__).resolve().parents[2]
-FRONTEND = REPOSITORY / "build" / "frontend"
+FRONTEND = Path(os.environ.get("SIGNALBOX_PAGES") or REPOSITORY / "build" / "frontend")
 """The built pages (tools/build_frontend.sh); not there until they are built."""
 LONGEST_SOCKET = 107
 """Bytes of a unix socket's path, without the closing zero."""

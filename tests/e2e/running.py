@@ -140,10 +140,13 @@ class Platform:
         self.process: subprocess.Popen[bytes] | None = None
         self.password = ""
 
+    def command(self) -> list[str]:
+        return ["make", "--no-print-directory", "up", f"ARGS={self._options}"]
+
     def start(self) -> None:
         with self.log.open("wb") as log:
             self.process = subprocess.Popen(
-                ["make", "--no-print-directory", "up", f"ARGS={self._options}"],
+                self.command(),
                 cwd=ROOT,
                 env=self.environment,
                 stdout=log,

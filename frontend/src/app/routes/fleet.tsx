@@ -1,14 +1,13 @@
 /** / : all clusters. */
-import { createRoute } from "@tanstack/react-router";
+import { createRoute, lazyRouteComponent } from "@tanstack/react-router";
 import { fleetSearch } from "@/features/fleet/search";
-import { Upcoming } from "../Upcoming";
 import { consoleRoute } from "./layout";
 
 const fleetRoute = createRoute({
   getParentRoute: () => consoleRoute,
   path: "/",
   validateSearch: fleetSearch,
-  component: Upcoming,
+  component: lazyRouteComponent(() => import("@/features/fleet/FleetScreen"), "FleetScreen"),
 });
 
 export const fleetRoutes = [fleetRoute] as const;

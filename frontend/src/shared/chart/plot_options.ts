@@ -3,7 +3,7 @@ import type uPlot from "uplot";
 
 /** Colours of series, by their order. */
 export const TONES = [
-  "--mantine-primary-color-filled",
+  "--sb-accent",
   "--sb-info",
   "--sb-warn",
   "--sb-bad",

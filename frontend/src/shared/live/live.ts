@@ -70,6 +70,31 @@ export function useLive<R extends Row = Row>(channel: string | null): Live<R> {
   };
 }
 
+/** Several channels at once, by their names: the totals of all clusters of a fleet. */
+export function useLives<R extends Row = Row>(channels: readonly string[]): Record<string, Live<R>> {
+  const [heard, setHeard] = useState<Record<string, Live<R>>>({});
+  const names = channels.join("\n");
+  useEffect(() => {
+    const listed = names === "" ? [] : names.split("\n");
+    const leave = listed.map((channel) =>
+      liveSocket.subscribe(channel, (told, error) => {
+        setHeard((before) => ({
+          ...before,
+          [channel]: {
+            rows: (told?.rows ?? before[channel]?.rows) as Record<string, R> | undefined,
+            sampledAt: told?.sampledAt ?? before[channel]?.sampledAt ?? null,
+            error: error?.code ?? null,
+          },
+        }));
+      }),
+    );
+    return () => {
+      for (const one of leave) one();
+    };
+  }, [names]);
+  return heard;
+}
+
 /** The channel of these names: `namedChannel("groups", cluster, names)`; null without names. */
 export function namedChannel(
   kind: "groups" | "topics" | "routing",

@@ -49,7 +49,9 @@ export function useSigning() {
       const isSame = client.getQueryData<Session>(key)?.username === session.username;
       client.setQueryData(key, session);
       // Not waited for: the page goes on, and its parts load as they always do.
-      void (isSame ? client.invalidateQueries({ predicate: others }) : client.resetQueries({ predicate: others }));
+      void (isSame
+        ? client.invalidateQueries({ predicate: others })
+        : client.resetQueries({ predicate: others }));
     },
     signOut: async () => {
       await del("/session/");

@@ -32,9 +32,9 @@ const slate: MantineColorsTuple = [
 
 export const theme = createTheme({
   primaryColor: "signal",
-  primaryShade: { light: 6, dark: 4 },
+  // Dark enough for white text, also when it is pointed at; lines and focus are --sb-accent.
+  primaryShade: 6,
   autoContrast: true,
-  luminanceThreshold: 0.32,
   colors: { signal, dark: slate },
   fontFamily:
     "Inter, 'Segoe UI', -apple-system, BlinkMacSystemFont, Roboto, 'Helvetica Neue', 'PingFang SC', 'Microsoft YaHei', 'Noto Sans CJK SC', sans-serif",
@@ -58,7 +58,21 @@ export const theme = createTheme({
     Checkbox: { defaultProps: { size: "xs" } },
     Switch: { defaultProps: { size: "sm" } },
     SegmentedControl: { defaultProps: { size: "xs" } },
-    Modal: { defaultProps: { centered: true, overlayProps: { backgroundOpacity: 0.5 } } },
+    Modal: {
+      defaultProps: { centered: true, overlayProps: { backgroundOpacity: 0.5 } },
+      styles: {
+        content: { background: "var(--sb-raised)" },
+        header: { background: "var(--sb-raised)" },
+        title: { fontWeight: 600, fontSize: "var(--mantine-font-size-lg)" },
+      },
+    },
+    Drawer: {
+      styles: {
+        content: { background: "var(--sb-raised)" },
+        header: { background: "var(--sb-raised)" },
+        title: { fontWeight: 600, fontSize: "var(--mantine-font-size-lg)" },
+      },
+    },
     Tooltip: {
       defaultProps: {
         openDelay: 250,
@@ -81,6 +95,7 @@ export const variables: CSSVariablesResolver = () => ({
     "--mantine-color-placeholder": "#66717e",
     "--mantine-color-error": "#b42318",
     "--mantine-color-anchor": "#0b6a6b",
+    "--sb-accent": "#0f7c7c",
     "--sb-surface": "#ffffff",
     "--sb-raised": "#ffffff",
     "--sb-line": "#dfe3e8",
@@ -105,6 +120,7 @@ export const variables: CSSVariablesResolver = () => ({
     "--mantine-color-placeholder": "#8793a2",
     "--mantine-color-error": "#ff8f84",
     "--mantine-color-anchor": "#6bc1be",
+    "--sb-accent": "#3fa9a7",
     "--sb-surface": "#161d26",
     "--sb-raised": "#1b232d",
     "--sb-line": "#2a343f",

@@ -1,0 +1,55 @@
+/** 所有集群一页总览。 */
+import type { Same } from "@/shared/texts/i18n";
+import type { en } from "./en";
+
+export const zh: Same<typeof en> = {
+  title: "集群总览",
+  newCluster: "新建集群",
+  search: "集群名称的一部分",
+  health: {
+    label: "健康状态",
+    all: "全部状态",
+    ok: "健康",
+    degraded: "降级",
+    down: "宕机",
+    unknown: "未知",
+  },
+  tile: {
+    clusters: "集群",
+    healthy_one: "{{count}} 个健康",
+    healthy_other: "{{count}} 个健康",
+    troubled_one: "{{count}} 个需要关注",
+    troubled_other: "{{count}} 个需要关注",
+    in: "写入速率",
+    out: "消费速率",
+    lag: "消息堆积",
+    alerts: "触发中的告警",
+    quiet: "一切正常",
+    disk: "最满的磁盘",
+  },
+  column: {
+    name: "集群",
+    health: "健康状态",
+    in: "写入",
+    out: "消费",
+    lag: "堆积",
+    behind: "堆积最多的消费组",
+    disk: "磁盘",
+    brokers: "Broker",
+    topics: "主题",
+    groups: "消费组",
+    versions: "版本",
+    alerts: "告警",
+    age: "数据时间",
+  },
+  kind: { managed: "托管", attached: "接入" },
+  nobodyBehind: "无",
+  noAlerts: "无",
+  hidden: "您只能查看该集群的一部分：整个集群的数据不对您开放。",
+  diskWhy: "取磁盘使用率最高的 Broker。",
+  empty: {
+    title: "还没有集群",
+    detail: "在自己的主机上新建一个，或接入已在运行的集群。",
+    nothingForYou: "没有您可以查看的集群。管理员可以为您绑定角色。",
+  },
+};
