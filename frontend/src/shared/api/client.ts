@@ -55,6 +55,8 @@ type Given<Name extends string, Value> = [Value] extends [never]
 interface Always {
   signal?: AbortSignal;
   timeoutMs?: number;
+  /** Instead of a body: a text of YAML as it was written. */
+  yaml?: string;
   /** Sent again with the same key, a POST is answered again, not done again. */
   idempotencyKey?: string;
 }
@@ -137,6 +139,7 @@ async function send(method: Method, address: string, asked: LooseRequest): Promi
   const isWrite = method !== "get";
   const headers: Record<string, string> = { Accept: "application/json" };
   if (asked.body !== undefined) headers["Content-Type"] = "application/json";
+  if (asked.yaml !== undefined) headers["Content-Type"] = "application/yaml";
   if (isWrite) headers["X-CSRFToken"] = csrfToken();
   if (asked.idempotencyKey) headers["Idempotency-Key"] = asked.idempotencyKey;
   const deadline = AbortSignal.timeout(asked.timeoutMs ?? (isWrite ? WRITE_MS : READ_MS));
@@ -144,7 +147,7 @@ async function send(method: Method, address: string, asked: LooseRequest): Promi
     const response = await fetch(address, {
       method: method.toUpperCase(),
       headers,
-      body: asked.body === undefined ? null : JSON.stringify(asked.body),
+      body: asked.yaml ?? (asked.body === undefined ? null : JSON.stringify(asked.body)),
       signal: asked.signal ? AbortSignal.any([asked.signal, deadline]) : deadline,
       credentials: "same-origin",
     });

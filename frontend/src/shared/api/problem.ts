@@ -58,8 +58,10 @@ export async function problemOf(response: Response): Promise<ProblemError> {
   const retryAfterS = Number.isFinite(wait) && wait > 0 ? wait : null;
   try {
     const body = (await response.json()) as Partial<ProblemBody>;
-    if (typeof body.code === "string" && typeof body.detail === "string") {
-      return new ProblemError({ ...body, status: response.status } as ProblemBody, retryAfterS);
+    // A send that was refused is answered with what became of it, which has no code.
+    if (typeof body.detail === "string") {
+      const said = { code: "http", ...body, status: response.status } as ProblemBody;
+      return new ProblemError(said, retryAfterS);
     }
   } catch {
     // Not JSON: said below in our own words.

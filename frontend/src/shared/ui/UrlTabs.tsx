@@ -9,12 +9,18 @@ interface Props<T extends string> {
   onChange: (tab: T) => void;
   /** Of the chosen tab alone: others are not drawn and ask for nothing. */
   children: ReactNode;
+  /** Takes the height that is left of the page: tables inside scroll by themselves. */
+  fill?: boolean;
 }
 
-export function UrlTabs<T extends string>({ tabs, value, onChange, children }: Props<T>) {
+/** Never less than what is inside needs, so that a short window scrolls as a whole. */
+const FILLING = { display: "flex", flexDirection: "column", flex: "1 0 auto" } as const;
+
+export function UrlTabs<T extends string>({ tabs, value, onChange, children, fill = false }: Props<T>) {
   const t = useShared();
+  const style = fill ? FILLING : undefined;
   return (
-    <Tabs value={value} onChange={(tab) => tab && onChange(tab as T)} keepMounted={false}>
+    <Tabs value={value} onChange={(tab) => tab && onChange(tab as T)} keepMounted={false} style={style}>
       <Tabs.List aria-label={t("tabs")} mb="md">
         {tabs.map(([name, label]) => (
           <Tabs.Tab key={name} value={name}>
@@ -22,7 +28,9 @@ export function UrlTabs<T extends string>({ tabs, value, onChange, children }: P
           </Tabs.Tab>
         ))}
       </Tabs.List>
-      <Tabs.Panel value={value}>{children}</Tabs.Panel>
+      <Tabs.Panel value={value} style={style}>
+        {children}
+      </Tabs.Panel>
     </Tabs>
   );
 }
