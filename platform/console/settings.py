@@ -6,6 +6,7 @@
 | SIGNALBOX_CONSOLE_KEY | the file console/secret.key below the data root |
 | DATABASE_URL | SQLite (WAL) below the data root |
 | REDIS_URL | the embedded server's socket below the data root |
+| SIGNALBOX_PAGES | build/frontend beside manage.py: the built pages |
 | SIGNALBOX_HOSTS | 127.0.0.1,localhost,[::1]: names that the console may be asked by |
 | SIGNALBOX_TLS | no: set to yes behind TLS for secure cookies and HSTS |
 | SIGNALBOX_DIAL | networks (CIDR, by commas) that may be dialled besides registered clusters' brokers |
