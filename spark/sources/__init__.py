@@ -10,12 +10,10 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-    from pyspark.sql.datasource import DataSource
-
-SOURCES: tuple[type[DataSource], ...] = ()
 
 
 def register(session: SparkSession) -> None:
     """Make the sources known as formats, each under its name."""
-    for source in SOURCES:
-        session.dataSource.register(source)
+    from spark.sources.commitlog import CommitLogSource
+
+    session.dataSource.register(CommitLogSource)

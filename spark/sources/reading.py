@@ -1,0 +1,154 @@
+"""What a task does with its part of a log: bytes in, Arrow batches out.
+
+Damage (bytes that are no whole record, where one must be) ends the task with one line that names the place,
+or is stepped over when the reader was told to: then it goes on with the next record that can be believed.
+A segment that its broker deleted since the read was planned holds nothing more, and is no error.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from pyspark.sql.types import StructType
+
+from engine.errors import CorruptRecord, NotFound
+from engine.protocol._places_cy import SCAN_BLANK, SCAN_END, SPAN_NUMBERS, SPAN_POS, measure_records
+from spark.sources.chunks import MAX_RECORD_BYTES, Chunk, chunks
+from spark.sources.decoding import Decoder
+from spark.sources.files import File, listed
+from spark.sources.planning import LogPart, Range
+from spark.sources.queue_units import UNITS, QueueReader, open_queue
+from spark.sources.record_search import find_record
+from spark.sources.segments import Segment, find_segments
+from spark.sources.wanted import Wanted
+
+__all__ = ["read_part"]
+
+_WINDOW_BYTES = 4 << 20
+_GAP_BYTES = 64 << 10
+"""What lies between two looked-up records is read along with them up to this size."""
+
+
+def read_part(
+    part: LogPart, schema: StructType, wanted: Wanted, *, is_strict: bool
+) -> Iterator[pa.RecordBatch]:
+    decoder = Decoder(schema, part.owner, wanted)
+    queues = [queue for queue in map(open_queue, part.queues) if queue is not None]
+    for piece in part.ranges:
+        try:
+            file = File(piece.segment.place)
+        except NotFound:
+            _insist_it_expired(piece.segment)
+            continue
+        with file:
+            if part.queues:
+                yield from _look_up(file, piece, _positions(queues, piece, wanted), decoder, is_strict)
+            else:
+                yield from _walk(file, piece, decoder, is_strict)
+    for queue in queues:
+        queue.close()
+
+
+def _insist_it_expired(segment: Segment) -> None:
+    """Retention deletes from the beginning: whatever is missing elsewhere is damage."""
+    folder = segment.place.rpartition("/")[0]
+    rest = find_segments(folder, listed(folder) or {})
+    if not rest or rest[0].base_offset <= segment.base_offset:
+        raise NotFound(f"no such file: {segment.place}")
+
+
+# Walking
+
+
+def _walk(file: File, piece: Range, decoder: Decoder, is_strict: bool) -> Iterator[pa.RecordBatch]:
+    start = piece.start
+    while start < piece.end:
+        for chunk in chunks(file, piece.segment, start, piece.end):
+            yield from _batches(chunk, piece.segment, decoder, is_strict)
+        if chunk.next_offset == piece.end or chunk.stop == SCAN_BLANK:
+            return
+        _report(_damage(piece.segment, chunk), is_strict)
+        behind = chunk.next_offset + 1
+        found = find_record(file, piece.segment, behind, piece.end, look_bytes=piece.segment.size)
+        start = piece.end if found is None else found
+
+
+def _batches(chunk: Chunk, segment: Segment, decoder: Decoder, is_strict: bool) -> Iterator[pa.RecordBatch]:
+    spans = chunk.spans
+    while len(spans):
+        batch, looked = decoder.batch(chunk.view, spans)
+        if batch is not None:
+            yield batch
+        spans = spans[looked * SPAN_NUMBERS :]
+        if len(spans):
+            at = chunk.offset + int(spans[SPAN_POS])
+            _report(
+                f"{segment.place} is damaged: the topic of the record at offset {at} cannot be one", is_strict
+            )
+            spans = spans[SPAN_NUMBERS:]
+
+
+def _damage(segment: Segment, chunk: Chunk) -> str:
+    what = "nothing is written" if chunk.stop == SCAN_END else "no whole record lies"
+    return f"{segment.place} is damaged: {what} at offset {chunk.next_offset}, where the log goes on"
+
+
+def _report(text: str, is_strict: bool) -> None:
+    if is_strict:
+        raise CorruptRecord(text)
+    print(f"skipped: {text}", file=sys.stderr)
+
+
+# Looking up
+
+
+def _positions(queues: Sequence[QueueReader], piece: Range, wanted: Wanted) -> Any:
+    """Units of the wanted messages that begin in the range, in the order of the log."""
+    found = [np.empty(0, UNITS)]
+    for queue in queues:
+        first = max(queue.search(piece.start), wanted.queue_offsets.start)
+        found.append(queue.offsets(first, min(queue.search(piece.end), wanted.queue_offsets.end)))
+    units = np.concatenate(found)
+    units = units[(units["offset"] >= piece.start) & (units["offset"] < piece.end)]
+    return units[np.argsort(units["offset"], kind="stable")]
+
+
+def _look_up(
+    file: File, piece: Range, units: Any, decoder: Decoder, is_strict: bool
+) -> Iterator[pa.RecordBatch]:
+    offsets = units["offset"].astype(np.int64)
+    ends = offsets + np.minimum(units["size"].astype(np.int64), MAX_RECORD_BYTES)
+    buffer = bytearray()
+    first = 0
+    while first < len(offsets):
+        behind = _window_end(offsets, ends, first)
+        start, end = int(offsets[first]), int(ends[behind - 1])
+        if len(buffer) < end - start:
+            buffer = bytearray(max(end - start, _WINDOW_BYTES))
+        view = memoryview(buffer)[: end - start]
+        view = view[: file.read_into(view, start - piece.segment.base_offset)]
+        positions = (offsets[first:behind] - start).tobytes()
+        count = behind - first
+        spans, pos, stop = measure_records(view, 0, len(view), False, count, start, positions)
+        yield from _batches(Chunk(view, start, spans, start + pos, stop), piece.segment, decoder, is_strict)
+        done = len(spans) // SPAN_NUMBERS
+        if done < count:
+            at = int(offsets[first + done])
+            _report(
+                f"{piece.segment.place} is damaged: no whole record at offset {at}, as a queue says",
+                is_strict,
+            )
+            done += 1
+        first += done
+
+
+def _window_end(offsets: Any, ends: Any, first: int) -> int:
+    """Behind the last unit that is read together with the first: near to each other, and not too much."""
+    limit = int(np.searchsorted(offsets, offsets[first] + _WINDOW_BYTES, "left"))
+    limit = max(limit, first + 1)
+    gaps = np.flatnonzero(offsets[first + 1 : limit] - ends[first : limit - 1] > _GAP_BYTES)
+    return first + 1 + int(gaps[0]) if len(gaps) else limit
