@@ -24,11 +24,13 @@ from clusters.models import AclUser
 from clusters.selectors.access_decisions import explain, needs_of, normal_entry
 from console.core.models.people import Role
 from console.core.needs import Need, Where
-from console.core.problems import not_found
+from console.core.problems import Problem, not_found
 
 TAGS = ["acl"]
 READ = Need(Role.ADMIN, Where.CLUSTER)
 WRITE = Need(Role.ADMIN, Where.CLUSTER)
+SWITCH = "authenticationEnabled"
+"""Brokers without access control name the setting that they lack."""
 
 _CHANGED_USER = PolymorphicProxySerializer(
     component_name="AclUserChangeAnswer",
@@ -49,7 +51,7 @@ class UsersView(ListView):
     )
     def get(self, request: Request, cluster: str) -> Response:
         outcomes = actions.read_access(self.cluster)
-        refuse_total_failure(outcomes)
+        _refuse_unreadable(outcomes)
         part = self.text_of("search").lower()
         declared = {row.name: row for row in AclUser.objects.filter(cluster=self.cluster)}
         users = [row for row in actions.merged(outcomes, declared) if part in row["name"].lower()]
@@ -177,7 +179,7 @@ class ExplainView(ClusterView):
         asked = form.validated_data
         needs = needs_of(asked["action"], asked["topic"], asked["group"], self.cluster.broker_cluster_name)
         outcomes = actions.read_access(self.cluster, asked["user"])
-        refuse_total_failure(outcomes)
+        _refuse_unreadable(outcomes)
         answers = [_explained(one, asked["user"], needs, asked["address"]) for one in outcomes]
         known = {answer["is_allowed"] for answer in answers}
         body = {
@@ -186,6 +188,13 @@ class ExplainView(ClusterView):
             "is_complete": all(one.ok for one in outcomes),
         }
         return Response(shapes.AclExplanationSerializer(body).data)
+
+
+def _refuse_unreadable(outcomes: list[BrokerOutcome]) -> None:
+    """Brokers without access control have no users: no failure, and screens say it in their own words."""
+    if outcomes and all(not one.ok and SWITCH in one.detail for one in outcomes):
+        raise Problem("access_control_off", outcomes[0].detail, 409)
+    refuse_total_failure(outcomes)
 
 
 def _explained(one: BrokerOutcome, user: str, needs: list[Any], ip: str) -> dict[str, Any]:
@@ -198,7 +207,7 @@ def _explained(one: BrokerOutcome, user: str, needs: list[Any], ip: str) -> dict
 
 def _found(cluster: Any, name: str) -> dict[str, Any]:
     outcomes = actions.read_access(cluster, name)
-    refuse_total_failure(outcomes)
+    _refuse_unreadable(outcomes)
     declared = {row.name: row for row in AclUser.objects.filter(cluster=cluster, name=name)}
     rows = actions.merged(outcomes, declared)
     if not rows:

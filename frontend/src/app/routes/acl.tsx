@@ -1,14 +1,13 @@
 /** /clusters/$cluster/acl */
-import { createRoute } from "@tanstack/react-router";
+import { createRoute, lazyRouteComponent } from "@tanstack/react-router";
 import { aclSearch } from "@/features/acl/search";
-import { Upcoming } from "../Upcoming";
 import { clusterRoute } from "./layout";
 
 const aclRoute = createRoute({
   getParentRoute: () => clusterRoute,
   path: "acl",
   validateSearch: aclSearch,
-  component: Upcoming,
+  component: lazyRouteComponent(() => import("@/features/acl/AclScreen"), "AclScreen"),
 });
 
 export const aclRoutes = [aclRoute] as const;

@@ -1,17 +1,29 @@
-/** The state of the group screens in their addresses. */
+/** The state of the group screens in their addresses. Orders are the API's words. */
 import { rangeField } from "@/shared/chart/ranges";
-import { flag, listShape, oneOf, optional, searchShape, text } from "@/shared/url/search";
+import { flag, listShape, oneOf, searchShape, text } from "@/shared/url/search";
 
 export const groupsSearch = searchShape({
-  ...listShape(["name", "lag", "lag_s", "consume_rate", "member_count"], "-lag"),
-  members: optional(["true", "false"]),
+  ...listShape(["name", "lag", "seconds", "rate", "eta", "members", "topics"], "-lag"),
+  members: oneOf(["any", "online", "offline"], "any"),
   system: flag(),
   favourites: flag(),
   owner: text(),
   team: text(),
 });
 
+export const GROUP_TABS = [
+  "overview",
+  "queues",
+  "members",
+  "rebalances",
+  "resets",
+  "diagnosis",
+  "config",
+] as const;
+
 export const groupSearch = searchShape({
-  tab: oneOf(["lag", "members", "rebalances", "resets", "diagnosis", "config"], "lag"),
+  tab: oneOf(GROUP_TABS, "overview"),
   range: rangeField(),
+  /** Of the queues: one topic of the group. */
+  topic: text(),
 });

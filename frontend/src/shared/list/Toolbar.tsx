@@ -47,3 +47,26 @@ export function SearchBox({
     />
   );
 }
+
+/** A filter by a whole word, such as an owner: asked for when the field is left or Enter is pressed. */
+export function WordBox({
+  label,
+  value,
+  onChange,
+}: {
+  label: string;
+  value: string;
+  onChange: (word: string) => void;
+}) {
+  return (
+    <TextInput
+      key={value}
+      aria-label={label}
+      placeholder={label}
+      defaultValue={value}
+      w={120}
+      onBlur={(event) => event.currentTarget.value !== value && onChange(event.currentTarget.value.trim())}
+      onKeyDown={(event) => event.key === "Enter" && onChange(event.currentTarget.value.trim())}
+    />
+  );
+}
