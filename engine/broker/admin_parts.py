@@ -125,4 +125,8 @@ def _snapshots(parts: AdminParts) -> Snapshots:
 
 
 def _ha_state(parts: AdminParts) -> dict[str, object]:
-    return {"role": role_name(parts.options.broker_role, parts.role), **parts.ha_status.section()}
+    return {
+        "role": role_name(parts.options.broker_role, parts.role),
+        "permission": parts.options.live.broker_permission,
+        **parts.ha_status.section(),
+    }

@@ -120,6 +120,7 @@ async def test_collectors_see_the_group(group: BrokerGroup) -> None:
     await eventually(lambda: slave.inner.store.commit_log_max_offset == end)
     seen = await group.ha_section(0)
     (one,) = seen.pop("slaves")
+    assert seen.pop("permission") == 6
     assert seen == {"role": "SYNC_MASTER", "memberId": 0, "epoch": 1, "inSync": [0, 1], "minInSync": 1}
     assert (one["memberId"], one["isInSync"]) == (1, True)
     assert 0 <= one["lagBytes"] <= end

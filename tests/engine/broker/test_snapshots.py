@@ -54,7 +54,7 @@ async def test_the_first_snapshot_has_everything(broker: RunningBroker, peer: Pe
     ((queue_id, committed, oldest_ms),) = full.sections["offsets"]["orders@readers"]
     assert (queue_id, committed) == (1, 1)
     assert oldest_ms == broker.inner.store.store_time_at("orders", 1, 1)
-    assert full.sections["ha"] == {"role": "ASYNC_MASTER"}
+    assert full.sections["ha"] == {"role": "ASYNC_MASTER", "permission": 6}
     assert 0 <= full.sections["disk"]["usageRatio"] <= 1
     assert set(full.sections["rates"]) == {"put", "got", "pullsFound", "pullsMissed"}
 
@@ -68,6 +68,13 @@ async def test_a_quiet_broker_answers_in_bytes(broker: RunningBroker, peer: Peer
     assert not change.sections.keys() & {"topics", "groups", "offsets", "broker"}
     again, answer = await ask(peer, change.version)
     assert (again.version, len(answer.body)) == (change.version, 0)
+
+
+async def test_a_broker_that_refuses_writes_says_so(broker: RunningBroker, peer: Peer) -> None:
+    full = await settled(peer, broker)
+    await peer.ask(RequestCode.UPDATE_BROKER_CONFIG, body=b"brokerPermission=4")
+    change, _ = await ask(peer, full.version)
+    assert section(change, "ha")["permission"] == 4
 
 
 async def test_only_what_changed_is_told(broker: RunningBroker, peer: Peer) -> None:
