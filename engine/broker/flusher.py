@@ -2,7 +2,9 @@
 
 SYNC_FLUSH is group commit: whoever waits shares the next sync; while one runs, the following appends gather
 for the next. ASYNC_FLUSH begins a sync every flushIntervalCommitLog, however long the last one took: a power
-cut takes at most the messages of that interval and of one sync. Queues, index and checkpoint follow the log.
+cut takes at most the messages of that interval and of one sync (a trickle of fewer than
+flushCommitLogLeastPages waits for flushCommitLogThoroughInterval, as in RocketMQ). Queues, index and
+checkpoint follow the log.
 A failed sync fences the store for good (`finish_flush`), and everybody who waits is told "not known".
 """
 

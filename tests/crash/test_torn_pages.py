@@ -19,7 +19,7 @@ from tests.crash.cluster import ASYNC, SYNC, Broker, Daemon
 from tests.crash.conftest import MakeBroker
 from tests.crash.faults import Faults
 from tests.crash.power import Ext4Disk
-from tests.crash.test_power import cut_async_rounds, cut_sync_rounds
+from tests.crash.test_power import PROMPT, cut_async_rounds, cut_sync_rounds
 
 pytestmark = [pytest.mark.crash_long, pytest.mark.needs_mounts]
 
@@ -105,6 +105,7 @@ def test_two_hundred_torn_tails(
         flush=flush,
         store=tearing_disk.store,
         launcher="tests.crash.steps.random_pages",
+        settings=PROMPT,
         environment={**faults.environment, **({"FALLOCATED": "1"} if segments == "fallocated" else {})},
     )
     if flush == SYNC:
