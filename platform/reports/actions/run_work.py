@@ -11,7 +11,7 @@ import threading
 import time
 import uuid
 from collections.abc import Callable
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from django.conf import settings
@@ -34,6 +34,8 @@ log = logging.getLogger(__name__)
 LOOK_S = 0.25
 WRITE_S = 1.0
 MEASURE_S = 2.0
+AGAIN = timedelta(seconds=10)
+"""When another Spark of the host has not ended."""
 RUNNING = (ReportRun.State.RUNNING,)
 Clock = Callable[[], datetime]
 
@@ -105,18 +107,24 @@ class _Turn:
         run = self.run_row
         try:
             done = self._attempt_cleanly()
-            write(run, RUNNING, self.clock(), **done, **_over(ReportRun.State.DONE, self.clock()))
+            write(run, RUNNING, self.clock(), **done, state=ReportRun.State.DONE, finished_at=self.clock())
         except LeaseLost:
             log.warning("the run %s is somebody else's now", run.pk)
             return
-        except (Stopped, HostBusy):
-            self._put_back()
+        except Stopped:
+            self._put_back("its worker was stopped")
+        except HostBusy as busy:
+            self._put_back(str(busy), self.clock() + AGAIN)
         except Cancelled:
             self._end(Verdict(ReportRun.State.CANCELLED))
         except Failed as failure:
             self._fail(str(failure), failure.code)
         except (Refused, results.ResultsBroken, OSError) as error:
             self._fail(str(error), BAD_INPUT)
+        except Exception as error:
+            # The border of runs: whatever nobody foresaw is the run's reason, and in the worker's log.
+            log.exception("the run %s failed", run.pk)
+            self._fail(f"{type(error).__name__}: {error}"[:1000], 1)
         finally:
             release(run)
         tell(run)
@@ -125,27 +133,27 @@ class _Turn:
 
     def _fail(self, reason: str, code: int) -> None:
         run = self.run_row
-        verdict = after_failure(
-            code,
-            reason,
-            attempts=run.attempts,
-            retries=run.retries,
-            is_cancelled=_is_called_off(run.pk),
-            now=self.clock(),
-        )
-        self._end(verdict)
+        try:
+            is_cancelled = _is_called_off(run.pk)
+        except LeaseLost:
+            return
+        now, tries = self.clock(), {"attempts": run.attempts, "retries": run.retries}
+        self._end(after_failure(code, reason, **tries, is_cancelled=is_cancelled, now=now))
 
     def _end(self, verdict: Verdict) -> None:
-        run, now = self.run_row, self.clock()
-        ended = (
-            _over(verdict.state, now) if verdict.state != ReportRun.State.QUEUED else {"state": verdict.state}
+        finished_at = None if verdict.state == ReportRun.State.QUEUED else self.clock()
+        self._write(
+            state=verdict.state,
+            error=verdict.error,
+            not_before=verdict.not_before,
+            finished_at=finished_at,
+            log_tail=logs.tail(self.folders.log(self.run_row.pk)),
         )
-        tail = logs.tail(self.folders.log(run.pk))
-        self._write(error=verdict.error, not_before=verdict.not_before, log_tail=tail, **ended)
 
-    def _put_back(self) -> None:
+    def _put_back(self, why: str, not_before: datetime | None = None) -> None:
+        """As if it had not been tried."""
         attempts = max(0, self.run_row.attempts - 1)
-        self._write(state=ReportRun.State.QUEUED, attempts=attempts, error="its worker was stopped")
+        self._write(state=ReportRun.State.QUEUED, attempts=attempts, error=why, not_before=not_before)
 
     def _write(self, **changes: Any) -> None:
         try:
@@ -231,10 +239,6 @@ class _Turn:
             connections.close_all()
             if self.clock() > self.lease_until:
                 raise LeaseLost from error
-
-
-def _over(state: str, now: datetime) -> dict[str, Any]:
-    return {"state": state, "finished_at": now, "not_before": None}
 
 
 def _is_called_off(run_id: uuid.UUID) -> bool:

@@ -20,6 +20,7 @@ from console.core.models.people import Role
 from console.core.problems import Problem
 from console.core.rights import Grants
 from console.core.standing import kept_grants, standing_of
+from reports.actions.known_settings import with_known
 from reports.actions.runs import Origin, RunWish, do_keep_refusal, do_start_run, plan_run
 from reports.models import ReportRun, ReportSchedule
 from reports.selectors.timetable import check_cron, check_zone, next_time
@@ -133,20 +134,21 @@ def _start_due(schedule: ReportSchedule, now: datetime) -> bool:
     except Problem as problem:
         mine.update(is_enabled=False, next_at=None, note=f"paused: {problem.detail}"[:255])
         return False
+    wish = with_known(schedule.cluster, wish_of(schedule, moment))
     try:
         with transaction.atomic():
-            return bool(mine.update(next_at=next_at, note="")) and _start_at(schedule, moment, now)
+            return bool(mine.update(next_at=next_at, note="")) and _start_at(schedule, moment, wish, now)
     except IntegrityError:
         log.warning("the schedule %s had its run of %s already", schedule.name, moment)
         mine.update(next_at=next_at)
         return False
 
 
-def _start_at(schedule: ReportSchedule, moment: datetime, now: datetime) -> bool:
+def _start_at(schedule: ReportSchedule, moment: datetime, wish: RunWish, now: datetime) -> bool:
     if reason := _reason_against(schedule, now):
         ReportSchedule.objects.filter(pk=schedule.pk).update(note=reason[:255])
         return False
-    return _start(schedule, moment, now)
+    return _start(schedule, moment, wish, now)
 
 
 def _last_due(schedule: ReportSchedule, now: datetime) -> datetime:
@@ -172,9 +174,9 @@ def _reason_against(schedule: ReportSchedule, now: datetime) -> str:
     return ""
 
 
-def _start(schedule: ReportSchedule, moment: datetime, now: datetime) -> bool:
+def _start(schedule: ReportSchedule, moment: datetime, wish: RunWish, now: datetime) -> bool:
     actor = Actor(f"{schedule.created_by} (schedule {schedule.name})"[:150], user_id=schedule.owner_id)
-    origin, wish = Origin(schedule, moment), wish_of(schedule, moment)
+    origin = Origin(schedule, moment)
     try:
         do_start_run(schedule.cluster, wish, actor=actor, now=now, origin=origin)
     except Problem as problem:

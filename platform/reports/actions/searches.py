@@ -86,7 +86,7 @@ def do_start_search(job_id: uuid.UUID, *, now: datetime) -> ReportRun | None:
 def wish_of(job: SearchJob) -> RunWish:
     query = job.query
     options: dict[str, Any] = {"topic": job.topics, "max_hits": job.max_hits}
-    options |= {name: query[name] for name in ("key", "tag", "body") if query.get(name) is not None}
+    options |= {name: query[name] for name in ("key", "tag", "sql", "body") if query.get(name) is not None}
     if query.get("property_name") is not None:
         value = query.get("property_value")
         options["property"] = query["property_name"] + ("" if value is None else f"={value}")
@@ -130,7 +130,7 @@ def do_finish_search(job_id: uuid.UUID, *, worker: str, now: datetime) -> bool:
                 SearchJob.OPEN,
                 now,
                 state=State.DONE,
-                stopped="max_hits" if is_cut else "end",
+                stopped="max_hits" if is_cut or stopped_early(run) else "end",
                 scanned=scanned_by(run, job.scanned),
                 found=len(hits),
                 problems=notes,
@@ -182,8 +182,16 @@ def _hit(job: SearchJob, row: dict[str, Any]) -> SearchHit:
     )
 
 
+def stopped_early(run: ReportRun) -> bool:
+    """There was more to find than was asked for, as the job says: of what it found, masks may hide some."""
+    return bool(_figures(run).get("stopped") == "max_hits")
+
+
 def scanned_by(run: ReportRun, known: int) -> int:
-    """What the job says it has looked at."""
-    figures = (run.summary or {}).get("figures")
-    said = figures.get("messages") if isinstance(figures, dict) else None
+    said = _figures(run).get("messages")
     return int(said) if isinstance(said, str) and said.isdigit() else known
+
+
+def _figures(run: ReportRun) -> dict[str, Any]:
+    figures = (run.summary or {}).get("figures")
+    return figures if isinstance(figures, dict) else {}

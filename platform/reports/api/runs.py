@@ -24,6 +24,7 @@ from console.core.models.people import Role
 from console.core.needs import Need, Where
 from console.core.problems import Problem
 from reports.actions.bringing import log_text
+from reports.actions.known_settings import with_known
 from reports.actions.runs import do_cancel_run, do_delete_run, do_retry_run, do_start_run, plan_run
 from reports.api.option_shapes import described_requests
 from reports.api.run_shapes import (
@@ -77,7 +78,7 @@ class RunsView(ListView):
         on which host, and of which stores."""
         asked = RunRequestSerializer(data=request.data)
         asked.is_valid(raise_exception=True)
-        wish = run_wish(asked.validated_data)
+        wish = with_known(self.cluster, run_wish(asked.validated_data))
         if wish.paths and not self.grants.may(Role.ADMIN):
             raise Problem("permission_denied", "only administrators of the platform name paths", 403)
         if self.is_dry_run:

@@ -17,6 +17,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from clusters.api.lists import DRY_RUN, LIMIT, OFFSET, SEARCH, ListView, ordering_parameter, page_serializer
+from reports.actions.known_settings import with_known
 from reports.actions.runs import Origin, RunWish, do_start_run
 from reports.actions.schedules import (
     WISHED,
@@ -168,9 +169,8 @@ class RunScheduleView(ListView):
         """Once, now, besides its times."""
         row: ReportSchedule = get_schedule(self.cluster, schedule)
         now = timezone.now()
-        run = do_start_run(
-            self.cluster, wish_of(row, now), actor=self.actor, now=now, origin=Origin(schedule=row)
-        )
+        wish = with_known(self.cluster, wish_of(row, now))
+        run = do_start_run(self.cluster, wish, actor=self.actor, now=now, origin=Origin(schedule=row))
         return Response(ReportRunDetailSerializer(run).data, 202)
 
 

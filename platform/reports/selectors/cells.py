@@ -28,10 +28,18 @@ def columns_of(schema: pyarrow.Schema) -> list[dict[str, str]]:
 def json_rows(batch: pyarrow.RecordBatch) -> list[list[Any]]:
     """Row by row, values in the order of the columns."""
     columns = [
-        [json_value(value, str(column.type) in _WIDE) for value in column.to_pylist()]
+        [json_value(value, str(column.type) in _WIDE) for value in values_of(column)]
         for column in batch.columns
     ]
     return [list(row) for row in zip(*columns, strict=True)]
+
+
+def values_of(column: pyarrow.Array) -> list[Any]:
+    """Maps as such: pyarrow gives them as lists of pairs."""
+    values: list[Any] = column.to_pylist()
+    if not str(column.type).startswith("map<"):
+        return values
+    return [None if value is None else dict(value) for value in values]
 
 
 def json_value(value: Any, is_wide: bool = False, longest: int = LONGEST) -> Any:
@@ -46,9 +54,6 @@ def json_value(value: Any, is_wide: bool = False, longest: int = LONGEST) -> Any
     if isinstance(value, dict):
         return {str(name): json_value(inner, longest=longest) for name, inner in value.items()}
     if isinstance(value, list):
-        if value and all(isinstance(item, tuple) and len(item) == 2 for item in value):
-            # A map, as pyarrow gives it.
-            return {str(name): json_value(inner, longest=longest) for name, inner in value}
         return [json_value(item, longest=longest) for item in value]
     return _short(str(value), longest)
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from reports.selectors.cells import csv_cell
+from reports.selectors.cells import csv_cell, values_of
 
 if TYPE_CHECKING:
     import pyarrow
@@ -22,7 +22,7 @@ _CHUNK = 256 * 1024
 def as_csv(schema: pyarrow.Schema, batches: Iterable[pyarrow.RecordBatch]) -> Iterator[bytes]:
     yield _lines([schema.names])
     for batch in batches:
-        columns = [map(csv_cell, column.to_pylist()) for column in batch.columns]
+        columns = [map(csv_cell, values_of(column)) for column in batch.columns]
         yield _lines(zip(*columns, strict=True))
 
 

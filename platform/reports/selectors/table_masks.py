@@ -82,5 +82,5 @@ def _masked(column: str, value: Any, mask: Mask) -> Any:
     if column == BODY:
         return masked_body(value if isinstance(value, bytes) else str(value).encode(), mask)
     if column == PROPERTIES:
-        return masked_properties(dict(value), mask)
+        return list(masked_properties(dict(value), mask).items())
     return [HIDDEN] if isinstance(value, list) else HIDDEN

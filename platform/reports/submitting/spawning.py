@@ -19,6 +19,7 @@ from reports.submitting.commands import Submission, command_of, environment_of
 from reports.submitting.folders import ReportFolders
 from reports.submitting.processes import SparkProcess
 from reports.submitting.stores import StoreRefused, store_words
+from reports.submitting.teams import write_teams
 
 
 class Refused(Exception):
@@ -55,6 +56,8 @@ def submission_of(run: ReportRun, host: Host, folders: ReportFolders, folder: Pa
     try:
         report = find_report(run.report)
         words = report.words(run.options)
+        if run.report == "usage":
+            words += write_teams(run.cluster, folder)
         stores = store_words(run.cluster, run.stores, host, settings.REPORT_STORES)
     except (Problem, StoreRefused) as refusal:
         raise Refused(str(refusal)) from None
