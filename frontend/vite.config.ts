@@ -45,6 +45,8 @@ export default defineConfig(({ command }) => ({
   server: { proxy: { "/api": api, "/ws": { target: api.replace("http", "ws"), ws: true } } },
   test: {
     environment: "jsdom",
+    // One jsdom for all: making one takes longer than most files run.
+    isolate: false,
     include: ["src/**/*.test.{ts,tsx}"],
     setupFiles: [here("./src/test_setup.ts")],
   },

@@ -23,7 +23,7 @@ export function useFleetColumns(): readonly Column<FleetRow>[] {
         sort: "health",
         render: (row) => <StateBadge state={row.health} why={row.health_reason || row.error || undefined} />,
       },
-      figure("put_rate", t("column.in"), 92, (row) => <Rate value={row.put_rate} />),
+      { ...figure("put_rate", t("column.in"), 92, (row) => <Rate value={row.put_rate} />), from: 480 },
       { ...figure("got_rate", t("column.out"), 92, (row) => <Rate value={row.got_rate} />), from: 560 },
       figure("lag", t("column.lag"), 104, (row) => <Count value={row.lag} short why={t("hidden")} />),
       {

@@ -23,6 +23,8 @@ import { NothingHere, Placeholder } from "./states";
 export const ROW_PX = 36;
 /** Fewer rows than this are all drawn: virtual rows would only cost. */
 const FEW = 60;
+/** Lower than this nobody can read a list: then the page scrolls as well. */
+const LEAST_PX = 320;
 /** Before the table was measured, every column is there. */
 const WIDE = 10_000;
 const NONE: never[] = [];
@@ -82,7 +84,10 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
     scroller.current?.scrollTo({ top: 0 });
   }, [props.offset, props.sort]);
   return (
-    <Box className={`${classes.frame} ${fill ? classes.fill : ""}`}>
+    <Box
+      className={`${classes.frame} ${fill ? classes.fill : ""}`}
+      mih={fill && lines.length > 0 ? Math.min(LEAST_PX, (lines.length + 2) * ROW_PX) : undefined}
+    >
       {error !== undefined && error !== null && (
         <Box p="sm">
           <ProblemAlert error={error} onRetry={props.onRetry} />

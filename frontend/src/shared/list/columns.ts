@@ -18,8 +18,16 @@ export interface Column<Row> {
 
 const LEAST_FREE = 180;
 
+/** Those that are wanted at this width and fit into it: the ones that need most room go first. */
 export function columnsFor<Row>(columns: readonly Column<Row>[], width: number): Column<Row>[] {
-  return columns.filter((column) => (column.from ?? 0) <= width);
+  let shown = columns.filter((column) => (column.from ?? 0) <= width);
+  while (leastWidth(shown) > width) {
+    const widest = Math.max(...shown.map((column) => column.from ?? 0));
+    if (widest === 0) break;
+    const last = shown.findLastIndex((column) => column.from === widest);
+    shown = shown.filter((_, at) => at !== last);
+  }
+  return shown;
 }
 
 /** Below it the table scrolls sideways instead of squeezing. */

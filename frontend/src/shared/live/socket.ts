@@ -28,6 +28,8 @@ export interface World {
 export const SIGNED_OUT = 4401;
 export const NO_RIGHTS = 4403;
 const TOO_MANY = 4409;
+/** As browsers call a connection that broke. */
+const DEAD = 1006;
 const PING_MS = 20_000;
 const SILENT_MS = 15_000;
 const HIDDEN_MS = 15_000;
@@ -122,12 +124,15 @@ export class LiveSocket {
     if (this.failures === 0) this.become("connecting");
     const wire = this.world.open();
     this.wire = wire;
-    wire.onopen = () => this.opened();
+    wire.onopen = () => this.opened(wire);
     wire.onmessage = (event) => this.heard(event.data);
     wire.onclose = (event) => this.closed(wire, event.code);
+    // A handshake that nobody answers would keep a page waiting for ever.
+    this.ping = this.world.later(() => this.giveUp(wire), SILENT_MS);
   }
 
-  private opened() {
+  private opened(wire: Wire) {
+    if (wire !== this.wire) return;
     this.isOpen = true;
     for (const [name, channel] of this.channels) {
       channel.told = undefined;
@@ -200,12 +205,14 @@ export class LiveSocket {
     this.ping = this.world.later(() => {
       this.say({ type: "ping" });
       const wire = this.wire;
-      this.ping = this.world.later(() => {
-        if (wire === null || wire !== this.wire) return;
-        wire.close();
-        this.closed(wire, 1006);
-      }, SILENT_MS);
+      if (wire !== null) this.ping = this.world.later(() => this.giveUp(wire), SILENT_MS);
     }, PING_MS);
+  }
+
+  private giveUp(wire: Wire) {
+    if (wire !== this.wire) return;
+    wire.close();
+    this.closed(wire, DEAD);
   }
 
   private say(message: { type: string; channel?: string }) {
