@@ -1,21 +1,20 @@
 /** /clusters/$cluster: the live routing map; /clusters/new: the wizard. */
-import { createRoute } from "@tanstack/react-router";
+import { createRoute, lazyRouteComponent } from "@tanstack/react-router";
 import { clusterSearch, newClusterSearch } from "@/features/clusters/search";
-import { Upcoming } from "../Upcoming";
 import { clusterRoute, consoleRoute } from "./layout";
 
 const clusterHomeRoute = createRoute({
   getParentRoute: () => clusterRoute,
   path: "/",
   validateSearch: clusterSearch,
-  component: Upcoming,
+  component: lazyRouteComponent(() => import("@/features/clusters/ClusterScreen"), "ClusterScreen"),
 });
 
 const newClusterRoute = createRoute({
   getParentRoute: () => consoleRoute,
   path: "clusters/new",
   validateSearch: newClusterSearch,
-  component: Upcoming,
+  component: lazyRouteComponent(() => import("@/features/clusters/NewClusterScreen"), "NewClusterScreen"),
 });
 
 export const clusterHomeRoutes = [clusterHomeRoute] as const;

@@ -1,14 +1,13 @@
 /** /hosts */
-import { createRoute } from "@tanstack/react-router";
+import { createRoute, lazyRouteComponent } from "@tanstack/react-router";
 import { hostsSearch } from "@/features/hosts/search";
-import { Upcoming } from "../Upcoming";
 import { consoleRoute } from "./layout";
 
 const hostsRoute = createRoute({
   getParentRoute: () => consoleRoute,
   path: "hosts",
   validateSearch: hostsSearch,
-  component: Upcoming,
+  component: lazyRouteComponent(() => import("@/features/hosts/HostsScreen"), "HostsScreen"),
 });
 
 export const hostsRoutes = [hostsRoute] as const;
