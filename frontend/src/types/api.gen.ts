@@ -2601,13 +2601,6 @@ export interface components {
          * @enum {string}
          */
         AlertStateEnum: "pending" | "firing" | "no_data" | "resolved";
-        Answer: {
-            broker: string;
-            broker_name: string;
-            address: string;
-            is_reachable: boolean;
-            error: string;
-        };
         /**
          * @description * `attached` - attached
          * @enum {string}
@@ -2783,22 +2776,42 @@ export interface components {
             /** @description What the broker has now; null when it has none. */
             read_back: unknown;
         };
-        BrokerSettings: {
-            brokers: components["schemas"]["Answer"][];
-            settings: components["schemas"]["Line"][];
+        BrokerSettingAnswer: {
+            broker: string;
+            broker_name: string;
+            address: string;
+            is_reachable: boolean;
+            error: string;
         };
-        Brokers: {
-            results: components["schemas"]["Broker"][];
-            name_servers: components["schemas"]["Process"][];
-            freshness: components["schemas"]["Freshness"];
-        };
-        Cell: {
+        BrokerSettingCell: {
             broker: string;
             /** @description By the console's rows; null: not said there. */
             wanted: string | null;
             /** @description As the broker says; null: it does not say. */
             running: string | null;
             is_drifted: boolean;
+        };
+        BrokerSettingLine: {
+            key: string;
+            /** @description In the order of the brokers. */
+            cells: components["schemas"]["BrokerSettingCell"][];
+            /** @description Some broker runs with another value than it should. */
+            is_drifted: boolean;
+            /** @description Brokers run with different values. */
+            is_different: boolean;
+            /** @description What may be set; null: not by the console. */
+            rule: string | null;
+            /** @description Changed while brokers run; else they restart in turn. */
+            is_live: boolean;
+        };
+        BrokerSettings: {
+            brokers: components["schemas"]["BrokerSettingAnswer"][];
+            settings: components["schemas"]["BrokerSettingLine"][];
+        };
+        Brokers: {
+            results: components["schemas"]["Broker"][];
+            name_servers: components["schemas"]["Process"][];
+            freshness: components["schemas"]["Freshness"];
         };
         Change: {
             path: string;
@@ -3719,17 +3732,11 @@ export interface components {
             allow_same_host: boolean;
         };
         Line: {
-            key: string;
-            /** @description In the order of the brokers. */
-            cells: components["schemas"]["Cell"][];
-            /** @description Some broker runs with another value than it should. */
-            is_drifted: boolean;
-            /** @description Brokers run with different values. */
-            is_different: boolean;
-            /** @description What may be set; null: not by the console. */
-            rule: string | null;
-            /** @description Changed while brokers run; else they restart in turn. */
-            is_live: boolean;
+            id: string;
+            step: string;
+            /** Format: date-time */
+            at: string;
+            text: string;
         };
         LinePage: {
             count: number;
