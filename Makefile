@@ -15,7 +15,7 @@ ARGS ?=
 SHORT := not interop and not interop_smoke and not crash_long and not nightly and not bench
 WORKERS := $(shell echo $$((2 * $$(nproc))))
 # The rooms of tests: whatever is not named here is the engine's, and runs without Django in the process.
-PLATFORM_TESTS := tests/e2e tests/clusters tests/console tests/test_audit_watch.py
+PLATFORM_TESTS := tests/e2e tests/reports tests/clusters tests/console tests/test_audit_watch.py
 BROWSER_TESTS := tests/browser
 NO_DJANGO := -p no:django -p no:schemathesis -o addopts="-ra --strict-markers -p pytester" \
 	-W ignore::pytest.PytestConfigWarning

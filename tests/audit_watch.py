@@ -14,7 +14,7 @@ import pytest
 
 _KEY = "called_routes"
 called: set[str] = set()
-ROOMS = {"tests/clusters", "tests/console"}
+ROOMS = {"tests/clusters", "tests/console", "tests/reports"}
 """Whose tests together call every route (`make test-platform`)."""
 
 
