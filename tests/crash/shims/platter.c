@@ -97,21 +97,41 @@ static int copy_aside(int fd, const char *copy, off_t size)
     return copied;
 }
 
+struct gone {
+    struct gone *next;
+    char name[256];
+};
+
+/* The names on the platter that the folder has no more. */
+static struct gone *names_gone(const char *shadow, const char *real)
+{
+    char name[PATH];
+    struct stat info;
+    struct gone *first = NULL;
+    DIR *folder = opendir(shadow);
+    for (struct dirent *entry; folder && (entry = readdir(folder));) {
+        snprintf(name, sizeof name, "%s/%s", real, entry->d_name);
+        struct gone *one = lstat(name, &info) != 0 ? malloc(sizeof *one) : NULL;
+        if (one) {
+            snprintf(one->name, sizeof one->name, "%s", entry->d_name);
+            one->next = first;
+            first = one;
+        }
+    }
+    if (folder)
+        closedir(folder);
+    return first;
+}
+
+/* A file that is just being renamed has its old name or its new one, never none: what was gone at first is taken
+ * away at last, when its new name is known. A kill in between leaves both. */
 static void remember_folder(const char *tree, const char *real, const char *relative)
 {
     char name[PATH], shadow[PATH];
     struct stat info, content;
     snprintf(shadow, sizeof shadow, "%s/tree/%s", tree, relative);
-    DIR *folder = opendir(shadow);
-    for (struct dirent *entry; folder && (entry = readdir(folder));) {
-        snprintf(name, sizeof name, "%s/%s", real, entry->d_name);
-        if (lstat(name, &info) != 0) {
-            snprintf(name, sizeof name, "%s/%s", shadow, entry->d_name);
-            unlink(name);
-        }
-    }
-    if (folder)
-        closedir(folder);
+    struct gone *gone = names_gone(shadow, real);
+    DIR *folder;
     folder = opendir(real);
     for (struct dirent *entry; folder && (entry = readdir(folder));) {
         snprintf(name, sizeof name, "%s/%s", real, entry->d_name);
@@ -128,6 +148,15 @@ static void remember_folder(const char *tree, const char *real, const char *rela
     }
     if (folder)
         closedir(folder);
+    for (struct gone *next; gone; gone = next) {
+        snprintf(name, sizeof name, "%s/%s", real, gone->name);
+        if (lstat(name, &info) != 0) {
+            snprintf(name, sizeof name, "%s/%s", shadow, gone->name);
+            unlink(name);
+        }
+        next = gone->next;
+        free(gone);
+    }
 }
 
 static int remember(int fd, int (*sync)(int))
