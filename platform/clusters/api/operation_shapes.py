@@ -36,6 +36,7 @@ class StepSerializer(serializers.ModelSerializer[Step]):
             "started_at",
             "finished_at",
         )
+        read_only_fields = fields
 
     @extend_schema_field({"type": ["string", "null"]})
     def get_host(self, step: Step) -> str | None:
@@ -68,6 +69,7 @@ class OperationSerializer(serializers.ModelSerializer[Operation]):
             "step_count",
             "done_count",
         )
+        read_only_fields = fields
 
     @extend_schema_field({"type": ["string", "null"]})
     def get_cluster(self, operation: Operation) -> str | None:
@@ -79,6 +81,7 @@ class OperationDetailSerializer(OperationSerializer):
 
     class Meta(OperationSerializer.Meta):
         fields = (*OperationSerializer.Meta.fields, "request", "steps")
+        read_only_fields = fields
 
     @extend_schema_field(StepSerializer(many=True))
     def get_steps(self, operation: Operation) -> Any:
