@@ -1,14 +1,13 @@
 /** /clusters/$cluster/alerts */
-import { createRoute } from "@tanstack/react-router";
+import { createRoute, lazyRouteComponent } from "@tanstack/react-router";
 import { alertsSearch } from "@/features/alerts/search";
-import { Upcoming } from "../Upcoming";
 import { clusterRoute } from "./layout";
 
 const alertsRoute = createRoute({
   getParentRoute: () => clusterRoute,
   path: "alerts",
   validateSearch: alertsSearch,
-  component: Upcoming,
+  component: lazyRouteComponent(() => import("@/features/alerts/AlertsScreen"), "AlertsScreen"),
 });
 
 export const alertsRoutes = [alertsRoute] as const;

@@ -1,14 +1,13 @@
 /** /clusters/$cluster/documents */
-import { createRoute } from "@tanstack/react-router";
+import { createRoute, lazyRouteComponent } from "@tanstack/react-router";
 import { documentsSearch } from "@/features/documents/search";
-import { Upcoming } from "../Upcoming";
 import { clusterRoute } from "./layout";
 
 const documentsRoute = createRoute({
   getParentRoute: () => clusterRoute,
   path: "documents",
   validateSearch: documentsSearch,
-  component: Upcoming,
+  component: lazyRouteComponent(() => import("@/features/documents/DocumentsScreen"), "DocumentsScreen"),
 });
 
 export const documentsRoutes = [documentsRoute] as const;

@@ -1,8 +1,10 @@
 /** The state of the alert screen in its address. */
-import { listShape, oneOf, optional, searchShape } from "@/shared/url/search";
+import { oneOf, searchShape, whole } from "@/shared/url/search";
+
+export const TABS = ["open", "history", "rules", "silences", "channels", "deliveries"] as const;
 
 export const alertsSearch = searchShape({
-  ...listShape(["fired_at"], "-fired_at"),
-  tab: oneOf(["open", "rules", "channels", "silences", "deliveries"], "open"),
-  state: optional(["pending", "firing", "resolved"]),
+  tab: oneOf(TABS, "open"),
+  page: whole(1, 1, 1_000_000),
+  size: whole(100, 50, 500),
 });

@@ -1,8 +1,9 @@
 /** The state of the audit screen in its address. */
-import { listShape, optional, searchShape, text } from "@/shared/url/search";
+import { optional, searchShape, text, whole } from "@/shared/url/search";
 
 export const auditSearch = searchShape({
-  ...listShape(["at"], "-at"),
+  page: whole(1, 1, 1_000_000),
+  size: whole(100, 50, 500),
   actor: text(),
   action: text(),
   cluster: text(),
