@@ -105,7 +105,7 @@ def test_a_job_that_goes_on_asks_for_the_rights_of_today(people: People, topics:
 def test_an_estimate_writes_nothing(api: APIClient, topics: list[str]) -> None:
     asked = {"topics": topics, "body": "needle", "max_scan": 100}
     answer = api.post(f"{HERE}?dry_run=true", asked, format="json")
-    assert answer.json() == {"messages": "120", "is_within_limit": False}
+    assert answer.json() == {"messages": "120", "is_within_limit": False, "runner": "celery"}
     assert (SearchJob.objects.count(), AuditEntry.objects.count()) == (0, 0)
 
 
@@ -235,7 +235,7 @@ def test_results_expire(api: APIClient, topics: list[str]) -> None:
         ({"topics": ["a b"], "tag": "x"}, 400),
         ({"tag": None}, 400),
         ({"sql": "a >"}, 400),
-        ({"tag": "x", "runner": "spark"}, 422),
+        ({"tag": "x", "runner": "flink"}, 400),
         ({"tag": "x", "max_scan": 10**12}, 400),
         ({"begin": "2026-01-02T00:00Z", "end": "2026-01-01T00:00Z"}, 400),
     ],

@@ -12,6 +12,7 @@ from dataclasses import astuple
 from datetime import UTC, datetime, timedelta
 
 from django.db import transaction
+from django.db.models import QuerySet
 
 from clusters.actions.messages import hides
 from clusters.actions.searches import tell
@@ -36,14 +37,20 @@ Clock = Callable[[], datetime]
 
 def open_searches(now: datetime) -> list[uuid.UUID]:
     """Jobs that nobody has."""
-    rows = takeable(SearchJob.objects.all(), SearchJob.OPEN, now)
+    rows = takeable(_ours(), SearchJob.OPEN, now)
     return list(rows.order_by("created_at").values_list("pk", flat=True))
+
+
+def _ours() -> QuerySet[SearchJob]:
+    """Those of Spark are begun and ended by reports."""
+    rows = SearchJob.objects.filter(runner=SearchJob.Runner.CELERY)
+    return rows.select_related("cluster", "owner")
 
 
 def do_run_search(job_id: uuid.UUID, *, worker: str, clock: Clock) -> bool:
     """For a turn. Whether there is more to do."""
     until = clock() + TURN
-    job = take(SearchJob.objects.select_related("cluster", "owner"), job_id, SearchJob.OPEN, worker, clock())
+    job = take(_ours(), job_id, SearchJob.OPEN, worker, clock())
     if job is None:
         return False
     try:

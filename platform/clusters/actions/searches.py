@@ -23,6 +23,10 @@ from console.core.standing import kept_grants
 from console.core.waking import wake
 
 RUN = "clusters.tasks.searches.run_search"
+RUN_BY_SPARK = "reports.tasks.searches.start_search"
+"""Not a task of this app: reports know clusters, not the other way."""
+TOO_LONG = 10_000_000
+"""More messages are Spark's to look through, which reads the brokers' files and costs them nothing."""
 MOST_OPEN = 5
 """Of one person: each takes a worker's time."""
 
@@ -32,7 +36,9 @@ class SearchRequest:
     topics: tuple[str, ...]
     wanted: Wanted
     runner: str
+    """Empty: by the number of messages."""
     max_scan: int
+    """Of Spark there is none: it looks at everything in range."""
     max_hits: int
     keep_for: timedelta
 
@@ -41,6 +47,10 @@ class SearchRequest:
 class Estimate:
     messages: int
     cursor: list[list[Any]]
+    runner: str
+
+    def is_within(self, max_scan: int) -> bool:
+        return self.runner == SearchJob.Runner.SPARK or self.messages <= max_scan
 
 
 def estimate_search(reader: Reader, asked: SearchRequest) -> Estimate:
@@ -48,29 +58,33 @@ def estimate_search(reader: Reader, asked: SearchRequest) -> Estimate:
     for topic in asked.topics:
         reader.require(Role.VIEWER, topic)
         refuse_hidden(reader.masks.of(topic), asked.wanted)
-    if asked.runner != SearchJob.Runner.CELERY:
-        raise Problem("runner", f"this console has no {asked.runner} runner yet", 422, field="runner")
     to_ms = asked.wanted.to_ms if asked.wanted.to_ms < Wanted().to_ms else None
     stretches = find_stretches(reader.address, asked.topics, asked.wanted.from_ms, to_ms)
     cursor = [list(astuple(stretch)) for stretch in stretches if stretch.count]
-    return Estimate(sum(stretch.count for stretch in stretches), cursor)
+    messages = sum(stretch.count for stretch in stretches)
+    return Estimate(messages, cursor, asked.runner or runner_for(messages))
+
+
+def runner_for(messages: int) -> str:
+    return SearchJob.Runner.SPARK if messages > TOO_LONG else SearchJob.Runner.CELERY
 
 
 def do_create_search(reader: Reader, asked: SearchRequest, *, now: datetime) -> SearchJob:
     estimate = estimate_search(reader, asked)
+    is_sparks = estimate.runner == SearchJob.Runner.SPARK
     with transaction.atomic():
         _refuse_too_many(reader)
         job = SearchJob.objects.create(
             cluster=reader.cluster,
             owner_id=reader.user_id,
             created_by=reader.actor.name,
-            runner=asked.runner,
+            runner=estimate.runner,
             grants=kept_grants(reader.grants),
             topics=list(asked.topics),
             query=asdict(asked.wanted),
-            cursor=estimate.cursor,
+            cursor=None if is_sparks else estimate.cursor,
             estimate=estimate.messages,
-            max_scan=asked.max_scan,
+            max_scan=max(asked.max_scan, estimate.messages) if is_sparks else asked.max_scan,
             max_hits=asked.max_hits,
             created_at=now,
             expires_at=now + asked.keep_for,
@@ -84,7 +98,7 @@ def do_create_search(reader: Reader, asked: SearchRequest, *, now: datetime) -> 
             details={"job": str(job.pk), "searches_in": searched, "estimate": str(estimate.messages)},
             now=now,
         )
-        wake(RUN, id=str(job.pk))
+        wake(RUN_BY_SPARK if is_sparks else RUN, id=str(job.pk))
         tell(job)
     return job
 

@@ -53,8 +53,14 @@ class SearchRequestSerializer(serializers.Serializer[Any]):
     property = serializers.CharField(required=False, max_length=1024, help_text="`name` or `name=value`.")
     body = serializers.CharField(required=False, max_length=1024, help_text="Text that the body holds.")
     sql = SqlField(required=False)
-    runner = serializers.ChoiceField(SearchJob.Runner.choices, default=SearchJob.Runner.CELERY)
-    max_scan = serializers.IntegerField(min_value=1, max_value=MOST_SCANNED, default=1_000_000)
+    runner = serializers.ChoiceField(
+        SearchJob.Runner.choices,
+        required=False,
+        help_text="Without it: spark for more than 10,000,000 messages, celery for fewer.",
+    )
+    max_scan = serializers.IntegerField(
+        min_value=1, max_value=MOST_SCANNED, default=1_000_000, help_text="Of celery: spark looks at all."
+    )
     max_hits = serializers.IntegerField(min_value=1, max_value=10_000, default=1_000)
     keep_days = serializers.IntegerField(min_value=1, max_value=30, default=7)
 
@@ -126,7 +132,8 @@ def looked_for(wanted: Wanted) -> dict[str, Any]:
 
 class EstimateSerializer(serializers.Serializer[Any]):
     messages = Int64Field(help_text="In range now.")
-    is_within_limit = serializers.BooleanField(help_text="max_scan suffices to look at all of them.")
+    is_within_limit = serializers.BooleanField(help_text="All of them would be looked at.")
+    runner = serializers.ChoiceField(SearchJob.Runner.choices)
 
 
 class SearchesView(ListView):
@@ -159,8 +166,12 @@ class SearchesView(ListView):
         wanted = _request(asked.validated_data)
         if self.is_dry_run:
             estimate = estimate_search(reader_of(self), wanted)
-            within = estimate.messages <= wanted.max_scan
-            return Response({"messages": str(estimate.messages), "is_within_limit": within})
+            body = {
+                "messages": estimate.messages,
+                "is_within_limit": estimate.is_within(wanted.max_scan),
+                "runner": estimate.runner,
+            }
+            return Response(EstimateSerializer(body).data)
         job = do_create_search(reader_of(self), wanted, now=timezone.now())
         return Response(SearchJobSerializer(job).data, 202)
 
@@ -169,7 +180,7 @@ def _request(values: dict[str, Any]) -> SearchRequest:
     return SearchRequest(
         tuple(dict.fromkeys(values["topics"])),
         wanted_of(values, ms(values.get("begin")), ms(values.get("end"))),
-        values["runner"],
+        values.get("runner", ""),
         values["max_scan"],
         values["max_hits"],
         timedelta(days=values["keep_days"]),
