@@ -32,8 +32,8 @@ def audit_report(
     blanks: Callable[[DataFrame], DataFrame],
     keep: Keep,
 ) -> dict[str, DataFrame]:
-    """`extents` say how far each log was read (store, from_offset, to_offset); `blanks` looks up what lies
-    behind the last records of files (`gaps.ends` -> BLANKS)."""
+    """`extents` say which part of each log there is (store, from_offset, to_offset); `blanks` looks up what
+    lies behind the last records of files (`gaps.ends` -> BLANKS)."""
     records = keep("summed", summed(log))
     segments = keep("segments", gaps.segments(records, files))
     queued = queue_entries.expected_records(records)
@@ -41,7 +41,7 @@ def audit_report(
     findings = [
         bad_crc(records),
         queue_entries.mismatches(queued, listed),
-        gaps.log_gaps(records, segments, blanks(gaps.ends(segments))),
+        gaps.log_gaps(records, segments, blanks(gaps.ends(segments)), extents),
         gaps.queue_gaps(queued),
     ]
     return {

@@ -1,5 +1,6 @@
 """Which records of the log are one and the same message: as sent, parked, tried again, given up.
 
+    slim           a log with no more than is needed here: what the others are made of
     messages       as its topic's consumers see it: one row per id, the first copy of it
     parked         since when the broker kept it back, because its producer asked for a delay
     retries        copies in %RETRY%group, one row per stored copy
@@ -18,7 +19,7 @@ from pyspark.sql import functions as F
 from engine.protocol.names import DLQ_PREFIX, RETRY_PREFIX
 from engine.protocol.properties import Property
 
-__all__ = ["COPY_COLUMNS", "IDENTITY", "dead_letters", "messages", "of_messages", "parked", "retries"]
+__all__ = ["COPY_COLUMNS", "IDENTITY", "dead_letters", "messages", "of_messages", "parked", "retries", "slim"]
 
 COPY_COLUMNS = (
     "cluster",
@@ -42,13 +43,21 @@ COPY_COLUMNS = (
 IDENTITY = ("cluster", "topic", "msg_id")
 
 
+def slim(log: DataFrame) -> DataFrame:
+    """The records with what their properties say of where they belong, and without the rest of those. Kept
+    once, it is what all of the functions below are made of: a log is read but one time."""
+    properties = F.col("properties")
+    given_back = F.coalesce(properties[Property.RETRY_TOPIC], properties[Property.DLQ_ORIGIN_TOPIC])
+    said = {"real_topic": properties[Property.REAL_TOPIC], "retry_topic": given_back, "msg_id": _msg_id()}
+    return log.withColumns(said).drop("properties", "unique_key")
+
+
 def messages(log: DataFrame) -> DataFrame:
     """One row per message of the applications' topics; `copies` says how often it was stored there."""
     place = "broker", "queue_id", "queue_offset", "commit_log_offset"
     said = "size", "tags", "keys", "born_time"
     first = F.min(F.struct("store_time", *place, *said)).alias("first")
-    visible = log.where(F.col("kind") == "normal").withColumn("msg_id", _msg_id())
-    grouped = visible.groupBy(*IDENTITY).agg(first, F.count("*").alias("copies"))
+    grouped = log.where(F.col("kind") == "normal").groupBy(*IDENTITY).agg(first, F.count("*").alias("copies"))
     return grouped.select(
         *IDENTITY, "copies", *(F.col(f"first.{name}") for name in ("store_time", *place, *said))
     )
@@ -56,9 +65,9 @@ def messages(log: DataFrame) -> DataFrame:
 
 def parked(log: DataFrame) -> DataFrame:
     """Since when the broker held it back for its producer; retries are parked too, but those are waits."""
-    real_topic = _property(Property.REAL_TOPIC)
+    real_topic = F.col("real_topic")
     held = log.where(F.col("kind").isin("scheduled", "timer") & ~real_topic.startswith(RETRY_PREFIX))
-    rows = held.select("cluster", real_topic.alias("topic"), _msg_id().alias("msg_id"), "store_time")
+    rows = held.select("cluster", real_topic.alias("topic"), "msg_id", "store_time")
     return rows.groupBy(*IDENTITY).agg(F.min("store_time").alias("parked_time"))
 
 
@@ -75,13 +84,10 @@ def _given_back(log: DataFrame, kind: str, prefix: str) -> DataFrame:
     name = F.substring("topic", len(prefix) + 1, 1 << 20)
     parts = F.split(name, r"\+", 2)
     # A pop's retry topic names both, group+topic; the older form group_topic is told apart in `of_messages`.
-    said = F.coalesce(
-        _property(Property.RETRY_TOPIC), _property(Property.DLQ_ORIGIN_TOPIC), F.get(parts, F.lit(1))
-    )
     return log.where(F.col("kind") == kind).select(
         "cluster",
-        said.alias("topic"),
-        _msg_id().alias("msg_id"),
+        F.coalesce("retry_topic", F.get(parts, F.lit(1))).alias("topic"),
+        "msg_id",
         F.get(parts, F.lit(0)).alias("group"),
         "reconsume_times",
         "store_time",
@@ -99,10 +105,6 @@ def of_messages(copies: DataFrame, known: DataFrame) -> DataFrame:
     )
     fits = F.coalesce(F.col("said_topic") == F.col("topic"), is_older_pop)
     return joined.where(fits).select(*IDENTITY, group.alias("group"), "reconsume_times", "store_time")
-
-
-def _property(name: str) -> Column:
-    return F.col("properties")[name]
 
 
 def _msg_id() -> Column:

@@ -1,7 +1,7 @@
 """Holes: in the log, where records do not follow each other; in queues, where numbers are missing.
 
     log_gaps     findings
-      log_gap      between two records of a file, or before its first
+      log_gap      between two records of a file, before its first, or before the end of the log
       log_tail     the end of a file is neither records nor a blank that says so
     queue_gaps   findings
       queue_gap      queue offsets that no record has, between two that there are
@@ -49,26 +49,33 @@ def segments(records: DataFrame, files: DataFrame) -> DataFrame:
 
 def ends(segments: DataFrame) -> DataFrame:
     """Where the records of each file but the last end: what has to be a blank begins there."""
-    return segments.where(~F.col("is_last") & F.col("end_offset").isNotNull()).select(
-        "store", "segment", "file_bytes", "end_offset"
-    )
+    end = F.coalesce("end_offset", "segment").alias("end_offset")
+    return segments.where(~F.col("is_last")).select(*_STORE, "segment", "file_bytes", end)
 
 
-def log_gaps(records: DataFrame, segments: DataFrame, blanks: DataFrame) -> DataFrame:
-    """`segments` as the function of that name makes them; `blanks` are BLANKS."""
+def log_gaps(records: DataFrame, segments: DataFrame, blanks: DataFrame, extents: DataFrame) -> DataFrame:
+    """`segments` as the function of that name makes them; `blanks` are BLANKS; `extents` say where each log
+    ends (store, to_offset)."""
     in_order = Window.partitionBy("store", "segment").orderBy("commit_log_offset")
     before = F.lag(F.col("commit_log_offset") + F.col("size")).over(in_order)
     placed = _placed(records, segments).withColumn("due", F.coalesce(before, F.col("segment")))
     holes = placed.where(F.col("due") != F.col("commit_log_offset"))
     inside = finding(holes, "log_gap", expected=F.col("due"), found=F.col("commit_log_offset"))
-    last = ends(segments).join(segments.select(*_STORE, "segment"), ["store", "segment"])
-    loose = last.join(blanks, ["store", "segment"], "left").where(
-        (F.col("end_offset") != F.col("segment") + F.col("file_bytes"))
-        & ~F.coalesce(F.col("blank_offset") == F.col("end_offset"), F.lit(False))
+    loose = (
+        ends(segments)
+        .join(blanks, ["store", "segment"], "left")
+        .where(
+            (F.col("end_offset") != F.col("segment") + F.col("file_bytes"))
+            & ~F.coalesce(F.col("blank_offset") == F.col("end_offset"), F.lit(False))
+        )
     )
     loose = loose.withColumn("commit_log_offset", F.col("end_offset"))
     tails = finding(loose, "log_tail", expected=F.lit("a blank"), found=F.lit("none"))
-    return inside.unionByName(tails)
+    newest = segments.where("is_last").join(F.broadcast(extents), "store")
+    newest = newest.withColumn("commit_log_offset", F.coalesce("end_offset", "segment"))
+    short = newest.where(F.col("commit_log_offset") < F.col("to_offset"))
+    missing = finding(short, "log_gap", expected=F.col("commit_log_offset"), found=F.col("to_offset"))
+    return inside.unionByName(tails).unionByName(missing)
 
 
 def queue_gaps(records: DataFrame) -> DataFrame:

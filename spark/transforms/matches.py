@@ -73,23 +73,23 @@ def matching(log: DataFrame, wanted: Wanted) -> DataFrame:
 
 
 def hits(matching: DataFrame, *, most: int) -> DataFrame:
-    """Not more than `most`, the oldest first. `body_bytes` is null where the body is compressed and was not
-    read: `plain_sizes` tells it."""
+    """Not more than `most`, the oldest first. `body_size` is that of the plain body, null where it is
+    compressed: `plain_sizes` tells it."""
     is_compressed = F.col("sys_flag").bitwiseAND(COMPRESSED) != 0
     first = matching.orderBy("store_time", "broker", "topic", "queue_id", "queue_offset").limit(most)
     # The id needs Python, and there are few of them by now.
-    offset_id = F.udf(_offset_id)(F.col("store_host"), F.col("commit_log_offset"))
+    offset_id = F.udf(_offset_id, "string", useArrow=False)("store_host", "commit_log_offset")
     rows = first.withColumn("offset_id", offset_id)
     return rows.select(
         "cluster",
         "topic",
         "broker",
-        F.col("queue_id").alias("queue"),
+        "queue_id",
         "queue_offset",
         "offset_id",
         F.coalesce("unique_key", "offset_id").alias("msg_id"),
-        F.col("store_time").alias("stored_at"),
-        F.when(~is_compressed, F.col("body_size")).alias("body_bytes"),
+        "store_time",
+        F.when(~is_compressed, F.col("body_size")).alias("body_size"),
         _origin_topic().alias("origin_topic"),
         "store",
         "commit_log_offset",

@@ -17,11 +17,11 @@ instead of a tag code; an entry with an extension holds its address.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
+from pyspark.sql.pandas.functions import ArrowUDFType, arrow_udf
 from pyspark.sql.types import IntegerType, LongType, StringType, StructField, StructType
 
 from engine.protocol.hashes import tags_code
@@ -123,12 +123,13 @@ def _words(*names: str) -> Column:
     return F.concat_ws(" ", *(F.col(name).cast("string") for name in names))
 
 
-def _codes(batches: Iterator[pd.Series]) -> Iterator[pd.Series]:
-    for tags in batches:
-        # Tags repeat: each is hashed once.
-        known = {tag: tags_code(tag) for tag in tags.dropna().unique()}
-        yield tags.map(known).fillna(0).astype("int64")
+def _codes(tags: pa.Array) -> pa.Array:
+    # Tags repeat: each is hashed once.
+    named = pc.dictionary_encode(tags)
+    codes = pa.array([tags_code(tag) for tag in named.dictionary.to_pylist()], pa.int64())
+    return pc.fill_null(codes.take(named.indices), 0)
 
 
 def _tag_codes(tags: Column) -> Column:
-    return F.pandas_udf(_codes, "bigint")(tags)
+    found: Column = arrow_udf(_codes, "bigint", ArrowUDFType.SCALAR)(tags)
+    return found

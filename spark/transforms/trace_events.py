@@ -99,6 +99,7 @@ def _rows_of(message: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 def _said(trace: Trace) -> dict[str, Any]:
     """The fields that this kind of trace has; empty texts and zero times are what was left out."""
+    ended: dict[str, Any]
     at_ms = trace.timestamp or None
     group = trace.group or None
     match trace:

@@ -54,6 +54,7 @@ def trace_report(
 ) -> TraceReport:
     """Of the messages stored from `begin` to before `end`; `log` and `traces` must reach beyond, because
     tries, retries and traces come later than the message."""
+    log = keep("copies", copies.slim(log))
     said = keep("decoded", decoded(traces))
     events = keep("events", distinct_events(said))
     readers = consuming(committed)
@@ -82,5 +83,5 @@ def trace_report(
         tables,
         unreadable=said.where(F.col("type") == "unreadable"),
         ambiguous=tries.ambiguous(calls, sent, readers),
-        strangers=tries.strangers(events, copies.messages(log)),
+        strangers=tries.strangers(events, log.where("kind = 'normal'")),
     )

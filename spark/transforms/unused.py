@@ -40,8 +40,8 @@ def unused(names: DataFrame, usage: DataFrame, committed: DataFrame) -> DataFram
     """`usage` as `usage.usage` makes it, `committed` as `subscriptions.consuming` leaves it."""
     written = usage.where("kind = 'normal'").select("cluster", "topic").distinct()
     reading = committed.select("cluster", "topic", "group").distinct()
-    known = names.where(~_is_system()).groupBy("cluster", "kind", "name")
-    known = known.agg(F.sort_array(F.collect_set("broker")).alias("brokers"))
+    told = names.where(~_is_system()).groupBy("cluster", "kind", "name")
+    known = told.agg(F.sort_array(F.collect_set("broker")).alias("brokers"))
     return _topics(known, written, reading).unionByName(_groups(known, written, reading))
 
 
@@ -85,8 +85,8 @@ def _is_system() -> Column:
         | name.startswith(SYSTEM_TOPIC_PREFIX)
         | name.startswith(RETRY_PREFIX)
         | name.startswith(DLQ_PREFIX)
+        | name.endswith(REPLY_TOPIC_SUFFIX)
         | name.isin(F.col("cluster"), F.col("broker"))
-        | (name == F.concat("cluster", F.lit(REPLY_TOPIC_SUFFIX)))
     )
     group = name.isin(*sorted(SYSTEM_GROUPS)) | name.startswith(SYSTEM_GROUP_PREFIX)
     return F.when(kind == "topic", topic).otherwise(group)

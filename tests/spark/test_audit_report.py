@@ -103,7 +103,7 @@ def tables(session: SparkSession, asked: list[dict[str, Any]]) -> Tables:
         return frame(session, found, BLANKS)
 
     extents = session.createDataFrame(
-        [("/s/b1", 0, 2000), ("/s/b2", 2000, 4200)], "store string, from_offset bigint, to_offset bigint"
+        [("/s/b1", 0, 2000), ("/s/b2", 2000, 4250)], "store string, from_offset bigint, to_offset bigint"
     )
     log = log_of(session, LOG, AUDIT_COLUMNS)
     entries = frame(session, QUEUES, ENTRIES)
@@ -127,6 +127,8 @@ def test_each_fault_is_one_finding(tables: Tables) -> None:
             (b1, "entry_size", "orders", 1, 0, 1500, "100", "99"),
             (b1, "entry_tags", "orders", 1, 1, 1600, str(tags_code("b")), "5"),
             (b1, "record_without_entry", "orders", 1, 3, 1800, "an entry", "none"),
+            # The log is said to go on for 50 bytes behind its last record.
+            ("/s/b2", "log_gap", None, None, None, 4200, "4200", "4250"),
         ],
         key=str,
     )
