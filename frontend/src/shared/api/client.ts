@@ -37,6 +37,8 @@ type Part<O, Name extends "path" | "query"> = O extends { parameters: infer P }
     ? P[Name]
     : never
   : never;
+/** Ids are 64 bits wide, so texts: also where the schema calls the place in the address a number. */
+type Ids<T> = { [K in keyof T]: T[K] extends number ? number | string : T[K] };
 type Body<O> = O extends { requestBody?: { content: { "application/json": infer B } } } ? B : never;
 type Json<R> = R extends { content: { "application/json": infer J } } ? J : undefined;
 
@@ -61,7 +63,10 @@ interface Always {
   idempotencyKey?: string;
 }
 
-export type Request<P extends string, M extends Method> = Given<"params", Part<Operation<P, M>, "path">> & {
+export type Request<P extends string, M extends Method> = Given<
+  "params",
+  Ids<Part<Operation<P, M>, "path">>
+> & {
   query?: NonNullable<Part<Operation<P, M>, "query">>;
   body?: Body<Operation<P, M>>;
 } & Always;
