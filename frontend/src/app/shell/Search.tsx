@@ -20,15 +20,10 @@ export function SearchButton() {
   useHotkeys([["mod+K", dialog.open]], []);
   return (
     <>
-      <button
-        type="button"
-        className={`${classes.searchButton} ${classes.wide}`}
-        onClick={dialog.open}
-        aria-label={t("search.title")}
-      >
+      <button type="button" className={`${classes.searchButton} ${classes.wide}`} onClick={dialog.open}>
         <IconSearch size={15} aria-hidden />
         <span>{t("search.open")}</span>
-        <kbd>{KEYS}</kbd>
+        <kbd aria-hidden>{KEYS}</kbd>
       </button>
       <Modal
         opened={isOpen}
