@@ -13,6 +13,8 @@ django_application = get_asgi_application()
 # After Django is set up: what they import are models.
 from channels.routing import ProtocolTypeRouter  # noqa: E402
 
+from console.garbage import set_aside_what_is_loaded  # noqa: E402
 from console.live.routing import websocket_application  # noqa: E402
 
 application = ProtocolTypeRouter({"http": django_application, "websocket": websocket_application})
+set_aside_what_is_loaded()

@@ -36,6 +36,7 @@ from console.core.fields import TopicNameField
 from console.core.models.people import Role
 from console.core.needs import Need, Where
 from console.core.problems import Problem
+from console.core.shaping import shaped
 from console.core.views import flag
 
 TAGS = ["groups"]
@@ -75,10 +76,10 @@ class GroupsView(ListView):
             with_system=flag(request, "system"),
         )
         ordering = self.ordering_of(selectors.ORDERINGS, "name")
-        pages, cut = self.cut(selectors.ordered(rows, ordering))
+        pages, cut = self.cut(selectors.ordered(rows, ordering).values(*selectors.LISTED))
         ages = freshness_of(self.cluster)
         described = selectors.described(self.cluster, cut, request.user.pk, ages["sampled_at"])
-        return self.page(pages, shapes.GroupRowSerializer(described, many=True).data, freshness=ages)
+        return self.page(pages, shaped(shapes.GroupRowSerializer, described), freshness=ages)
 
     @extend_schema(
         operation_id="groups_create",

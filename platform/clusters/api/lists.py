@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from django.db.models import QuerySet
@@ -73,10 +74,13 @@ class ListView(ClusterView):
         pages = Pages()
         return pages, list(pages.paginate_queryset(rows, self.request, self) or [])
 
-    def cut_wide(self, rows: QuerySet[Any]) -> tuple[Pages, list[Any]]:
+    def cut_wide(self, rows: QuerySet[Any], columns: Sequence[str]) -> tuple[Pages, list[dict[str, Any]]]:
         """Of wide rows: sorted by key alone, then the page's rows: a sort need not carry their JSON."""
         pages, keys = self.cut(rows.values_list("pk", flat=True))
-        found = rows.model._default_manager.in_bulk(keys)
+        found = {
+            row.pop("pk"): row
+            for row in rows.model._default_manager.filter(pk__in=keys).values("pk", *columns)
+        }
         return pages, [found[key] for key in keys if key in found]
 
     def page(self, pages: Pages, results: list[Any], **extra: Any) -> Response:

@@ -25,6 +25,7 @@ from clusters.selectors.topics import ordered
 from console.core.fields import Int64Field
 from console.core.models.people import Role
 from console.core.needs import Need, Where
+from console.core.shaping import shaped
 
 ORDERINGS = ("name", "rate", "lag", "groups")
 
@@ -102,7 +103,7 @@ class RoutingView(ListView):
         sees_all = self.grants.may(Role.VIEWER, self.cluster.name)
         return self.page(
             pages,
-            RoutingTopicSerializer(listed, many=True).data,
+            shaped(RoutingTopicSerializer, listed),
             producers=producer_edges(self.cluster) if sees_all else None,
             freshness=freshness_of(self.cluster),
         )

@@ -26,6 +26,7 @@ from console.core.models.people import Role
 from console.core.needs import Need, Where
 from console.core.problems import not_found
 from console.core.rights import Grants
+from console.core.shaping import shaped
 
 TAGS = ["topics"]
 READ = Need(Role.VIEWER, Where.NAME)
@@ -100,7 +101,7 @@ class TopicGroupsView(ListView):
         ages = freshness_of(self.cluster)
         pages, rows = self.cut(group_selectors.readers(self.cluster, topic, self.grants))
         found = [group_selectors.subscription(row, ages["sampled_at"]) for row in rows]
-        return self.page(pages, SubscriptionSerializer(found, many=True).data, freshness=ages)
+        return self.page(pages, shaped(SubscriptionSerializer, found), freshness=ages)
 
 
 class ProducerSerializer(serializers.Serializer[Any]):

@@ -36,6 +36,7 @@ from clusters.selectors.live import freshness_of
 from console.core.models.people import Role
 from console.core.needs import Need, Where
 from console.core.problems import Problem
+from console.core.shaping import shaped
 from console.core.views import flag
 
 TAGS = ["topics"]
@@ -81,9 +82,9 @@ class TopicsView(ListView):
             favourites_of=request.user.pk if flag(request, "favourites") else None,
         )
         ordering = self.ordering_of(selectors.ORDERINGS, "name")
-        pages, cut = self.cut_wide(selectors.ordered(rows, ordering))
+        pages, cut = self.cut_wide(selectors.ordered(rows, ordering), selectors.LISTED)
         described = selectors.described(self.cluster, cut, request.user.pk)
-        results = shapes.TopicRowSerializer(described, many=True).data
+        results = shaped(shapes.TopicRowSerializer, described)
         return self.page(pages, results, freshness=freshness_of(self.cluster))
 
     @extend_schema(

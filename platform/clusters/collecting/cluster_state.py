@@ -184,9 +184,9 @@ class ClusterState:
             return
         before = self.topics.get(topic)
         memory = self._topic_memory.setdefault(topic, TopicMemory())
-        groups = len(self._groups_on.get(topic, ()))
+        lags = self._lags_on(topic)
         quiet_until_s = 0.0 if topic in self._moving_topics else self._worked_out_s
-        row = work_out_topic(topic, parts, memory, before, groups, self._cluster_name, now, quiet_until_s)
+        row = work_out_topic(topic, parts, memory, before, lags, self._cluster_name, now, quiet_until_s)
         _note(self._moving_topics, topic, bool(row.put_rate) or (row.put_rate is None and memory.is_counted))
         if row != before:
             self.topics[topic] = row
@@ -194,6 +194,10 @@ class ClusterState:
         found.points.append((("topic", topic, "put_rate"), row.put_rate))
         if row.kind == "dlq":
             found.points.append((("topic", topic, "messages"), row.messages))
+
+    def _lags_on(self, topic: str) -> list[int | None]:
+        rows = (self.subscriptions.get((topic, group)) for group in self._groups_on.get(topic, ()))
+        return [None if row is None else row.lag for row in rows]
 
     def _work_out_pair(
         self, found: Findings, pair: Pair, speakers: dict[str, KnownBroker], now_s: float
@@ -215,9 +219,12 @@ class ClusterState:
         row = work_out_pair(pair, offsets, topics, expression or "", memory, now_s, quiet_until_s)
         # Known by their rate or lag to be different the next time even if no broker says so.
         _note(self._moving_pairs, pair, bool(offsets) and (bool(row.lag) or row.consume_rate != 0.0))
-        if row != self.subscriptions.get(pair):
+        before = self.subscriptions.get(pair)
+        if row != before:
             self.subscriptions[pair] = row
             found.subscriptions.append(row)
+            if before is None or row.lag != before.lag:
+                self._due_topics.add(topic)
 
     def _drop_pair(self, found: Findings, pair: Pair) -> None:
         topic, group = pair

@@ -44,6 +44,7 @@ class TopicRow:
     put_rate: float | None
     last_write_at: datetime | None
     group_count: int
+    lag: int | None
 
 
 @dataclass(frozen=True, slots=True)

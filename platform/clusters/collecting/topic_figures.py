@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -36,11 +36,12 @@ def work_out_topic(
     parts: Mapping[str, Any],
     memory: TopicMemory,
     before: TopicRow | None,
-    group_count: int,
+    lags: Sequence[int | None],
     cluster: str,
     now: datetime,
     quiet_until_s: float = 0.0,
 ) -> TopicRow:
+    """`lags`: of the groups that read it."""
     queues = [queue for part in parts.values() for queue in part["queues"]]
     memory.is_counted = not any(part.get("isPartial") for part in parts.values())
     end = sum(queue[2] for queue in queues)
@@ -60,7 +61,8 @@ def work_out_topic(
         messages=end - sum(queue[1] for queue in queues) if is_bounded else None,
         put_rate=memory.meter.rate() if memory.is_counted else None,
         last_write_at=now if has_grown else before.last_write_at if before is not None else None,
-        group_count=group_count,
+        group_count=len(lags),
+        lag=None if None in lags else sum(lag for lag in lags if lag is not None),
     )
 
 

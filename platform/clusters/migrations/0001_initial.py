@@ -380,6 +380,7 @@ class Migration(migrations.Migration):
                 ('put_rate', models.FloatField(null=True)),
                 ('last_write_at', models.DateTimeField(null=True)),
                 ('group_count', models.PositiveIntegerField(default=0)),
+                ('lag', models.BigIntegerField(null=True)),
                 ('revision', models.BigIntegerField(default=0)),
                 ('cluster', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='live_topics', to='clusters.cluster')),
             ],

@@ -79,6 +79,8 @@ class LiveTopic(models.Model):
     last_write_at = models.DateTimeField(null=True)
     """When the collector last saw an offset grow; None when it never has."""
     group_count = models.PositiveIntegerField(default=0)
+    lag = models.BigIntegerField(null=True)
+    """Of all its groups together; None when one of them is not known, 0 when nobody reads it."""
     revision = models.BigIntegerField(default=0)
 
     class Meta:

@@ -12,7 +12,7 @@ from typing import Any
 from django.db.models import F, Q, QuerySet
 
 from clusters.models import Cluster, ConsumerGroup, Favourite, LiveGroup, LiveSubscription, RebalanceEvent
-from clusters.selectors.topics import favourite_names
+from clusters.selectors.topics import ABOUT, NOTHING_SAID, favourite_names, said_about
 from console.core.problems import not_found
 from console.core.rights import Grants
 from engine.protocol.names import SYSTEM_GROUP_PREFIX, SYSTEM_GROUPS
@@ -71,15 +71,36 @@ def ordered(rows: QuerySet[LiveGroup], ordering: str) -> QuerySet[LiveGroup]:
     return rows.order_by(by, "name")
 
 
+LISTED = (
+    "name",
+    "topic_count",
+    "lag",
+    "oldest_unread_at",
+    "consume_rate",
+    "eta_s",
+    "never_clears",
+    "member_count",
+    "model",
+    "consume_type",
+    "is_sampled",
+)
+"""Columns of a live row that lists show."""
+
+
 def described(
-    cluster: Cluster, rows: list[LiveGroup], user_id: int | None, sampled_at: datetime | None
+    cluster: Cluster, rows: list[dict[str, Any]], user_id: int | None, sampled_at: datetime | None
 ) -> list[dict[str, Any]]:
-    """The rows of one page, with two queries for all of them."""
-    names = [row.name for row in rows]
-    found = ConsumerGroup.objects.filter(cluster=cluster, name__in=names, deleted_at=None)
-    said = {one.name: one for one in found}
+    """The rows of one page (LISTED), with two queries for all of them."""
+    names = [row["name"] for row in rows]
+    said = said_about(ConsumerGroup.objects.filter(cluster=cluster, name__in=names, deleted_at=None))
     liked = set(favourite_names(user_id, cluster, Favourite.Kind.GROUP).filter(name__in=names))
-    return [_row(row, said.get(row.name), row.name in liked, sampled_at) for row in rows]
+    return [
+        row
+        | {"lag_s": seconds_behind(row["lag"], row["oldest_unread_at"], sampled_at), "is_live": True}
+        | said.get(row["name"], NOTHING_SAID)
+        | {"is_favourite": row["name"] in liked}
+        for row in rows
+    ]
 
 
 def get_group(cluster: Cluster, name: str) -> tuple[LiveGroup | None, ConsumerGroup | None]:
@@ -98,7 +119,8 @@ def detail(
     sampled_at: datetime | None,
 ) -> dict[str, Any]:
     if live is not None:
-        body = described(cluster, [live], user_id, sampled_at)[0]
+        row = {name: getattr(live, name) for name in LISTED}
+        body = described(cluster, [row], user_id, sampled_at)[0]
     else:
         assert said is not None
         body = _unseen(said)
@@ -170,26 +192,6 @@ def _queue(queue: dict[str, Any], sampled_at: datetime | None) -> dict[str, Any]
     }
 
 
-def _row(
-    live: LiveGroup, said: ConsumerGroup | None, is_favourite: bool, sampled_at: datetime | None
-) -> dict[str, Any]:
-    return {
-        "name": live.name,
-        "topic_count": live.topic_count,
-        "lag": live.lag,
-        "lag_s": seconds_behind(live.lag, live.oldest_unread_at, sampled_at),
-        "oldest_unread_at": live.oldest_unread_at,
-        "consume_rate": live.consume_rate,
-        "eta_s": live.eta_s,
-        "never_clears": live.never_clears,
-        "member_count": live.member_count,
-        "model": live.model,
-        "consume_type": live.consume_type,
-        "is_sampled": live.is_sampled,
-        "is_live": True,
-    } | _about(said, is_favourite)
-
-
 def _unseen(said: ConsumerGroup) -> dict[str, Any]:
     figures = ("topic_count", "lag", "lag_s", "oldest_unread_at", "consume_rate", "eta_s", "member_count")
     return {
@@ -200,18 +202,8 @@ def _unseen(said: ConsumerGroup) -> dict[str, Any]:
         "consume_type": "",
         "is_sampled": False,
         "is_live": False,
-    } | _about(said, False)
-
-
-def _about(said: ConsumerGroup | None, is_favourite: bool) -> dict[str, Any]:
-    return {
-        "owner": said.owner if said else "",
-        "team": said.team if said else "",
-        "description": said.description if said else "",
-        "labels": said.labels if said else {},
-        "document": said.document if said else "",
-        "is_favourite": is_favourite,
-    }
+        "is_favourite": False,
+    } | {name: getattr(said, name) for name in ABOUT}
 
 
 def of_topic(cluster: Cluster, topic: str, names: list[str]) -> QuerySet[LiveSubscription]:

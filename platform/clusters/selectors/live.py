@@ -40,6 +40,7 @@ TOPIC_FIELDS = (
     "put_rate",
     "last_write_at",
     "group_count",
+    "lag",
 )
 BROKER_FIELDS = (
     "broker_name",

@@ -8,17 +8,16 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from django.db.models import F, OuterRef, Q, QuerySet, Subquery, Sum
-from django.db.models.functions import Coalesce
+from django.db.models import F, Q, QuerySet
 
-from clusters.models import Cluster, Favourite, LiveSubscription, LiveTopic, Topic
+from clusters.models import Cluster, Favourite, LiveTopic, Topic
 from console.core.problems import not_found
 from console.core.rights import Grants
 
 ORDERINGS = {
     "name": "name",
     "rate": "put_rate",
-    "lag": "lag_sum",
+    "lag": "lag",
     "messages": "messages",
     "last_write": "last_write_at",
     "groups": "group_count",
@@ -57,37 +56,54 @@ def filtered(
 def ordered(rows: QuerySet[LiveTopic], ordering: str) -> QuerySet[LiveTopic]:
     """`ordering` is a key of ORDERINGS, with a minus for descending. What is not known comes last."""
     field = ORDERINGS[ordering.removeprefix("-")]
-    if field == "lag_sum":
-        sums = (
-            LiveSubscription.objects.filter(cluster_id=OuterRef("cluster_id"), topic=OuterRef("name"))
-            .order_by()
-            .values("topic")
-            .annotate(lag_sum=Sum("lag"))
-            .values("lag_sum")
-        )
-        rows = rows.annotate(lag_sum=Coalesce(Subquery(sums), None))
     if field == "name":
         return rows.order_by("-name" if ordering.startswith("-") else "name")
     by = F(field).desc(nulls_last=True) if ordering.startswith("-") else F(field).asc(nulls_last=True)
     return rows.order_by(by, "name")
 
 
-def described(cluster: Cluster, rows: list[LiveTopic], user_id: int | None) -> list[dict[str, Any]]:
-    """The rows of one page, with three queries for all of them."""
-    names = [row.name for row in rows]
-    said = {one.name: one for one in Topic.objects.filter(cluster=cluster, name__in=names, deleted_at=None)}
+LISTED = (
+    "name",
+    "kind",
+    "read_queues",
+    "write_queues",
+    "perm",
+    "is_ordered",
+    "brokers",
+    "messages",
+    "put_rate",
+    "last_write_at",
+    "group_count",
+    "lag",
+)
+"""Columns of a live row that lists show: five hundred rows as dicts take a third of what objects do."""
+ABOUT = ("owner", "team", "description", "labels", "document")
+
+
+def described(cluster: Cluster, rows: list[dict[str, Any]], user_id: int | None) -> list[dict[str, Any]]:
+    """The rows of one page (LISTED), with two queries for all of them."""
+    names = [row["name"] for row in rows]
+    said = said_about(Topic.objects.filter(cluster=cluster, name__in=names, deleted_at=None))
     liked = set(favourite_names(user_id, cluster, Favourite.Kind.TOPIC).filter(name__in=names))
-    lags = topic_lags(cluster, names)
-    return [_row(row, said.get(row.name), row.name in liked, lags.get(row.name)) for row in rows]
+    return [
+        row
+        | {"brokers": sorted(row["brokers"]), "is_live": True}
+        | said.get(row["name"], NOTHING_SAID)
+        | {"is_favourite": row["name"] in liked}
+        for row in rows
+    ]
 
 
-def topic_lags(cluster: Cluster, names: list[str]) -> dict[str, int | None]:
-    lags: dict[str, int | None] = {}
-    found = LiveSubscription.objects.filter(cluster=cluster, topic__in=names).values_list("topic", "lag")
-    for topic, lag in found:
-        before = lags.get(topic, 0)
-        lags[topic] = None if lag is None or before is None else before + lag
-    return lags
+def said_about(rows: QuerySet[Any]) -> dict[str, dict[str, Any]]:
+    """What people said, by name."""
+    return {one.pop("name"): one for one in rows.values("name", *ABOUT)}
+
+
+NOTHING_SAID: dict[str, Any] = {"owner": "", "team": "", "description": "", "labels": {}, "document": ""}
+
+
+def listed(live: LiveTopic) -> dict[str, Any]:
+    return {name: getattr(live, name) for name in LISTED}
 
 
 def favourite_names(user_id: int | None, cluster: Cluster, kind: str) -> QuerySet[Any]:
@@ -108,7 +124,7 @@ def detail(
     cluster: Cluster, live: LiveTopic | None, said: Topic | None, user_id: int | None
 ) -> dict[str, Any]:
     if live is not None:
-        body = described(cluster, [live], user_id)[0]
+        body = described(cluster, [listed(live)], user_id)[0]
     else:
         assert said is not None
         body = _unseen(said)
@@ -151,25 +167,6 @@ def _broker_drift(broker: str, config: dict[str, Any], held: dict[str, Any] | No
     ]
 
 
-def _row(live: LiveTopic, said: Topic | None, is_favourite: bool, lag: int | None) -> dict[str, Any]:
-    return {
-        "name": live.name,
-        "kind": live.kind,
-        "read_queues": live.read_queues,
-        "write_queues": live.write_queues,
-        "perm": live.perm,
-        "is_ordered": live.is_ordered,
-        "brokers": sorted(live.brokers),
-        "messages": live.messages,
-        "put_rate": live.put_rate,
-        "last_write_at": live.last_write_at,
-        "group_count": live.group_count,
-        # No group reads it: nothing waits. That is known.
-        "lag": lag if live.group_count else 0,
-        "is_live": True,
-    } | _about(said, is_favourite)
-
-
 def _unseen(said: Topic) -> dict[str, Any]:
     """Declared, and not (yet) seen on any broker: no figure is known."""
     config = said.config or {}
@@ -187,15 +184,5 @@ def _unseen(said: Topic) -> dict[str, Any]:
         "group_count": None,
         "lag": None,
         "is_live": False,
-    } | _about(said, False)
-
-
-def _about(said: Topic | None, is_favourite: bool) -> dict[str, Any]:
-    return {
-        "owner": said.owner if said else "",
-        "team": said.team if said else "",
-        "description": said.description if said else "",
-        "labels": said.labels if said else {},
-        "document": said.document if said else "",
-        "is_favourite": is_favourite,
-    }
+        "is_favourite": False,
+    } | {name: getattr(said, name) for name in ABOUT}

@@ -87,6 +87,30 @@ def test_a_group_that_subscribes_and_never_committed_has_no_lag() -> None:
     assert state.topics["orders"].group_count == 1
 
 
+def test_a_topics_lag_is_its_groups_together_and_unknown_when_one_is() -> None:
+    offsets = {"orders@billing": [[0, 40]], "orders@audit": [[0, 90]], "idle@billing": [[0, 5]]}
+    state, _ = state_of(
+        answer(
+            0,
+            full=True,
+            topics={"orders": topic(100), "idle": topic(5), "unread": topic(7)},
+            groups={"billing": group(), "audit": group()},
+            offsets=offsets,
+        )
+    )
+    assert {name: row.lag for name, row in state.topics.items()} == {"orders": 70, "idle": 0, "unread": 0}
+    state.take(answer(10, groups={"new": group("c1", orders="*")}))
+    assert "orders" in {row.name for row in state.work_out(at(10)).topics}
+    assert state.topics["orders"].lag is None, "the new group has committed nothing yet"
+
+
+def test_a_topic_changes_when_what_its_groups_have_read_does() -> None:
+    state = lagging()
+    state.take(answer(10, offsets={"orders@billing": [[0, 75]]}))
+    found = state.work_out(at(10))
+    assert [(row.name, row.lag) for row in found.topics] == [("orders", 25)]
+
+
 def test_only_what_changed_is_found() -> None:
     state = lagging(100, 100)
     state.work_out(at(10))
