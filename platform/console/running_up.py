@@ -35,6 +35,7 @@ from console.beat import Beat
 from console.children import Child, ChildFailed, clock
 from console.core.problems import Problem
 from console.data_root import REPOSITORY
+from reports.submitting import availability
 
 READY_S = 60.0
 PID_FILE = "up.pid"
@@ -190,6 +191,8 @@ class Up:
     def _say_first_steps(self) -> None:
         namesrv = setting_up.name_servers_of(setting_up.CLUSTER)
         address = f"http://{_dialled(self._options.host)}:{self._options.port}/"
+        if said := availability.missing():
+            say(f"Everything but reports works: {said}")
         say(FIRST_STEPS.format(address=address, namesrv=namesrv) if namesrv else f"\nOpen {address}\n")
 
     # -- keeping up and stopping ----------------------------------------------------------------------------
