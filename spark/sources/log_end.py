@@ -34,13 +34,16 @@ STEP_BYTES = 32 << 20
 _MAGICS = (MAGIC_V1, MAGIC_V2)
 
 
-def find_log_end(segments: Sequence[Segment], *, was_closed: bool, last_ms: int | None = None) -> int:
-    """The offset behind the last record; with `last_ms`, behind the last one that was stored by then."""
+def find_log_end(
+    segments: Sequence[Segment], *, was_closed: bool, last_ms: int | None = None, is_strict: bool = True
+) -> int:
+    """The offset behind the last record; with `last_ms`, behind the last one that was stored by then. A cut
+    file is an error only if `is_strict`."""
     for segment in reversed(segments):
         with File(segment.place) as file:
             first_ms = store_time_at(file, segment, segment.base_offset)
             if first_ms is not None and (last_ms is None or first_ms <= last_ms):
-                return _Walk(file, segment, was_closed, last_ms).run()
+                return _Walk(file, segment, was_closed, last_ms, is_strict).run()
     return segments[0].base_offset if segments else 0
 
 
@@ -84,11 +87,14 @@ def _boundary_before(file: File, segment: Segment, limit: int, last_ms: int | No
 class _Walk:
     """To the end of one segment's records."""
 
-    def __init__(self, file: File, segment: Segment, was_closed: bool, last_ms: int | None) -> None:
+    def __init__(
+        self, file: File, segment: Segment, was_closed: bool, last_ms: int | None, is_strict: bool
+    ) -> None:
         self._file = file
         self._segment = segment
         self._was_closed = was_closed
         self._last_ms = last_ms
+        self._is_strict = is_strict
         self._newest = segment.base_offset
         self._is_newest_torn = False
 
@@ -130,7 +136,8 @@ class _Walk:
     def _behind(self, commit_log_offset: int) -> int | None:
         """A record behind the bad one, where that cannot be a torn tail."""
         segment = self._segment
-        if _is_longer(self._file, segment, commit_log_offset, segment.end_offset):
+        is_cut = _is_longer(self._file, segment, commit_log_offset, segment.end_offset)
+        if is_cut and self._is_strict:
             raise CorruptRecord(f"{segment.place} is cut: the record at {commit_log_offset} ends behind it")
         if not self._was_closed:
             return None

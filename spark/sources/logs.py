@@ -69,7 +69,7 @@ def fails_on_damage(options: Mapping[str, str]) -> bool:
 
 
 def open_log(store: Store, mode: str, asking: Asking, *, is_strict: bool) -> Log:
-    end, end_offset, segments = find_end(store, mode, asking)
+    end, end_offset, segments = find_end(store, mode, asking, is_strict=is_strict)
     if is_strict:
         check_segments(segments)
     return Log(store, segments, end_offset, end.dispatched_offset, end.dispatched_ms)

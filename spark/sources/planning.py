@@ -12,7 +12,7 @@ Where queues can be believed is decided in `look_ups`; the rest is walked.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from pyspark.sql.datasource import InputPartition
@@ -23,7 +23,7 @@ from spark.sources.files import File
 from spark.sources.logs import Log
 from spark.sources.look_ups import look_up_bytes, looked_up
 from spark.sources.record_search import store_time_at
-from spark.sources.segments import Segment
+from spark.sources.segments import Segment, kept_segments
 from spark.sources.wanted import FIRST, LAST, Span, Wanted
 
 __all__ = ["LogPart", "Range", "plan_log"]
@@ -48,9 +48,10 @@ class LogPart(InputPartition):
 
 
 def plan_log(log: Log, wanted: Wanted, start: int, end: int, part_bytes: int = PART_BYTES) -> list[LogPart]:
-    """The parts of [start, end), which are boundaries."""
+    """The parts of [start, end), which are boundaries, in the order of the log."""
     if not wanted.wants_store(log.store) or start >= end:
         return []
+    log = replace(log, segments=kept_segments(log.store.log_place, log.segments))
     owner = (log.store.cluster, log.store.broker, log.store.place)
     ranges = _wanted_ranges(log, wanted, start, end, part_bytes)
     if not ranges:
@@ -62,7 +63,7 @@ def plan_log(log: Log, wanted: Wanted, start: int, end: int, part_bytes: int = P
         looked = [piece for whole in ranges for piece in _inside(whole, span)]
         size = max(look_up_bytes(folders, span), part_bytes)
         parts += [LogPart(owner, group, folders) for group in _grouped(looked, size)]
-    return parts
+    return sorted(parts, key=lambda part: part.ranges[0].start)
 
 
 def _inside(whole: Range, span: Span) -> Iterator[Range]:

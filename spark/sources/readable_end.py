@@ -74,17 +74,23 @@ def decide_end(mode: str, known: Known) -> End:
     return End(last_ms=times.physic_msg_timestamp, dispatched_ms=dispatched_ms, was_closed=False)
 
 
-def find_end(store: Store, mode: str, asking: Asking) -> tuple[End, int, tuple[Segment, ...]]:
-    """The decision, the boundary that it comes to, and the segments, which were listed after the question."""
+def find_end(
+    store: Store, mode: str, asking: Asking, *, is_strict: bool = True
+) -> tuple[End, int, tuple[Segment, ...]]:
+    """The decision, the boundary that it comes to, and the segments, which were listed after the question.
+    A file that was cut is an error, unless `is_strict` is off: then the log ends with it."""
     end = decide_end(mode, _look(store, _segments(store), mode, asking))
     # Again: what the broker called readable may lie in a segment that was not there before.
     segments = _segments(store)
     if not segments:
         return end, 0, segments
     if end.offset is None:
-        return end, find_log_end(segments, was_closed=end.was_closed, last_ms=end.last_ms), segments
+        found = find_log_end(segments, was_closed=end.was_closed, last_ms=end.last_ms, is_strict=is_strict)
+        return end, found, segments
     last = segments[-1]
     if end.offset > last.end_offset:
+        if not is_strict:
+            return end, last_boundary(segments, last.end_offset), segments
         raise CorruptRecord(
             f"{last.place} is cut: the log goes on to offset {end.offset}, the file ends at {last.end_offset}"
         )

@@ -19,11 +19,11 @@ from engine.errors import CorruptRecord, NotFound
 from engine.protocol._places_cy import SCAN_BLANK, SCAN_END, SPAN_NUMBERS, SPAN_POS, measure_records
 from spark.sources.chunks import MAX_RECORD_BYTES, Chunk, chunks
 from spark.sources.decoding import Decoder
-from spark.sources.files import File, listed
+from spark.sources.files import File
 from spark.sources.planning import LogPart, Range
 from spark.sources.queue_units import UNITS, QueueReader, open_queue
 from spark.sources.record_search import find_record
-from spark.sources.segments import Segment, find_segments
+from spark.sources.segments import Segment, kept_segments
 from spark.sources.wanted import Wanted
 
 __all__ = ["read_part"]
@@ -42,7 +42,8 @@ def read_part(
         try:
             file = File(piece.segment.place)
         except NotFound:
-            _insist_it_expired(piece.segment)
+            if kept_segments(piece.segment.place.rpartition("/")[0], [piece.segment]):
+                raise
             continue
         with file:
             if part.queues:
@@ -51,14 +52,6 @@ def read_part(
                 yield from _walk(file, piece, decoder, is_strict)
     for queue in queues:
         queue.close()
-
-
-def _insist_it_expired(segment: Segment) -> None:
-    """Retention deletes from the beginning: whatever is missing elsewhere is damage."""
-    folder = segment.place.rpartition("/")[0]
-    rest = find_segments(folder, listed(folder) or {})
-    if not rest or rest[0].base_offset <= segment.base_offset:
-        raise NotFound(f"no such file: {segment.place}")
 
 
 # Walking

@@ -14,9 +14,9 @@ from itertools import pairwise
 
 from engine.errors import CorruptRecord
 from engine.protocol.layouts.segment_names import parse_segment_name
-from spark.sources.files import Entry, inside
+from spark.sources.files import Entry, inside, listed
 
-__all__ = ["Segment", "check_segments", "find_segments", "segment_at"]
+__all__ = ["Segment", "check_segments", "find_segments", "kept_segments", "segment_at"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +57,13 @@ def check_segments(segments: Sequence[Segment]) -> None:
             )
         if missing < 0:
             raise CorruptRecord(f"{segment.place} and {following.place} overlap: they are not one log")
+
+
+def kept_segments(folder: str, segments: Sequence[Segment]) -> tuple[Segment, ...]:
+    """Those of the segments that retention has not deleted since: it deletes from the beginning."""
+    left = find_segments(folder, listed(folder) or {})
+    first = left[0].base_offset if left else 0
+    return tuple(segment for segment in segments if segment.base_offset >= first)
 
 
 def segment_at(segments: Sequence[Segment], commit_log_offset: int) -> Segment | None:
