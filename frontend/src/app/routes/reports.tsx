@@ -1,21 +1,20 @@
 /** /clusters/$cluster/reports and one run. */
-import { createRoute } from "@tanstack/react-router";
+import { createRoute, lazyRouteComponent } from "@tanstack/react-router";
 import { reportSearch, reportsSearch } from "@/features/reports/search";
-import { Upcoming } from "../Upcoming";
 import { clusterRoute } from "./layout";
 
 const reportsRoute = createRoute({
   getParentRoute: () => clusterRoute,
   path: "reports",
   validateSearch: reportsSearch,
-  component: Upcoming,
+  component: lazyRouteComponent(() => import("@/features/reports/ReportsScreen"), "ReportsScreen"),
 });
 
 const reportRoute = createRoute({
   getParentRoute: () => clusterRoute,
   path: "reports/$run",
   validateSearch: reportSearch,
-  component: Upcoming,
+  component: lazyRouteComponent(() => import("@/features/reports/RunScreen"), "RunScreen"),
 });
 
 export const reportsRoutes = [reportsRoute, reportRoute] as const;
