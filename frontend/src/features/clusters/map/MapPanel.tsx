@@ -1,7 +1,7 @@
 /** The map with what chooses its topics: search, order, kind, how many; as a map or, for those who prefer it, a table. */
 import { ActionIcon, Group, SegmentedControl, Select, Skeleton, Text } from "@mantine/core";
 import { IconChevronLeft, IconChevronRight, IconHierarchy2 } from "@tabler/icons-react";
-import { lazy, Suspense, useMemo } from "react";
+import { lazy, Suspense, useMemo, useState } from "react";
 import { useGet } from "@/shared/api/queries";
 import { formatCount } from "@/shared/format/numbers";
 import { SearchBox, Toolbar } from "@/shared/list/Toolbar";
@@ -77,16 +77,27 @@ function useRouting(cluster: string, search: Search) {
     { params: { cluster }, query },
     { keepPrevious: true, refetchInterval: LIST_MS },
   );
-  const names = useMemo(() => read.data?.results.map((row) => row.topic) ?? [], [read.data]);
+  const results = useStandingOrder(read.data?.results);
+  const names = useMemo(() => results?.map((row) => row.topic) ?? [], [results]);
   const live = useLive(namedChannel("routing", cluster, names));
   const topics = useMemo(
-    () =>
-      read.data && live.rows
-        ? mergeList(read.data.results, live.rows, (row) => row.topic)
-        : read.data?.results,
-    [read.data, live.rows],
+    () => (results && live.rows ? mergeList(results, live.rows, (row) => row.topic) : results),
+    [results, live.rows],
   );
   return { read, topics };
+}
+
+/** The same topics keep their places: rates that are nearly equal must not make the map jump. */
+function useStandingOrder(results: Topic[] | undefined): Topic[] | undefined {
+  const [standing, setStanding] = useState<string[]>([]);
+  const names = results?.map((row) => row.topic);
+  const isSame = names?.length === standing.length && names.every((name) => standing.includes(name));
+  if (names !== undefined && !isSame) setStanding(names);
+  return useMemo(() => {
+    if (!isSame || results === undefined) return results;
+    const rows = new Map(results.map((row) => [row.topic, row]));
+    return standing.flatMap((name) => rows.get(name) ?? []);
+  }, [results, standing, isSame]);
 }
 
 interface ShownProps {

@@ -5,7 +5,15 @@
 import { ActionIcon, Tooltip } from "@mantine/core";
 import { useElementSize } from "@mantine/hooks";
 import { IconArrowsMaximize, IconMinus, IconPlus } from "@tabler/icons-react";
-import { type Edge, type Node, Panel, ReactFlow, ReactFlowProvider, useReactFlow } from "@xyflow/react";
+import {
+  type Edge,
+  type Node,
+  Panel,
+  Position,
+  ReactFlow,
+  ReactFlowProvider,
+  useReactFlow,
+} from "@xyflow/react";
 import "@xyflow/react/dist/base.css";
 import { useCallback, useEffect, useMemo } from "react";
 import { useTexts } from "../texts";
@@ -70,7 +78,6 @@ function Drawing({ graph, chosen, onChoose }: Props) {
           [whole + 80, Math.max(height, 300) + 60],
         ]}
         onPaneClick={() => onChoose("")}
-        proOptions={{ hideAttribution: true }}
         onlyRenderVisibleElements={nodes.length > 150}
       >
         <Place width={width} whole={whole} height={height} />
@@ -140,21 +147,33 @@ function nodesOf(
 ): Node[] {
   const columns = heads.map(({ column, x, width }): Node => ({
     id: `head:${column}`,
-    type: "head",
+    type: "sb-head",
     position: { x, y: 0 },
-    width,
-    height: 24,
+    ...sized(width, 24),
     data: { column },
   }));
   const drawn = placed.map(({ node, x, y, width, height }): Node => ({
     id: node.id,
-    type: node.kind,
+    type: `sb-${node.kind}`,
     position: { x, y },
-    width,
-    height,
+    ...sized(width, height),
     data: { node, isChosen: node.id === chosen, isDim: joined !== null && !joined.has(node.id), onChoose },
   }));
   return [...columns, ...drawn];
+}
+
+/** Sizes and ends of lines are said, not measured: figures that change must not make lines flicker. */
+function sized(width: number, height: number) {
+  const end = { y: height / 2, width: 1, height: 1 };
+  return {
+    width,
+    height,
+    measured: { width, height },
+    handles: [
+      { ...end, type: "target", position: Position.Left, x: 0 } as const,
+      { ...end, type: "source", position: Position.Right, x: width - 1 } as const,
+    ],
+  };
 }
 
 function edgesOf(graph: MapGraph, joined: ReadonlySet<string> | null): Edge[] {
@@ -164,6 +183,8 @@ function edgesOf(graph: MapGraph, joined: ReadonlySet<string> | null): Edge[] {
       id,
       source: from,
       target: to,
+      ariaLabel: "",
+      domAttributes: { "aria-hidden": true },
       className: `${classes.edge} ${isLagging ? classes.lagging : ""} ${isDim ? classes.dim : ""} ${(rate ?? 0) > 0 ? classes.busy : ""}`,
       style: { strokeWidth: strokeOf(rate) },
     };

@@ -214,10 +214,10 @@ for (const [name, part] of Object.entries({ Producer, Broker, Topic, Group, More
   part.displayName = name;
 
 export const nodeTypes = {
-  producer: Producer,
-  broker: Broker,
-  topic: Topic,
-  group: Group,
-  more: More,
-  head: Head,
+  "sb-producer": Producer,
+  "sb-broker": Broker,
+  "sb-topic": Topic,
+  "sb-group": Group,
+  "sb-more": More,
+  "sb-head": Head,
 };

@@ -42,7 +42,7 @@ export const en = {
     view: "Show as",
     asMap: "Map",
     asTable: "Table",
-    orders: { rate: "the busiest", lag: "the most unread", groups: "the most read", name: "names" },
+    orders: { rate: "Busiest first", lag: "Most unread first", groups: "Most read first", name: "By name" },
     kinds: { normal: "Topics", retry: "Retry topics", dlq: "Dead letters", system: "System topics" },
     counted: "{{first}}–{{last}} of {{count}} topics",
     previous: "Topics before these",

@@ -45,7 +45,7 @@ export const zh: Same<typeof en> = {
     view: "显示方式",
     asMap: "图",
     asTable: "表格",
-    orders: { rate: "最繁忙的", lag: "堆积最多的", groups: "消费组最多的", name: "按名称" },
+    orders: { rate: "最繁忙优先", lag: "堆积最多优先", groups: "消费组最多优先", name: "按名称" },
     kinds: { normal: "普通主题", retry: "重试主题", dlq: "死信主题", system: "系统主题" },
     counted: "第 {{first}}–{{last}} 个主题，共 {{count}} 个",
     previous: "前面的主题",
