@@ -15,6 +15,7 @@
 | SIGNALBOX_REPORT_DAYS, SIGNALBOX_REPORT_ROW_DAYS | 30: files of a report's run; 60: its row, after that |
 | SIGNALBOX_REPORT_JOBS | spark/jobs beside manage.py: the programs that spark-submit runs |
 | SPARK_MASTER, SIGNALBOX_SPARK_MEMORY_MB | local[*]; 3072: of all processes of a run on this host together |
+| SIGNALBOX_SPARK_NICE | 10: how far Spark stands back behind the brokers of its host |
 """
 
 from __future__ import annotations
@@ -216,6 +217,7 @@ REPORT_KEEP_DAYS = int(os.environ.get("SIGNALBOX_REPORT_DAYS") or 30)
 REPORT_ROW_DAYS = int(os.environ.get("SIGNALBOX_REPORT_ROW_DAYS") or 60)
 SPARK_MASTER = os.environ.get("SPARK_MASTER") or "local[*]"
 SPARK_MEMORY_MB = int(os.environ.get("SIGNALBOX_SPARK_MEMORY_MB") or 3072)
+SPARK_NICE = int(os.environ.get("SIGNALBOX_SPARK_NICE") or 10)
 
 # -- what the console may dial, and mail --------------------------------------------------------------------
 

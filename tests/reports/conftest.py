@@ -31,6 +31,8 @@ def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (folder / "commitlog").mkdir(parents=True)
     monkeypatch.setenv("SIGNALBOX_STORES", str(tmp_path / "stores"))
     monkeypatch.setenv("SIGNALBOX_REPORT_JOBS", str(JOBS))
+    # Other tests run beside it, and would be let go first.
+    monkeypatch.setenv("SIGNALBOX_SPARK_NICE", "0")
     return folder
 
 

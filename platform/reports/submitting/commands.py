@@ -56,6 +56,9 @@ def _spark(wanted: Submission) -> list[str]:
         # A source that takes filters is a hard error without it.
         "spark.sql.python.filterPushdown.enabled": "true",
     }
+    if wanted.master.startswith("local"):
+        # 200, Spark's default, is for clusters: here every empty one costs a task.
+        settings["spark.sql.shuffle.partitions"] = "8"
     confs = [part for name, value in settings.items() for part in ("--conf", f"{name}={value}")]
     return [
         str(wanted.spark_submit),

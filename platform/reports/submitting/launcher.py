@@ -1,6 +1,6 @@
 """Becomes spark-submit, tied to whoever started it: a script, nothing but the standard library.
 
-    python launcher.py <parent> <pid file> <token> <fence> -- command…
+    python launcher.py <parent> <pid file> <token> <fence> <niceness> -- command…
 
 The kernel kills it, and what it has become, when the agent's thread that started it is gone: a `kill -9` of
 the agent leaves no Spark behind. It writes its own pid file first, so that whatever did stay is found by its
@@ -16,17 +16,16 @@ import signal
 import sys
 
 _PR_SET_PDEATHSIG = 1
-_NICE = 10
 
 
 def main(words: list[str]) -> None:
-    parent, pid_file, token, fence = words[:4]
-    command = words[5:]
+    parent, pid_file, token, fence, niceness = words[:5]
+    command = words[6:]
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != int(parent):
         # It was killed between the fork and here.
         os._exit(71)
-    os.nice(_NICE)
+    os.nice(int(niceness))
     with open("/proc/sys/kernel/random/boot_id") as file:
         boot = file.read().strip()
     about = {"pid": os.getpid(), "boot": boot, "token": token, "fence": int(fence)}

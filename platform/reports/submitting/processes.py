@@ -65,10 +65,12 @@ class SparkProcess:
         pid_file: Path,
         token: str,
         fence: int,
+        niceness: int,
         lock: int,
     ) -> None:
         self.token = token
-        launched = [sys.executable, "-I", str(_LAUNCHER), str(os.getpid()), str(pid_file), token, str(fence)]
+        about = (os.getpid(), pid_file, token, fence, niceness)
+        launched = [sys.executable, "-I", str(_LAUNCHER), *map(str, about)]
         with log.open("ab") as out:
             self._process = subprocess.Popen(
                 [*launched, "--", *command],

@@ -45,6 +45,7 @@ def spawn(
         pid_file=folders.pid(run.pk),
         token=token,
         fence=run.fence,
+        niceness=settings.SPARK_NICE,
         lock=lock,
     )
     return process, wanted.heap_mb
