@@ -60,8 +60,18 @@ class PullResult(NamedTuple):
     messages: list[ReceivedMessage]
 
 
+class RawPull(NamedTuple):
+    status: PullStatus
+    next_offset: int
+    offset_delta: int
+    """To be added to the queue offsets in the records."""
+    records: bytes
+    """End to end, as they are stored; none unless FOUND."""
+
+
 class Pulls:
-    """`pull` asks; it waits as long as the broker holds the request."""
+    """`pull` asks; it waits as long as the broker holds the request. `pull_raw` leaves the records as bytes,
+    for who reads many and decodes them in another way."""
 
     def __init__(self, instance: ClientInstance, group: str, options: PullOptions) -> None:
         self._instance = instance
@@ -81,6 +91,27 @@ class Pulls:
     ) -> PullResult:
         """`suspend_ms=0` does not wait for messages; a `commit_offset` is committed by the way."""
         suspend_ms = self._options.suspend_ms if suspend_ms is None else suspend_ms
+        answer = await self._ask(queue, offset, subscription, commit_offset, suspend_ms, max_messages)
+        return self._result(queue, subscription, answer)
+
+    async def pull_raw(
+        self, queue: MessageQueue, offset: int, subscription: SubscriptionData, *, max_messages: int
+    ) -> RawPull:
+        """What is there now, also what has other tags than the subscription wants."""
+        answer = await self._ask(queue, offset, subscription, None, 0, max_messages)
+        status, header = self._understood(queue, answer)
+        found = bytes(answer.body) if status is PullStatus.FOUND else b""
+        return RawPull(status, header.next_begin_offset, header.offset_delta or 0, found)
+
+    async def _ask(
+        self,
+        queue: MessageQueue,
+        offset: int,
+        subscription: SubscriptionData,
+        commit_offset: int | None,
+        suspend_ms: int,
+        max_messages: int | None,
+    ) -> Command:
         flags = PULL_SUBSCRIPTION | (PULL_SUSPEND if suspend_ms else 0)
         broker_id, address = await self._place(queue)
         # A slave keeps no offset that comes with a pull.
@@ -101,11 +132,10 @@ class Pulls:
         )
         command = Command(RequestCode.PULL_MESSAGE, fields=header.encode())
         try:
-            answer = await self._instance.requester.request(address, command, self._options.timeout_ms)
+            return await self._instance.requester.request(address, command, self._options.timeout_ms)
         except (PeerUnreachable, PeerTimeout):
             await self._move_on(queue, broker_id)
             raise
-        return self._result(queue, subscription, answer)
 
     async def _place(self, queue: MessageQueue) -> tuple[int, str]:
         """Id and address of the broker to ask."""
@@ -128,7 +158,7 @@ class Pulls:
             (broker_id for broker_id in others if broker_id > failed_id), others[0] if others else MASTER_ID
         )
 
-    def _result(self, queue: MessageQueue, subscription: SubscriptionData, answer: Command) -> PullResult:
+    def _understood(self, queue: MessageQueue, answer: Command) -> tuple[PullStatus, PullMessageResponse]:
         status = _STATUS_OF_CODE.get(answer.code)
         if status is None:
             self._read_from.pop(queue, None)
@@ -138,6 +168,10 @@ class Pulls:
             self._read_from.pop(queue, None)
         else:
             self._read_from[queue] = header.suggest_which_broker_id
+        return status, header
+
+    def _result(self, queue: MessageQueue, subscription: SubscriptionData, answer: Command) -> PullResult:
+        status, header = self._understood(queue, answer)
         messages: list[ReceivedMessage] = []
         if status is PullStatus.FOUND:
             for record in decode_records(answer.body):

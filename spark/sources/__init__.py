@@ -15,5 +15,7 @@ if TYPE_CHECKING:
 def register(session: SparkSession) -> None:
     """Make the sources known as formats, each under its name."""
     from spark.sources.commitlog import CommitLogSource
+    from spark.sources.live import LiveSource
 
-    session.dataSource.register(CommitLogSource)
+    for source in (CommitLogSource, LiveSource):
+        session.dataSource.register(source)
