@@ -143,7 +143,9 @@ function Condition({ rule }: { rule: Rule }) {
   return (
     <span>
       {t(`kind.${rule.kind}`)} {value && <b>{value}</b>}{" "}
-      <span className="sb-stale">{rule.for_s > 0 && formatDuration(rule.for_s, locale)}</span>
+      <span style={{ color: "var(--mantine-color-dimmed)" }}>
+        {rule.for_s > 0 && formatDuration(rule.for_s, locale)}
+      </span>
     </span>
   );
 }
@@ -172,14 +174,17 @@ function Where({ rule }: { rule: Rule }) {
   return (
     <span title={`${rule.cluster_pattern} / ${rule.name_pattern}`}>
       {rule.name_pattern === "*" ? t("rules.allNames") : rule.name_pattern}{" "}
-      <span className="sb-stale">{t("rules.onClusters", { clusters: rule.cluster_pattern })}</span>
+      <span style={{ color: "var(--mantine-color-dimmed)" }}>
+        {t("rules.onClusters", { clusters: rule.cluster_pattern })}
+      </span>
     </span>
   );
 }
 
 function Channels({ names }: { names: readonly string[] }) {
   const t = useTexts();
-  if (names.length === 0) return <span className="sb-stale">{t("rules.none")}</span>;
+  if (names.length === 0)
+    return <span style={{ color: "var(--mantine-color-dimmed)" }}>{t("rules.none")}</span>;
   return <span title={names.join(", ")}>{names.join(", ")}</span>;
 }
 

@@ -111,7 +111,7 @@ function useColumns(): Column<Entry>[] {
       {
         key: "outcome",
         title: t("column.outcome"),
-        width: 120,
+        width: 140,
         from: 480,
         render: (row) => <OutcomeBadge entry={row} />,
       },

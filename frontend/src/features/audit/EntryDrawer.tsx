@@ -123,7 +123,8 @@ function Changes({ entry }: { entry: Detail }) {
 
 function Value({ value, kind }: { value: unknown; kind: "before" | "after" }) {
   const t = useTexts();
-  if (value === null || value === undefined) return <span className="sb-stale">{t("entry.absent")}</span>;
+  if (value === null || value === undefined)
+    return <span style={{ color: "var(--mantine-color-dimmed)" }}>{t("entry.absent")}</span>;
   return (
     <span className={`${classes.value} ${kind === "before" ? "sb-bad" : "sb-ok"}`}>
       <PlainText text={typeof value === "string" ? value : JSON.stringify(value)} />

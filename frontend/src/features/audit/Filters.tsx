@@ -44,7 +44,7 @@ export function Filters({
             value={draft[name]}
             onChange={(event) => set({ [name]: event.currentTarget.value })}
             spellCheck={false}
-            w={name === "action" ? 170 : 130}
+            w={name === "action" ? 146 : 104}
           />
         ))}
         {TIMES.map((name) => (
@@ -53,6 +53,7 @@ export function Filters({
             label={t(`filter.${name}`)}
             value={draft[name]}
             onChange={(at) => set({ [name]: at })}
+            w={178}
           />
         ))}
         <Select
@@ -64,7 +65,7 @@ export function Filters({
             { value: "true", label: t("filter.ok") },
             { value: "false", label: t("filter.failed") },
           ]}
-          w={110}
+          w={106}
         />
         <Button type="submit" variant="default" leftSection={<IconSearch size={14} />}>
           {t("filter.find")}

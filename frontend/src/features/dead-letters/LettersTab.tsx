@@ -173,7 +173,7 @@ function useColumns(): Column<Letter>[] {
   const t = useTexts();
   return useMemo(
     () => [
-      { key: "died", title: t("column.died"), width: 190, render: (row) => <StoredAt at={row.stored_at} /> },
+      { key: "died", title: t("column.died"), width: 216, render: (row) => <StoredAt at={row.stored_at} /> },
       {
         key: "reason",
         title: t("column.reason"),

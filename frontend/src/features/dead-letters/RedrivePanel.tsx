@@ -259,7 +259,7 @@ function useOutcomeColumns(): Column<Outcome>[] {
       {
         key: "at",
         title: t("outcomeColumn.at"),
-        width: 190,
+        width: 216,
         from: 940,
         render: (row) => <StoredAt at={row.at} />,
       },

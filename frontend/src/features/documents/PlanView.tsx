@@ -78,15 +78,19 @@ function Line({ verb, change }: { verb: (typeof VERBS)[number]; change: Change }
         <Tag tone={TONES[verb]}>{t(`plan.${verb}`)}</Tag>
       </Table.Td>
       <Table.Td>
-        <span className="sb-stale">{t(`kind.${change.kind}`)}</span> <b>{change.name}</b>{" "}
-        <span className="sb-stale">{change.cluster !== change.name && change.cluster}</span>
+        <span style={{ color: "var(--mantine-color-dimmed)" }}>{t(`kind.${change.kind}`)}</span>{" "}
+        <b>{change.name}</b>{" "}
+        <span style={{ color: "var(--mantine-color-dimmed)" }}>
+          {change.cluster !== change.name && change.cluster}
+        </span>
       </Table.Td>
       <Table.Td>
         {change.diffs.map((diff, at) => (
           <div key={at}>
             <span className="sb-mono">{diff.field}</span>{" "}
-            {diff.broker && <span className="sb-stale">{diff.broker}</span>}{" "}
-            <s className="sb-stale">{plain(diff.now)}</s> <b>{plain(diff.then)}</b>
+            {diff.broker && <span style={{ color: "var(--mantine-color-dimmed)" }}>{diff.broker}</span>}{" "}
+            <s style={{ color: "var(--mantine-color-dimmed)" }}>{plain(diff.now)}</s>{" "}
+            <b>{plain(diff.then)}</b>
           </div>
         ))}
         {change.note && (

@@ -181,7 +181,7 @@ function Hits({
       {
         key: "stored",
         title: m("column.stored"),
-        width: 190,
+        width: 216,
         render: (hit) => <StoredAt at={hit.stored_at} />,
       },
       { key: "topic", title: m("column.topic"), width: 200, from: 620, render: (hit) => hit.topic },

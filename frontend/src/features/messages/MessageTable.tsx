@@ -46,7 +46,7 @@ function useMessageColumns(): Column<Message>[] {
       {
         key: "stored",
         title: t("column.stored"),
-        width: 190,
+        width: 216,
         render: (row) => <StoredAt at={row.stored_at} />,
       },
       {

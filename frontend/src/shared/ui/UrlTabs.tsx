@@ -13,8 +13,8 @@ interface Props<T extends string> {
   fill?: boolean;
 }
 
-/** Never less than what is inside needs, so that a short window scrolls as a whole. */
-const FILLING = { display: "flex", flexDirection: "column", flex: "1 0 auto" } as const;
+/** May be smaller than what is inside: a table scrolls by itself then, and anything else makes the page scroll. */
+const FILLING = { display: "flex", flexDirection: "column", flex: "1 1 auto", minHeight: 0 } as const;
 
 export function UrlTabs<T extends string>({ tabs, value, onChange, children, fill = false }: Props<T>) {
   const t = useShared();
