@@ -15,6 +15,7 @@ from django.conf import settings
 from django.utils import timezone
 from rest_framework.test import APIClient
 
+from clusters.gateway import connections
 from clusters.models import Cluster
 from console.core.models import RoleBinding, User
 from console.core.models.people import Role
@@ -42,6 +43,13 @@ def redis() -> Iterator[str]:
     with redis_server(settings.DATA_ROOT.console) as url:
         assert url == settings.REDIS_URL
         yield url
+
+
+@pytest.fixture(scope="session", autouse=True)
+def connections_are_closed() -> Iterator[None]:
+    """As at the end of a process, while somebody still takes its log lines."""
+    yield
+    connections._kept.close()
 
 
 @pytest.fixture(autouse=True)

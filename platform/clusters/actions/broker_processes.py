@@ -24,7 +24,7 @@ from console.core.waking import host_queue, wake
 
 READ_TAIL = "clusters.tasks.logs.read_tail"
 MOST_LINES = 2000
-_WAIT_S = 5.0
+_WAIT_S = 10.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -68,7 +68,6 @@ def do_apply_document(
                 "applied_by": actor.name[:150],
                 "applied_at": now,
                 "outcome": [str(operation.pk) for operation in operations],
-                "is_complete": False,
             },
         )
         details = {"changes": [change.sentence for change in changes if change.change != NONE][:500]}

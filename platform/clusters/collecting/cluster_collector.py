@@ -102,6 +102,11 @@ class ClusterCollector:
         watched = await self._watched()
         if not is_full and not watched:
             return
+        if not is_full and watched.is_cluster:
+            # Somebody looks at its brokers: one that was removed must not be told of again.
+            await self._prepare()
+            if self._asking is None or self._state is None:
+                return
         if is_full:
             await self._asking.refresh_members(FULL_DEADLINE_S)
         deadline_s = FULL_DEADLINE_S if is_full else QUICK_DEADLINE_S
@@ -168,8 +173,7 @@ class ClusterCollector:
     def _work_alone(self, answers: list[Answer], only: Watched | None) -> Findings:
         assert self._state is not None and self._asking is not None
         now = self._clock()
-        if only is None:
-            self._state.keep_brokers(self._asking.targets())
+        self._state.keep_brokers(self._asking.targets())
         for answer in answers:
             self._state.take(answer)
         found = self._state.work_out(now, only)

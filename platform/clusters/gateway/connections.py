@@ -9,6 +9,8 @@ the border. Safe from any thread; never inside a database transaction.
 from __future__ import annotations
 
 import asyncio
+import atexit
+import contextlib
 import threading
 from collections.abc import Awaitable, Callable, Iterable
 from typing import Any, TypeVar, cast
@@ -29,16 +31,22 @@ R = TypeVar("R")
 K = TypeVar("K")
 
 DEADLINE_S = 5.0
+IDLE_S = 600.0
+"""Longer than anything that is asked takes."""
 _MOST_KEPT = 64
+_CLOSE_S = 2.0
 
 
 class _Kept:
-    """The loop and an admin per cluster address; the oldest goes when there are too many."""
+    """The loop and an admin per cluster address. One that nobody has used for a while is closed, and the oldest
+    when there are too many: a client keeps looking for its name servers, those of deleted clusters, too."""
 
-    def __init__(self) -> None:
+    def __init__(self, idle_s: float = IDLE_S) -> None:
         self._lock = threading.Lock()
         self._loop: LoopThread | None = None
         self._admins: dict[ClusterAddress, Admin] = {}
+        self._timers: dict[ClusterAddress, asyncio.TimerHandle] = {}
+        self._idle_s = idle_s
 
     def loop(self) -> LoopThread:
         with self._lock:
@@ -53,12 +61,40 @@ class _Kept:
             admin = open_admin(address)
             await admin.start()
         self._admins[address] = admin
+        self._wait_for_use(address)
         while len(self._admins) > _MOST_KEPT:
-            await self._admins.pop(next(iter(self._admins))).close()
+            await self._let_go(next(iter(self._admins)))
         return admin
+
+    def _wait_for_use(self, address: ClusterAddress) -> None:
+        if timer := self._timers.pop(address, None):
+            timer.cancel()
+        loop = asyncio.get_running_loop()
+        self._timers[address] = loop.call_later(
+            self._idle_s, lambda: asyncio.ensure_future(self._let_go(address))
+        )
+
+    async def _let_go(self, address: ClusterAddress) -> None:
+        if timer := self._timers.pop(address, None):
+            timer.cancel()
+        if (admin := self._admins.pop(address, None)) is not None:
+            await admin.close()
+
+    async def _let_all_go(self) -> None:
+        await asyncio.gather(*map(self._let_go, list(self._admins)), return_exceptions=True)
+
+    def close(self) -> None:
+        """For a process that ends: its client must not speak when nobody takes its log lines any more."""
+        with self._lock:
+            loop, self._loop = self._loop, None
+        if loop is not None:
+            with contextlib.suppress(TimeoutError):
+                loop.submit(self._let_all_go()).result(_CLOSE_S)
+            loop.close()
 
 
 _kept = _Kept()
+atexit.register(_kept.close)
 
 
 def open_admin(address: ClusterAddress) -> Admin:

@@ -42,7 +42,6 @@ class Migration(migrations.Migration):
                 ('applied_by', models.CharField(max_length=150)),
                 ('applied_at', models.DateTimeField()),
                 ('outcome', models.JSONField(default=list)),
-                ('is_complete', models.BooleanField(default=False)),
             ],
             options={
                 'ordering': ['name'],

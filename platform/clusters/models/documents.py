@@ -12,7 +12,7 @@ class Document(models.Model):
     applied_by = models.CharField(max_length=150)
     applied_at = models.DateTimeField()
     outcome = models.JSONField(default=list)
-    is_complete = models.BooleanField(default=False)
+    """Ids of the operations that do it: how far it is, is theirs to say."""
 
     class Meta:
         ordering = ["name"]

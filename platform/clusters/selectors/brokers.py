@@ -14,23 +14,25 @@ class BrokerRow:
     broker_name: str
     address: str
     process: Broker | None
-    """None: an attached cluster, or a broker that nobody asked for."""
+    """None: an attached cluster."""
     live: LiveBroker | None
     """None: the collector has not seen it."""
 
 
 def broker_rows(cluster: Cluster) -> list[BrokerRow]:
-    """Two queries. A live broker without a row is shown too: it is drift."""
+    """Two queries. Of an attached cluster all that were seen; a managed one's are those that are asked for:
+    the collector dials no others, so what it saw of another is of one that was removed a moment ago."""
     processes = Broker.objects.filter(group__cluster=cluster).select_related("host", "group__cluster")
     live = {row.address: row for row in LiveBroker.objects.filter(cluster=cluster)}
     rows = [
         BrokerRow(row.label, row.group.name, row.address, row, live.pop(row.address, None))
         for row in processes
     ]
-    rows += [
-        BrokerRow(f"{row.broker_name}-{row.member}", row.broker_name, row.address, None, row)
-        for row in live.values()
-    ]
+    if cluster.kind == Cluster.Kind.ATTACHED:
+        rows += [
+            BrokerRow(f"{row.broker_name}-{row.member}", row.broker_name, row.address, None, row)
+            for row in live.values()
+        ]
     return sorted(rows, key=lambda row: row.label)
 
 

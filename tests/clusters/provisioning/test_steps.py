@@ -23,6 +23,7 @@ from clusters.models import Cluster, Operation, Step, StepLine
 from clusters.provisioning import executor, steps
 from clusters.provisioning.plans.plan import Plan, StepSpec
 from clusters.provisioning.registry import Later, StepContext, StepFailed, kinds
+from clusters.tasks.steps import MOST_AT_ONCE, run_steps
 from console.core.actors import Actor
 from console.core.problems import Problem
 
@@ -264,6 +265,36 @@ def test_a_step_that_waits_holds_no_worker(cluster: Cluster, kind: Any) -> None:
     step = operation.steps.get()
     assert (step.state, step.progress) == ("waiting", "12 messages are unread")
     assert step.not_before is not None and step.attempts == 0
+
+
+def test_steps_leave_threads_for_what_pages_wait_for(cluster: Cluster, kind: Any) -> None:
+    """An agent has eight; a log tail must not wait for a dozen brokers that start."""
+    begun, go_on = threading.Semaphore(0), threading.Event()
+
+    def run(ctx: StepContext) -> None:
+        begun.release()
+        assert go_on.wait(30)
+
+    kind("a", run)
+    operation = _start(cluster, [_spec("a", n) for n in range(MOST_AT_ONCE + 3)])
+
+    def work() -> None:
+        try:
+            run_steps("")
+        finally:
+            connections.close_all()
+
+    threads = [threading.Thread(target=work) for _ in range(MOST_AT_ONCE)]
+    for thread in threads:
+        thread.start()
+    for _ in threads:
+        assert begun.acquire(timeout=30)
+    assert run_steps("") == 0, "it does not wait"
+    go_on.set()
+    for thread in threads:
+        thread.join()
+    operation.refresh_from_db()
+    assert operation.state == "succeeded", "whoever was there did the rest"
 
 
 def test_a_worker_that_ends_puts_its_step_back(cluster: Cluster, kind: Any) -> None:

@@ -11,10 +11,11 @@ from typing import Any
 
 from django.db import transaction
 
-from clusters.models import Broker, BrokerGroup, Cluster, Host, NameServer
+from clusters.models import Broker, BrokerGroup, Cluster, Host, LiveBroker, NameServer
 from clusters.provisioning.ports import pick_broker_port, pick_name_server_port
 from clusters.provisioning.registry import Registry, StepContext, StepFailed
 from clusters.provisioning.secrets_of_clusters import seal_for_hosts
+from console.core.events import publish
 
 
 def register(kinds: Registry) -> None:
@@ -116,10 +117,20 @@ def forget(ctx: StepContext) -> None:
 def _forget(cluster: Cluster, what: Any) -> None:
     for item in what.get("groups", []):
         members = [member["member"] for member in item["members"]]
-        Broker.objects.filter(group__cluster=cluster, group__name=item["name"], member__in=members).delete()
+        rows = Broker.objects.filter(
+            group__cluster=cluster, group__name=item["name"], member__in=members
+        ).select_related("host")
+        _forget_live(cluster, [row.address for row in rows])
+        rows.delete()
     _drop_empty(cluster, (item["name"] for item in what.get("groups", [])))
     numbers = [item["number"] for item in what.get("name_servers", [])]
     NameServer.objects.filter(cluster=cluster, number__in=numbers).delete()
+
+
+def _forget_live(cluster: Cluster, addresses: list[str]) -> None:
+    """At once, and not when the collector looks again: pages, alerts and ages would show who is gone."""
+    LiveBroker.objects.filter(cluster=cluster, address__in=addresses).delete()
+    publish(f"cluster/{cluster.name}", {"gone": addresses})
 
 
 def _drop_empty(cluster: Cluster, names: Iterable[str]) -> None:
@@ -136,6 +147,7 @@ def stop_draining(ctx: StepContext) -> None:
 
 def mark_deleted(ctx: StepContext) -> None:
     with transaction.atomic():
+        LiveBroker.objects.filter(cluster=ctx.cluster).delete()
         BrokerGroup.objects.filter(cluster=ctx.cluster).delete()
         NameServer.objects.filter(cluster=ctx.cluster).delete()
         Cluster.objects.filter(pk=ctx.cluster.pk).update(deleted_at=ctx.now())
