@@ -3390,8 +3390,9 @@ export interface components {
         Estimate: {
             /** @description In range now. */
             messages: string;
-            /** @description max_scan suffices to look at all of them. */
+            /** @description All of them would be looked at. */
             is_within_limit: boolean;
+            runner: components["schemas"]["RunnerEnum"];
         };
         Event: {
             /** Format: date-time */
@@ -3438,6 +3439,12 @@ export interface components {
         Finding: {
             check_name: string;
             state: components["schemas"]["DiagnosisStateEnum"];
+            /** @description What was found, within its check: for other languages. */
+            code: string;
+            /** @description What the text tells. */
+            values: {
+                [key: string]: string;
+            };
             text: string;
             advice: string;
             evidence: unknown[];
@@ -3948,6 +3955,16 @@ export interface components {
          * @enum {string}
          */
         MessageTraceKindEnum: "send" | "store" | "transaction" | "wait" | "try";
+        MessageTraceOptionsRequest: {
+            /** @description Of these topics alone. */
+            topic?: string[];
+            /** @description Where clients trace, if not RMQ_SYS_TRACE_TOPIC. */
+            trace_topic?: string;
+            /** @description A slow call of a listener. */
+            slow_call_ms?: number;
+            /** @description A long wait for one. */
+            slow_wait_ms?: number;
+        };
         /** @description What runs and schedules have in common. */
         MessageTraceReportRunRequestRequest: {
             /**
@@ -3955,6 +3972,7 @@ export interface components {
              * @enum {string}
              */
             report: "message_trace";
+            options?: components["schemas"]["MessageTraceOptionsRequest"];
             /** @description Broker groups to read; empty: all. */
             brokers?: string[];
             /**
@@ -3992,6 +4010,7 @@ export interface components {
              * @enum {string}
              */
             report: "message_trace";
+            options?: components["schemas"]["MessageTraceOptionsRequest"];
             /** @description Broker groups to read; empty: all. */
             brokers?: string[];
             /**
@@ -4198,46 +4217,46 @@ export interface components {
         OffsetResetStateEnum: "applying" | "done" | "partial" | "failed";
         Operation: {
             /** Format: uuid */
-            id?: string;
+            readonly id: string;
             readonly cluster: string | null;
-            kind: string;
-            summary: string;
+            readonly kind: string;
+            readonly summary: string;
             plan: string[];
-            state: components["schemas"]["OperationStateEnum"];
-            error?: string;
-            created_by: string;
+            readonly state: components["schemas"]["OperationStateEnum"];
+            readonly error: string;
+            readonly created_by: string;
             /** Format: date-time */
-            created_at: string;
-            approved_by?: string;
+            readonly created_at: string;
+            readonly approved_by: string;
             /** Format: date-time */
-            approved_at?: string | null;
+            readonly approved_at: string | null;
             /** Format: date-time */
-            finished_at?: string | null;
+            readonly finished_at: string | null;
             revision: string;
             step_count?: number | null;
             done_count?: number | null;
         };
         OperationDetail: {
             /** Format: uuid */
-            id?: string;
+            readonly id: string;
             readonly cluster: string | null;
-            kind: string;
-            summary: string;
+            readonly kind: string;
+            readonly summary: string;
             plan: string[];
-            state: components["schemas"]["OperationStateEnum"];
-            error?: string;
-            created_by: string;
+            readonly state: components["schemas"]["OperationStateEnum"];
+            readonly error: string;
+            readonly created_by: string;
             /** Format: date-time */
-            created_at: string;
-            approved_by?: string;
+            readonly created_at: string;
+            readonly approved_by: string;
             /** Format: date-time */
-            approved_at?: string | null;
+            readonly approved_at: string | null;
             /** Format: date-time */
-            finished_at?: string | null;
+            readonly finished_at: string | null;
             revision: string;
             step_count?: number | null;
             done_count?: number | null;
-            request?: unknown;
+            readonly request: unknown;
             readonly steps: components["schemas"]["Step"][];
         };
         OperationPage: {
@@ -5079,6 +5098,27 @@ export interface components {
             /** @default false */
             name_servers: boolean;
         };
+        RetentionOptionsRequest: {
+            /** @description fileReservedTime in force; without it, what the brokers say, else 72. */
+            reserved_hours?: number;
+            /** @description Settings to try out, in hours, by commas. */
+            settings?: string;
+            /**
+             * Format: double
+             * @description How full a disk takes no more writes.
+             */
+            full_ratio?: number;
+            /**
+             * Format: int64
+             * @description Size of the disk, where the host cannot ask it.
+             */
+            disk_bytes?: number;
+            /**
+             * Format: int64
+             * @description And how much of it is free.
+             */
+            disk_free_bytes?: number;
+        };
         /** @description What runs and schedules have in common. */
         RetentionReportRunRequestRequest: {
             /**
@@ -5086,6 +5126,7 @@ export interface components {
              * @enum {string}
              */
             report: "retention";
+            options?: components["schemas"]["RetentionOptionsRequest"];
             /** @description Broker groups to read; empty: all. */
             brokers?: string[];
             /**
@@ -5123,6 +5164,7 @@ export interface components {
              * @enum {string}
              */
             report: "retention";
+            options?: components["schemas"]["RetentionOptionsRequest"];
             /** @description Broker groups to read; empty: all. */
             brokers?: string[];
             /**
@@ -5309,9 +5351,17 @@ export interface components {
             body?: string;
             /** @description SQL92 over properties: `price > 10 AND TAGS = 'paid'`. */
             sql?: string;
-            /** @default celery */
-            runner: components["schemas"]["RunnerEnum"];
-            /** @default 1000000 */
+            /**
+             * @description Without it: spark for more than 10,000,000 messages, celery for fewer.
+             *
+             *     * `celery` - Celery
+             *     * `spark` - Spark
+             */
+            runner?: components["schemas"]["RunnerEnum"];
+            /**
+             * @description Of celery: spark looks at all.
+             * @default 1000000
+             */
             max_scan: number;
             /** @default 1000 */
             max_hits: number;
@@ -5465,23 +5515,21 @@ export interface components {
         StatusEnum: "enable" | "disable";
         Step: {
             id: string;
-            /** Format: int64 */
-            position: number;
-            kind: string;
-            summary: string;
+            readonly position: number;
+            readonly kind: string;
+            readonly summary: string;
             readonly host: string | null;
-            is_undo?: boolean;
-            state?: components["schemas"]["StepStateEnum"];
-            /** Format: int64 */
-            attempts?: number;
-            progress?: string;
-            error?: string;
+            readonly is_undo: boolean;
+            readonly state: components["schemas"]["StepStateEnum"];
+            readonly attempts: number;
+            readonly progress: string;
+            readonly error: string;
             readonly result: unknown;
-            worker?: string;
+            readonly worker: string;
             /** Format: date-time */
-            started_at?: string | null;
+            readonly started_at: string | null;
             /** Format: date-time */
-            finished_at?: string | null;
+            readonly finished_at: string | null;
         };
         /**
          * @description * `waiting` - Waiting
@@ -5709,6 +5757,34 @@ export interface components {
             needs_approval: boolean;
             release: string;
         };
+        UsageOptionsRequest: {
+            /** @description Where clients trace, if not RMQ_SYS_TRACE_TOPIC. */
+            trace_topic?: string;
+            /** @description Tags and keys per topic and day. */
+            top?: number;
+            /**
+             * Format: double
+             * @description Of a topic's messages: a hot key.
+             */
+            hot_share?: number;
+            /** @description topic:NAME=TEAM or group:NAME=TEAM, before the teams that the console knows. */
+            label?: string[];
+            /**
+             * Format: double
+             * @description Of a million messages.
+             */
+            price_per_million?: number;
+            /**
+             * Format: double
+             * @description Of 10⁹ bytes stored.
+             */
+            price_per_gb?: number;
+            /**
+             * Format: double
+             * @description Of a day of those.
+             */
+            price_per_gb_day?: number;
+        };
         /** @description What runs and schedules have in common. */
         UsageReportRunRequestRequest: {
             /**
@@ -5716,6 +5792,7 @@ export interface components {
              * @enum {string}
              */
             report: "usage";
+            options?: components["schemas"]["UsageOptionsRequest"];
             /** @description Broker groups to read; empty: all. */
             brokers?: string[];
             /**
@@ -5753,6 +5830,7 @@ export interface components {
              * @enum {string}
              */
             report: "usage";
+            options?: components["schemas"]["UsageOptionsRequest"];
             /** @description Broker groups to read; empty: all. */
             brokers?: string[];
             /**

@@ -142,6 +142,8 @@ class MemberStackView(ClusterView):
 class FindingSerializer(serializers.Serializer[Any]):
     check_name = serializers.CharField(source="check")
     state = serializers.ChoiceField(STATES)
+    code = serializers.CharField(help_text="What was found, within its check: for other languages.")
+    values = serializers.DictField(child=serializers.CharField(), help_text="What the text tells.")
     text = serializers.CharField()
     advice = serializers.CharField(allow_blank=True)
     evidence = serializers.ListField(child=serializers.JSONField())

@@ -63,11 +63,15 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
+    """`code` names what was found, within its check, and `values` what the text tells: for other languages."""
+
     check: str
     state: str
+    code: str
     text: str
     advice: str = ""
     evidence: list[Any] = field(default_factory=list)
+    values: dict[str, str] = field(default_factory=dict)
 
 
 def diagnose(evidence: Evidence) -> list[Finding]:
@@ -76,21 +80,25 @@ def diagnose(evidence: Evidence) -> list[Finding]:
 
 def _enabled(given: Evidence) -> Finding:
     if given.is_enabled is None:
-        return Finding("enabled", UNKNOWN, "no broker said whether the group may consume")
+        return Finding("enabled", UNKNOWN, "not_said", "no broker said whether the group may consume")
     if given.is_enabled:
-        return Finding("enabled", OK, "the group may consume")
-    return Finding("enabled", CRITICAL, "consumption is switched off", "PATCH the group: is_enabled=true.")
+        return Finding("enabled", OK, "allowed", "the group may consume")
+    advice = "PATCH the group: is_enabled=true."
+    return Finding("enabled", CRITICAL, "off", "consumption is switched off", advice)
 
 
 def _members(given: Evidence) -> Finding:
     if given.members is None:
-        return Finding("members", UNKNOWN, "no broker said who is online")
+        return Finding("members", UNKNOWN, "not_said", "no broker said who is online")
     if given.members:
-        return Finding("members", OK, f"{len(given.members)} members are online")
+        count = len(given.members)
+        told = {"count": str(count)}
+        return Finding("members", OK, "online", f"{count} members are online", values=told)
     is_behind = any((queue.lag or 0) > 0 for queue in given.queues)
     return Finding(
         "members",
         CRITICAL if is_behind else WARNING,
+        "nobody_and_lag" if is_behind else "nobody",
         "no member is online" + (", and messages wait" if is_behind else ""),
         "Start the consumers, or look into their logs for why they left; rebalances say when.",
     )
@@ -98,34 +106,39 @@ def _members(given: Evidence) -> Finding:
 
 def _subscriptions(given: Evidence) -> Finding:
     if given.members is None:
-        return Finding("subscriptions", UNKNOWN, "no broker said who is online")
+        return Finding("subscriptions", UNKNOWN, "not_said", "no broker said who is online")
     if not given.members:
-        return Finding("subscriptions", OK, "no member is online, so none differs")
+        return Finding("subscriptions", OK, "nobody", "no member is online, so none differs")
     told = [member for member in given.members if member["subscriptions"] is not None]
     differing = differing_subscriptions(told)
     if differing:
         return Finding(
             "subscriptions",
             CRITICAL,
+            "differ",
             f"members of one group subscribe differently to {differing[0]['topic']}",
             "All members of a group must have the same subscriptions, or messages are lost between them:"
             " deploy one version everywhere, or give them groups of their own.",
             differing,
+            {"topic": differing[0]["topic"]},
         )
     silent = len(given.members) - len(told)
     if silent:
-        return Finding("subscriptions", UNKNOWN, f"{silent} members did not say what they subscribe to")
-    return Finding("subscriptions", OK, "all members subscribe alike")
+        text = f"{silent} members did not say what they subscribe to"
+        return Finding("subscriptions", UNKNOWN, "silent", text, values={"count": str(silent)})
+    return Finding("subscriptions", OK, "alike", "all members subscribe alike")
 
 
 def _spare_members(given: Evidence) -> Finding:
     name = "spare_members"
     if given.members is None:
-        return Finding(name, UNKNOWN, "no broker said who is online")
-    if given.model == "BROADCASTING" or not given.members:
-        return Finding(name, OK, "every member gets every queue" if given.members else "no member is online")
+        return Finding(name, UNKNOWN, "not_said", "no broker said who is online")
+    if not given.members:
+        return Finding(name, OK, "nobody", "no member is online")
+    if given.model == "BROADCASTING":
+        return Finding(name, OK, "broadcasting", "every member gets every queue")
     if any(member["consume_type"] == "CONSUME_POP" for member in given.members):
-        return Finding(name, OK, "members that pop share queues")
+        return Finding(name, OK, "pop", "members that pop share queues")
     by_topic: dict[str, int] = {}
     for queue in given.queues:
         if not is_retry_topic(queue.topic):
@@ -135,17 +148,19 @@ def _spare_members(given: Evidence) -> Finding:
         return Finding(
             name,
             WARNING,
+            "spare",
             f"{len(given.members)} members share {widest} queues: {len(given.members) - widest} have none",
             "Give the topic more queues, or run fewer members.",
             [{"topic": topic, "queues": count} for topic, count in sorted(by_topic.items())],
+            {"members": str(len(given.members)), "queues": str(widest)},
         )
-    return Finding(name, OK, "no more members than queues")
+    return Finding(name, OK, "enough", "no more members than queues")
 
 
 def _stuck_queues(given: Evidence) -> Finding:
     """Messages wait on a queue, and the member that holds it has not consumed for a minute."""
     if given.members is None:
-        return Finding("stuck_queues", UNKNOWN, "no broker said who is online")
+        return Finding("stuck_queues", UNKNOWN, "not_said", "no broker said who is online")
     behind = {(one.topic, one.broker, one.queue): one for one in given.queues if (one.lag or 0) > 0}
     held: dict[tuple[str, str, int], dict[str, Any]] = {}
     for member in given.members:
@@ -166,12 +181,14 @@ def _stuck_queues(given: Evidence) -> Finding:
         return Finding(
             "stuck_queues",
             CRITICAL,
+            "held" if first["held_by"] else "free",
             f"{len(stuck)} queues do not move; {first['queue']} is {who}",
             "Look at the thread stack of the member that holds it; restart that member, or add one.",
             stuck[:50],
+            {"count": str(len(stuck)), "queue": first["queue"], "member": first["held_by"] or ""},
         )
     text = "every queue with waiting messages is being consumed" if behind else "no messages wait"
-    return Finding("stuck_queues", OK, text)
+    return Finding("stuck_queues", OK, "moving" if behind else "no_lag", text)
 
 
 def _is_quiet(holder: dict[str, Any], now_ms: int) -> bool:
@@ -182,7 +199,7 @@ def _is_quiet(holder: dict[str, Any], now_ms: int) -> bool:
 def _growing_lag(given: Evidence) -> Finding:
     points = given.lag_history
     if len(points) < 3:
-        return Finding("growing_lag", UNKNOWN, "too few points of history to say")
+        return Finding("growing_lag", UNKNOWN, "too_few", "too few points of history to say")
     first, last = points[0], points[-1]
     grown = last[1] - first[1]
     minutes = (last[0] - first[0]) / 60
@@ -191,18 +208,21 @@ def _growing_lag(given: Evidence) -> Finding:
         return Finding(
             "growing_lag",
             WARNING,
+            "growing",
             f"lag grew by {grown} in {minutes:.0f} minutes and never shrank",
             "Consumers are slower than producers: add members (up to the number of queues) or speed them up.",
             [[at, str(lag)] for at, lag in points[-20:]],
+            {"grown": str(grown), "minutes": f"{minutes:.0f}"},
         )
-    return Finding("growing_lag", OK, "lag does not grow steadily")
+    return Finding("growing_lag", OK, "steady", "lag does not grow steadily")
 
 
 def _slow_consumers(given: Evidence) -> Finding:
     if given.members == []:
-        return Finding("slow_consumers", OK, "no member is online, so none is slow")
+        return Finding("slow_consumers", OK, "nobody", "no member is online, so none is slow")
     if given.members is None or any(member["rates"] is None for member in given.members):
-        return Finding("slow_consumers", UNKNOWN, "not every member said how long its listener takes")
+        text = "not every member said how long its listener takes"
+        return Finding("slow_consumers", UNKNOWN, "not_said", text)
     slow = [
         {"client_id": member["client_id"], "topic": topic, "consume_ms": rate["consume_ms"]}
         for member in given.members
@@ -216,23 +236,24 @@ def _slow_consumers(given: Evidence) -> Finding:
         if rate["failed_per_s"] > max(0.0, rate["ok_per_s"])
     ]
     if failing:
-        text = f"{failing[0]['client_id']} fails more often than it succeeds on {failing[0]['topic']}"
-        return Finding(
-            "slow_consumers", CRITICAL, text, "Read the member's log: its listener throws.", failing
-        )
+        first = failing[0]
+        text = f"{first['client_id']} fails more often than it succeeds on {first['topic']}"
+        advice = "Read the member's log: its listener throws."
+        told = {"member": first["client_id"], "topic": first["topic"]}
+        return Finding("slow_consumers", CRITICAL, "failing", text, advice, failing, told)
     if slow:
-        text = (
-            f"{slow[0]['client_id']} takes {slow[0]['consume_ms']:.0f} ms per message of {slow[0]['topic']}"
-        )
-        return Finding(
-            "slow_consumers", WARNING, text, "Look at its thread stack for what it waits for.", slow
-        )
-    return Finding("slow_consumers", OK, "no listener takes a second per message")
+        first = slow[0]
+        took_ms = f"{first['consume_ms']:.0f}"
+        text = f"{first['client_id']} takes {took_ms} ms per message of {first['topic']}"
+        advice = "Look at its thread stack for what it waits for."
+        told = {"member": first["client_id"], "topic": first["topic"], "ms": took_ms}
+        return Finding("slow_consumers", WARNING, "slow", text, advice, slow, told)
+    return Finding("slow_consumers", OK, "quick", "no listener takes a second per message")
 
 
 def _blocked_threads(given: Evidence) -> Finding:
     if not given.stacks:
-        return Finding("blocked_threads", UNKNOWN, "no thread stack was taken")
+        return Finding("blocked_threads", UNKNOWN, "not_taken", "no thread stack was taken")
     stands = []
     for client_id, stack in given.stacks.items():
         for stand in where_listeners_stand(parse_dump(stack)):
@@ -250,26 +271,32 @@ def _blocked_threads(given: Evidence) -> Finding:
         return Finding(
             "blocked_threads",
             WARNING,
+            "blocked",
             f"{first['threads']} listener threads of {first['client_id']} stand in {first['call']}",
             "What they wait for there (a lock, a database, a remote call) holds up consumption.",
             stands[:20],
+            {"count": str(first["threads"]), "member": first["client_id"], "call": first["call"]},
         )
-    return Finding("blocked_threads", OK, "no two listener threads stand at the same call")
+    return Finding("blocked_threads", OK, "free", "no two listener threads stand at the same call")
 
 
 def _retries(given: Evidence) -> Finding:
     if given.retries is None and given.dead_letters is None:
-        return Finding("retries", UNKNOWN, "no broker said how many retries and dead letters there are")
+        text = "no broker said how many retries and dead letters there are"
+        return Finding("retries", UNKNOWN, "not_said", text)
     retries, dead = given.retries or 0, given.dead_letters or 0
     seen = [{"retries": None if given.retries is None else str(retries)}]
     seen.append({"dead_letters": None if given.dead_letters is None else str(dead)})
     if dead:
         advice = "Look at the dead letters, mend what made them fail, redrive them."
-        return Finding("retries", WARNING, f"{dead} dead letters are kept", advice, seen)
+        told = {"count": str(dead)}
+        return Finding("retries", WARNING, "dead", f"{dead} dead letters are kept", advice, seen, told)
     if retries:
         advice = "Listeners fail: read the members' logs before these become dead letters."
-        return Finding("retries", WARNING, f"{retries} messages wait to be tried again", advice, seen)
-    return Finding("retries", OK, "nothing waits to be tried again, and there are no dead letters", "", seen)
+        text, told = f"{retries} messages wait to be tried again", {"count": str(retries)}
+        return Finding("retries", WARNING, "retrying", text, advice, seen, told)
+    text = "nothing waits to be tried again, and there are no dead letters"
+    return Finding("retries", OK, "none", text, "", seen)
 
 
 def _offsets_in_range(given: Evidence) -> Finding:
@@ -285,12 +312,14 @@ def _offsets_in_range(given: Evidence) -> Finding:
         return Finding(
             "offsets_in_range",
             CRITICAL,
+            "outside",
             f"{len(odd)} committed offsets lie outside of what their queues hold",
             "Beyond the end: nothing is delivered until the queue gets there; reset to latest. Before the"
             " beginning: messages were deleted unread; retention is too short for this lag.",
             odd[:50],
+            {"count": str(len(odd))},
         )
-    return Finding("offsets_in_range", OK, "all committed offsets are within their queues")
+    return Finding("offsets_in_range", OK, "inside", "all committed offsets are within their queues")
 
 
 CHECKS: tuple[Callable[[Evidence], Finding], ...] = (

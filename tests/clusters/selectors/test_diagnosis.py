@@ -115,7 +115,8 @@ def test_each_check_finds_its_trouble(check: str, change: dict[str, Any], state:
     evidence = replace(GOOD, **change)
     assert state_of(check, evidence) == state
     found = {finding.check: finding for finding in diagnose(evidence)}[check]
-    assert found.text
+    assert found.text and found.code
+    assert all(value in found.text for value in found.values.values()), "other languages tell the same"
     if state in (WARNING, CRITICAL):
         assert found.advice
 

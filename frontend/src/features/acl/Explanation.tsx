@@ -28,7 +28,10 @@ export function Explanation({ user, explanation }: { user: string; explanation: 
             : t(is_allowed ? "explain.yes" : "explain.no", { user })
         }
       >
-        {alike.length === 1 && is_complete && t("explain.same", { count: brokers.length })}
+        {alike.length === 1 &&
+          is_complete &&
+          brokers.length > 1 &&
+          t("explain.same", { count: brokers.length })}
       </Alert>
       {alike.map((answers) => (
         <AnswerPanel key={answers.map((one) => one.broker).join()} answers={answers} />

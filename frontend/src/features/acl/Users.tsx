@@ -111,7 +111,7 @@ function useColumns(): readonly Column<User>[] {
       {
         key: "status",
         title: t("column.status"),
-        width: 110,
+        width: 124,
         render: (user) => (
           <StateBadge tone={user.status === "enable" ? "ok" : "quiet"} label={t(`status.${user.status}`)} />
         ),

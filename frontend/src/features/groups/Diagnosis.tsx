@@ -14,13 +14,12 @@ import { ProblemAlert } from "@/shared/ui/ProblemAlert";
 import { StateBadge, type Tone } from "@/shared/ui/StateBadge";
 import type { components } from "@/types/api.gen";
 import classes from "./Diagnosis.module.css";
+import { adviceOf, nameOf, sentenceOf } from "./finding_words";
 import { useTexts } from "./texts";
-import type { en } from "./texts/en";
 
 type Answer = components["schemas"]["Diagnosis"];
 type Finding = components["schemas"]["Finding"];
 type State = Finding["state"];
-type Check = keyof (typeof en)["diagnosis"]["check"];
 
 const TONES: Record<State, Tone> = { ok: "ok", unknown: "quiet", warning: "warn", critical: "bad" };
 /** The worst first. */
@@ -107,7 +106,9 @@ function Findings({ diagnosis }: { diagnosis: Answer }) {
 function FindingLine({ finding }: { finding: Finding }) {
   const t = useTexts();
   const [isOpen, evidence] = useDisclosure(false);
-  const name = t(`diagnosis.check.${finding.check_name as Check}`);
+  const say = t as (key: string, values?: Record<string, string>) => string;
+  const name = nameOf(finding, say);
+  const advice = adviceOf(finding, say);
   return (
     <li className={`sb-panel ${classes.finding}`}>
       <StateBadge tone={TONES[finding.state]} label={t(`diagnosis.state.${finding.state}`)} />
@@ -115,14 +116,21 @@ function FindingLine({ finding }: { finding: Finding }) {
         <Text size="sm" fw={600}>
           {name}
         </Text>
-        <Text size="sm">{finding.text}</Text>
-        {finding.advice && (
+        <Text size="sm">{sentenceOf(finding, say)}</Text>
+        {advice && (
           <Text size="sm" c="dimmed">
-            {finding.advice}
+            {advice}
           </Text>
         )}
         {finding.evidence.length > 0 && (
-          <Button variant="subtle" size="compact-xs" mt={4} onClick={evidence.toggle} aria-expanded={isOpen}>
+          <Button
+            variant="subtle"
+            size="compact-xs"
+            mt={4}
+            ml={-8}
+            onClick={evidence.toggle}
+            aria-expanded={isOpen}
+          >
             {t("diagnosis.evidence")}
           </Button>
         )}

@@ -27,7 +27,7 @@ export function GroupFigures({ group, isStale }: { group: Group | undefined; isS
       </StatTile>
       <StatTile
         label={t("figure.eta")}
-        note={pace === "never" ? t("figure.neverNote") : t("figure.etaNote")}
+        note={pace === "never" ? t("figure.neverNote") : pace === "clear" ? undefined : t("figure.etaNote")}
         isStale={isStale}
       >
         <Pace figures={group} />

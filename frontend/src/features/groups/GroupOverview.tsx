@@ -11,7 +11,7 @@ import { RangePicker } from "@/shared/chart/RangePicker";
 import type { Range } from "@/shared/chart/ranges";
 import { SeriesChart, type SeriesLine } from "@/shared/chart/SeriesChart";
 import { formatDuration } from "@/shared/format/durations";
-import { formatRate, formatShort } from "@/shared/format/numbers";
+import { formatRate, formatScale } from "@/shared/format/numbers";
 import type { Column } from "@/shared/list/columns";
 import { DataTable } from "@/shared/list/DataTable";
 import { useRights } from "@/shared/session/session";
@@ -19,7 +19,7 @@ import { useLocale } from "@/shared/texts/i18n";
 import { EmptyState } from "@/shared/ui/EmptyState";
 import { Count, Rate, Span } from "@/shared/ui/Figure";
 import { Panel } from "@/shared/ui/Panel";
-import { type Group, slowestOf, type Subscription } from "./group";
+import { byTopic, type Group, slowestOf, type Subscription } from "./group";
 import { Pace } from "./Pace";
 import { useTexts } from "./texts";
 
@@ -36,20 +36,19 @@ interface Props {
 
 export function GroupOverview({ cluster, name, group, isStale, range, onRange, onTopic }: Props) {
   const t = useTexts();
+  const topics = useMemo(() => group?.topics.slice().sort(byTopic), [group]);
   return (
     <Stack gap="md">
-      <Panel title={t("topic.title")} flush>
-        <DataTable
-          label={t("topic.label", { group: name })}
-          columns={useColumns(cluster)}
-          rows={group?.topics}
-          rowKey={(row) => row.topic}
-          isStale={isStale}
-          fill={false}
-          onOpen={(row) => onTopic(row.topic)}
-          empty={<EmptyState title={t("topic.empty")}>{t("topic.emptyDetail")}</EmptyState>}
-        />
-      </Panel>
+      <DataTable
+        label={t("topic.label", { group: name })}
+        columns={useColumns(cluster)}
+        rows={topics}
+        rowKey={(row) => row.topic}
+        isStale={isStale}
+        fill={false}
+        onOpen={(row) => onTopic(row.topic)}
+        empty={<EmptyState title={t("topic.empty")}>{t("topic.emptyDetail")}</EmptyState>}
+      />
       <Charts {...{ cluster, name, range, onRange }} />
       {group && <About cluster={cluster} group={group} />}
     </Stack>
@@ -79,7 +78,7 @@ function Charts({ cluster, name, range, onRange }: Pick<Props, "cluster" | "name
           {...common}
           title={t("chart.lag")}
           lines={lag ?? []}
-          format={(value) => formatShort(Math.round(value), locale)}
+          format={(value) => formatScale(value, locale)}
         />
         <SeriesChart
           {...common}

@@ -8,7 +8,7 @@ import { Toolbar } from "@/shared/list/Toolbar";
 import { EmptyState } from "@/shared/ui/EmptyState";
 import { Count, Span } from "@/shared/ui/Figure";
 import { Unknown } from "@/shared/ui/Unknown";
-import { type Group, holdersOf, placeOf, type QueueLag } from "./group";
+import { byPlace, type Group, holdersOf, placeOf, type QueueLag } from "./group";
 import { Pace } from "./Pace";
 import { useTexts } from "./texts";
 
@@ -32,7 +32,8 @@ export function GroupQueues({ cluster, name, group, isStale, topic, onTopic }: P
     () =>
       group?.topics
         .filter((one) => topic === "" || one.topic === topic)
-        .flatMap((one) => one.queues.map((queue): Row => ({ ...queue, topic: one.topic }))),
+        .flatMap((one) => one.queues.map((queue): Row => ({ ...queue, topic: one.topic })))
+        .sort(byPlace),
     [group, topic],
   );
   const topics = group?.topics.map((one) => one.topic) ?? [];
@@ -70,12 +71,12 @@ function useColumns(cluster: string, group: string): readonly Column<Row>[] {
   return useMemo(
     () => [
       { key: "topic", title: t("queue.topic"), render: (row) => <span title={row.topic}>{row.topic}</span> },
-      { key: "broker", title: t("queue.broker"), width: 130, from: 520, render: (row) => row.broker },
+      { key: "broker", title: t("queue.broker"), width: 110, from: 520, render: (row) => row.broker },
       { key: "queue", title: t("queue.queue"), width: 72, align: "right", render: (row) => row.queue },
       {
         key: "committed",
         title: t("queue.committed"),
-        width: 120,
+        width: 104,
         from: 640,
         align: "right",
         render: (row) => <Count value={row.committed} />,
@@ -83,7 +84,7 @@ function useColumns(cluster: string, group: string): readonly Column<Row>[] {
       {
         key: "max",
         title: t("queue.max"),
-        width: 120,
+        width: 104,
         from: 760,
         align: "right",
         render: (row) => <Count value={row.max} />,
@@ -91,7 +92,7 @@ function useColumns(cluster: string, group: string): readonly Column<Row>[] {
       {
         key: "lag",
         title: t("queue.lag"),
-        width: 100,
+        width: 90,
         align: "right",
         render: (row) => <Count value={row.lag} why={t("why.lag")} />,
       },
@@ -111,7 +112,7 @@ function useColumns(cluster: string, group: string): readonly Column<Row>[] {
         align: "right",
         render: (row) => <Pace figures={row} />,
       },
-      { key: "holder", title: t("queue.holder"), width: 240, from: 1000, render: (row) => holder(row) },
+      { key: "holder", title: t("queue.holder"), width: 220, from: 1000, render: (row) => holder(row) },
     ],
     [t, holder],
   );

@@ -34,19 +34,18 @@ import { GROUP_TABS, groupSearch } from "./search";
 import { useTexts } from "./texts";
 
 const PATH = "/clusters/{cluster}/groups/{group}/";
-/** The head moves by the socket; single queues are rows of the console's, read as often as somebody can read them. */
-const REREAD_MS = 3_000;
+/** The head moves by the socket; single queues are read anew while a tab shows them. */
+const REREAD_MS = 2_000;
+const ELSEWHERE_MS = 15_000;
 
 export function GroupScreen() {
   const { cluster = "", group = "" } = useParams({ strict: false });
   const t = useTexts();
   const { search, setSearch } = useSearchState(groupSearch);
-  const read = useGet(PATH, { params: { cluster, group } }, { refetchInterval: usePolling() || REREAD_MS });
-  const live = useLiveList(
-    read.data && [read.data],
-    namedChannel("groups", cluster, [group]),
-    (row) => row.name,
-  );
+  const reread = search.tab === "overview" || search.tab === "queues" ? REREAD_MS : ELSEWHERE_MS;
+  const read = useGet(PATH, { params: { cluster, group } }, { refetchInterval: usePolling() || reread });
+  const rows = useMemo(() => read.data && [read.data], [read.data]);
+  const live = useLiveList(rows, namedChannel("groups", cluster, [group]), (row) => row.name);
   const sampledAt = later(read.data?.freshness.sampled_at, live.sampledAt);
   const [found] = useMemo(() => withBehind(live.rows, sampledAt) ?? [], [live.rows, sampledAt]);
   const isStale = useIsStale(sampledAt) && read.data !== undefined;

@@ -1,5 +1,5 @@
 /** One member: what it is, what it holds, how fast its listener is. */
-import { Box, Button, Group as Row, Text } from "@mantine/core";
+import { Box, Button, Group as Row, Table, Text } from "@mantine/core";
 import { IconStack3 } from "@tabler/icons-react";
 import { formatMilliseconds } from "@/shared/format/durations";
 import { useLocale } from "@/shared/texts/i18n";
@@ -10,7 +10,7 @@ import { KeyValue } from "@/shared/ui/KeyValue";
 import { RelativeTime } from "@/shared/ui/RelativeTime";
 import { Tag } from "@/shared/ui/StateBadge";
 import { Unknown } from "@/shared/ui/Unknown";
-import { type Member, rangesOf, versionName } from "./group";
+import { byTopic, type Member, rangesOf, versionName } from "./group";
 import classes from "./Members.module.css";
 import { useTexts } from "./texts";
 
@@ -52,16 +52,15 @@ export function MemberCard({ member, cluster, group, onStack }: Props) {
         items={[
           [
             t("member.address"),
-            <span key="a" className="sb-mono">
+            <span key="address" className="sb-mono">
               {member.address}
             </span>,
           ],
-          [t("member.assigned"), <Assigned key="q" member={member} />],
-          [t("member.cached"), <Cached key="c" member={member} />],
-          [t("member.lastConsume"), <LastConsume key="l" member={member} />],
-          [t("member.subscriptions"), <Subscriptions key="s" member={member} />],
+          [t("member.cached"), <Cached key="cached" member={member} />],
+          [t("member.lastConsume"), <LastConsume key="last" member={member} />],
         ]}
       />
+      <Assigned member={member} />
       <Rates member={member} />
     </Box>
   );
@@ -77,20 +76,69 @@ function Silent({ member }: { member: Member }) {
   return <Unknown why={`${t("member.silent")}: ${member.detail}`} />;
 }
 
+/** By topic: what it wants of it, and which queues of each broker it holds. */
 function Assigned({ member }: { member: Member }) {
   const t = useTexts();
-  if (member.queues === null) return <Silent member={member} />;
-  if (member.queues.length === 0) return t("member.none");
-  const places = new Map<string, { topic: string; broker: string; queues: number[] }>();
-  for (const { topic, broker, queue } of member.queues) {
-    const key = `${topic}\n${broker}`;
-    const place = places.get(key) ?? { topic, broker, queues: [] };
-    place.queues.push(queue);
-    places.set(key, place);
+  const wanted = new Map((member.subscriptions ?? []).map((one) => [one.topic, one.expression]));
+  const held = new Map<string, Map<string, number[]>>([...wanted.keys()].map((topic) => [topic, new Map()]));
+  for (const { topic, broker, queue } of member.queues ?? []) {
+    const brokers = held.get(topic) ?? new Map<string, number[]>();
+    held.set(topic, brokers.set(broker, [...(brokers.get(broker) ?? []), queue]));
   }
-  return [...places.values()].map(({ topic, broker, queues }) => (
-    <div key={topic + broker}>{t("member.range", { topic, broker, queues: rangesOf(queues) })}</div>
-  ));
+  const topics = [...held].map(([topic, brokers]) => ({ topic, brokers })).sort(byTopic);
+  return (
+    <Table.ScrollContainer minWidth={420} mt={6}>
+      <Table verticalSpacing={3} aria-label={t("member.assigned")}>
+        <Table.Thead>
+          <Table.Tr>
+            <Table.Th>{t("topic.name")}</Table.Th>
+            <Table.Th>{t("topic.expression")}</Table.Th>
+            <Table.Th>{t("member.assigned")}</Table.Th>
+          </Table.Tr>
+        </Table.Thead>
+        <Table.Tbody>
+          {topics.map(({ topic, brokers }) => (
+            <Table.Tr key={topic}>
+              <Table.Td>{topic}</Table.Td>
+              <Table.Td>
+                {wanted.has(topic) ? (
+                  <span className="sb-mono">{wanted.get(topic)}</span>
+                ) : (
+                  <Silent member={member} />
+                )}
+              </Table.Td>
+              <Table.Td>
+                {member.queues === null ? <Silent member={member} /> : <Held brokers={brokers} />}
+              </Table.Td>
+            </Table.Tr>
+          ))}
+          {topics.length === 0 && (
+            <Table.Tr>
+              <Table.Td colSpan={3}>
+                {member.queues === null ? <Silent member={member} /> : t("member.none")}
+              </Table.Td>
+            </Table.Tr>
+          )}
+        </Table.Tbody>
+      </Table>
+    </Table.ScrollContainer>
+  );
+}
+
+function Held({ brokers }: { brokers: Map<string, number[]> }) {
+  const t = useTexts();
+  if (brokers.size === 0) return t("member.none");
+  return (
+    <Row gap="md">
+      {[...brokers]
+        .sort(([left], [right]) => (left < right ? -1 : 1))
+        .map(([broker, queues]) => (
+          <span key={broker}>
+            {broker} <b>{rangesOf(queues)}</b>
+          </span>
+        ))}
+    </Row>
+  );
 }
 
 function Cached({ member }: { member: Member }) {
@@ -112,15 +160,6 @@ function LastConsume({ member }: { member: Member }) {
     return at > most ? at : most;
   }, 0);
   return <RelativeTime at={last > 0 ? new Date(last).toISOString() : null} missing="never" />;
-}
-
-function Subscriptions({ member }: { member: Member }) {
-  if (member.subscriptions === null) return <Silent member={member} />;
-  return member.subscriptions.map((one) => (
-    <div key={one.topic}>
-      {one.topic} <span className="sb-mono">{one.expression}</span>
-    </div>
-  ));
 }
 
 function Rates({ member }: { member: Member }) {

@@ -98,7 +98,7 @@ export function UndoDialog({
       preview={async () => (await post(UNDO, { params, query: { dry_run: true } })) as Preview}
       apply={async () => (await post(UNDO, { params })) as Done}
       onApplied={() => void refresh(client, RESETS, GROUP)}
-      renderPlan={(preview) => <PreviewView preview={preview} />}
+      renderPlan={(preview) => <PreviewView preview={preview} isUndo />}
       renderResult={(done) => <DoneView reset={done} />}
     />
   );

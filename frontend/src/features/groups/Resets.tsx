@@ -40,7 +40,7 @@ export function Resets({ cluster, name, group }: Props) {
   return (
     <Stack gap="md">
       <Row justify="space-between" gap="sm">
-        <Text size="sm" c="dimmed" maw={560}>
+        <Text size="sm" c="dimmed" style={{ flex: "1 1 240px" }}>
           {t("reset.lead")}
         </Text>
         <IfMay role="operator" cluster={cluster} name={name}>

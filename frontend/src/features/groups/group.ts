@@ -69,6 +69,25 @@ export function versionName(ordinal: number): string {
   return `${major}.${Math.floor(number / 10)}.${number % 10}${step % 2 === 1 ? "-SNAPSHOT" : ""}`;
 }
 
+/** Topics by name, with retries of the group itself at the end. */
+export function byTopic(left: { topic: string }, right: { topic: string }): number {
+  const isRetry = (topic: string) => Number(topic.startsWith("%RETRY%"));
+  return (
+    isRetry(left.topic) - isRetry(right.topic) ||
+    (left.topic < right.topic ? -1 : left.topic > right.topic ? 1 : 0)
+  );
+}
+
+export function byPlace(
+  left: { topic: string; broker: string; queue: number },
+  right: { topic: string; broker: string; queue: number },
+): number {
+  return (
+    byTopic(left, right) ||
+    (left.broker < right.broker ? -1 : left.broker > right.broker ? 1 : left.queue - right.queue)
+  );
+}
+
 export const placeOf = (place: { topic: string; broker: string; queue: number }) =>
   `${place.topic}\n${place.broker}\n${place.queue}`;
 

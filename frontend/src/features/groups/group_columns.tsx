@@ -26,7 +26,7 @@ export function useGroupColumns(cluster: string): readonly Column<GroupRow>[] {
       {
         key: "lag",
         title: t("column.lag"),
-        width: 120,
+        width: 104,
         align: "right",
         sort: "lag",
         largestFirst: true,
@@ -35,7 +35,8 @@ export function useGroupColumns(cluster: string): readonly Column<GroupRow>[] {
       {
         key: "behind",
         title: t("column.behind"),
-        width: 110,
+        width: 100,
+        from: 440,
         align: "right",
         sort: "seconds",
         largestFirst: true,

@@ -1,6 +1,6 @@
 /** Where a group is to go: what is asked for, and whether it is complete. Pure. */
 import type { components } from "@/types/api.gen";
-import { type Group, placeOf, wholeOf } from "./group";
+import { byPlace, type Group, placeOf, wholeOf } from "./group";
 
 export type NewReset = components["schemas"]["NewResetRequest"];
 export const KINDS = ["earliest", "latest", "time", "shift", "exact", "copy"] as const;
@@ -28,9 +28,11 @@ export interface Place {
 }
 
 export function placesOf(group: Group | undefined): Place[] {
-  return (group?.topics ?? []).flatMap(({ topic, queues }) =>
-    queues.map(({ broker, queue, committed, max }) => ({ topic, broker, queue, committed, max })),
-  );
+  return (group?.topics ?? [])
+    .flatMap(({ topic, queues }) =>
+      queues.map(({ broker, queue, committed, max }) => ({ topic, broker, queue, committed, max })),
+    )
+    .sort(byPlace);
 }
 
 /** Null: something is missing or cannot be read. */

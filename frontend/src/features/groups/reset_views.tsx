@@ -14,7 +14,7 @@ type Preview = components["schemas"]["Preview"];
 type Done = components["schemas"]["Reset"];
 type Queue = components["schemas"]["PreviewQueue"] & Partial<components["schemas"]["DoneQueue"]>;
 
-export function PreviewView({ preview }: { preview: Preview }) {
+export function PreviewView({ preview, isUndo = false }: { preview: Preview; isUndo?: boolean }) {
   const t = useTexts();
   const staying = preview.queues.filter((queue) => queue.to === null || queue.to === queue.committed).length;
   const isNothing = preview.queues.length > 0 && staying === preview.queues.length;
@@ -40,7 +40,7 @@ export function PreviewView({ preview }: { preview: Preview }) {
             ? t("reset.offline")
             : t("reset.online", { count: preview.members_online })}
       </Note>
-      <QueueTable queues={preview.queues} />
+      <QueueTable queues={preview.queues} isUndo={isUndo} />
     </Stack>
   );
 }
@@ -68,9 +68,15 @@ function Note({ tone, children }: { tone: "ok" | "warn" | "info"; children: Reac
 
 const isSome = (value: string | null) => value !== null && value !== "0";
 
-export function QueueTable({ queues, isDone = false }: { queues: readonly Queue[]; isDone?: boolean }) {
+interface TableProps {
+  queues: readonly Queue[];
+  isDone?: boolean;
+  /** Shows what was consumed since the reset that is taken back. */
+  isUndo?: boolean;
+}
+
+export function QueueTable({ queues, isDone = false, isUndo = false }: TableProps) {
   const t = useTexts();
-  const isUndo = queues.some((queue) => queue.consumed_meanwhile !== undefined);
   return (
     <ScrollArea.Autosize mah={320} type="auto">
       <Table verticalSpacing={4} stickyHeader aria-label={t("reset.table")} miw={560}>

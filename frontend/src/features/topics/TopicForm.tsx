@@ -19,6 +19,8 @@ import type { NewTopic } from "./topic";
 export const MESSAGE_TYPES = ["UNSPECIFIED", "NORMAL", "FIFO", "DELAY", "TRANSACTION", "MIXED"] as const;
 const MOST_QUEUES = 1024;
 const TYPE = "message.type";
+/** Fields side by side stay in line when one of them has more to say. */
+const BELOW: ("label" | "input" | "description" | "error")[] = ["label", "input", "description", "error"];
 
 export interface TopicFields extends AboutText {
   name: string;
@@ -98,6 +100,7 @@ export function NewTopicForm({ cluster, fields, onChange }: Props) {
         <Select
           label={t("form.type")}
           description={t("form.typeHint")}
+          inputWrapperOrder={BELOW}
           value={fields.type}
           onChange={(type) => onChange({ type: type as TopicFields["type"] })}
           data={MESSAGE_TYPES.map((value) => ({ value, label: t(`form.types.${value}`) }))}
@@ -122,6 +125,7 @@ export function QueueFields({ fields, onChange }: FieldProps) {
         <NumberInput
           label={t(fields.isApart ? "form.readQueues" : "form.queues")}
           description={t("form.queuesHint")}
+          inputWrapperOrder={BELOW}
           value={fields.readQueues}
           onChange={(value) =>
             onChange({ readQueues: number(value), ...(fields.isApart ? {} : { writeQueues: number(value) }) })
@@ -132,6 +136,7 @@ export function QueueFields({ fields, onChange }: FieldProps) {
           <NumberInput
             label={t("form.writeQueues")}
             description={t("form.shrinks")}
+            inputWrapperOrder={BELOW}
             value={fields.writeQueues}
             onChange={(value) => onChange({ writeQueues: number(value) })}
             {...common}
@@ -153,6 +158,7 @@ export function PermField({ fields, onChange }: FieldProps) {
     <Select
       label={t("form.perm")}
       description={t("form.permHint")}
+      inputWrapperOrder={BELOW}
       value={String(fields.perm)}
       onChange={(perm) => onChange({ perm: Number(perm) as TopicFields["perm"] })}
       data={[

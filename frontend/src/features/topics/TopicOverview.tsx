@@ -9,7 +9,7 @@ import { refresh, useGet } from "@/shared/api/queries";
 import { RangePicker } from "@/shared/chart/RangePicker";
 import type { Range } from "@/shared/chart/ranges";
 import { SeriesChart, type SeriesLine } from "@/shared/chart/SeriesChart";
-import { compareWhole, formatRate, formatShort } from "@/shared/format/numbers";
+import { compareWhole, formatRate, formatScale } from "@/shared/format/numbers";
 import { useRights } from "@/shared/session/session";
 import { useLocale } from "@/shared/texts/i18n";
 import { Panel } from "@/shared/ui/Panel";
@@ -51,9 +51,9 @@ function Charts({ cluster, name, topic, range, onRange }: Props) {
     [name, t],
   );
   const lag = useFurthestBehind(cluster, name);
-  const count = (value: number) => formatShort(Math.round(value), locale);
+  const count = (value: number) => formatScale(value, locale);
   return (
-    <Panel title={t("chart.in")} aside={<RangePicker value={range} onChange={onRange} />}>
+    <Panel title={t("chart.title")} aside={<RangePicker value={range} onChange={onRange} />}>
       <Stack gap="lg">
         <SeriesChart
           {...{ cluster, range }}

@@ -4,6 +4,7 @@ import { useDisclosure } from "@mantine/hooks";
 import { IconChevronDown, IconEdit, IconMessage2, IconTrash } from "@tabler/icons-react";
 import { useQueryClient } from "@tanstack/react-query";
 import { Link, useParams } from "@tanstack/react-router";
+import { useMemo } from "react";
 import { put } from "@/shared/api/client";
 import { refresh, useGet } from "@/shared/api/queries";
 import { later } from "@/shared/format/times";
@@ -38,11 +39,8 @@ export function TopicScreen() {
   const t = useTexts();
   const { search, setSearch } = useSearchState(topicSearch);
   const read = useGet(PATH, { params: { cluster, topic } }, { refetchInterval: usePolling() || REREAD_MS });
-  const live = useLiveList(
-    read.data && [read.data],
-    namedChannel("topics", cluster, [topic]),
-    (row) => row.name,
-  );
+  const rows = useMemo(() => read.data && [read.data], [read.data]);
+  const live = useLiveList(rows, namedChannel("topics", cluster, [topic]), (row) => row.name);
   const [found] = live.rows ?? [];
   const sampledAt = later(read.data?.freshness.sampled_at, live.sampledAt);
   const isStale = useIsStale(sampledAt) && read.data !== undefined;

@@ -27,7 +27,8 @@ export function useTopicColumns(cluster: string): readonly Column<TopicRow>[] {
       {
         key: "rate",
         title: t("column.rate"),
-        width: 110,
+        width: 96,
+        from: 440,
         align: "right",
         sort: "rate",
         largestFirst: true,
@@ -36,7 +37,7 @@ export function useTopicColumns(cluster: string): readonly Column<TopicRow>[] {
       {
         key: "messages",
         title: t("column.messages"),
-        width: 130,
+        width: 108,
         from: 620,
         align: "right",
         sort: "messages",
@@ -46,7 +47,7 @@ export function useTopicColumns(cluster: string): readonly Column<TopicRow>[] {
       {
         key: "lag",
         title: t("column.lag"),
-        width: 120,
+        width: 100,
         align: "right",
         sort: "lag",
         largestFirst: true,
@@ -55,7 +56,7 @@ export function useTopicColumns(cluster: string): readonly Column<TopicRow>[] {
       {
         key: "groups",
         title: t("column.groups"),
-        width: 84,
+        width: 80,
         from: 720,
         align: "right",
         sort: "groups",
@@ -65,7 +66,7 @@ export function useTopicColumns(cluster: string): readonly Column<TopicRow>[] {
       {
         key: "lastWrite",
         title: t("column.lastWrite"),
-        width: 130,
+        width: 108,
         from: 820,
         align: "right",
         sort: "last_write",
@@ -76,7 +77,7 @@ export function useTopicColumns(cluster: string): readonly Column<TopicRow>[] {
       {
         key: "queues",
         title: t("column.queues"),
-        width: 80,
+        width: 76,
         from: 920,
         align: "right",
         render: (row) => <Count value={row.read_queues} why={t("why.groups")} />,
@@ -84,7 +85,7 @@ export function useTopicColumns(cluster: string): readonly Column<TopicRow>[] {
       {
         key: "owner",
         title: t("column.owner"),
-        width: 150,
+        width: 130,
         from: 1060,
         render: (row) => [row.owner, row.team].filter(Boolean).join(" · "),
       },

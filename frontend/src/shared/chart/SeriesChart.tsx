@@ -50,11 +50,22 @@ function seriesRead(cluster: string, { subject, name = "", metric }: SeriesLine,
   };
 }
 
+/** The slot that is under way has no value yet: that is no gap. Points are stored when their slot is over. */
+const STORED_AFTER_SLOTS = 3;
+
+function known(series: Series | undefined): Series["points"] {
+  const points = series?.points ?? [];
+  const earliest = serverNow() / 1000 - (series?.resolution_s ?? 10) * STORED_AFTER_SLOTS;
+  let end = points.length;
+  while (end > 0 && points[end - 1]?.value === null && (points[end - 1]?.at ?? 0) >= earliest) end -= 1;
+  return points.slice(0, end);
+}
+
 /** Put together by TanStack Query, which gives the same objects again until one of the reads is new. */
 function together(lines: readonly SeriesLine[], reads: UseQueryResult<Series>[]) {
   const failed = reads.find((read) => read.isError && read.data === undefined);
   return {
-    lines: lines.map((line, at) => ({ label: line.label, points: reads[at]?.data?.points ?? [] })),
+    lines: lines.map((line, at) => ({ label: line.label, points: known(reads[at]?.data) })),
     resolutionS: Math.max(10, ...reads.map((read) => read.data?.resolution_s ?? 0)),
     isPending: reads.some((read) => read.data === undefined),
     error: failed?.error ?? null,

@@ -26,6 +26,11 @@ export function formatRate(value: number, locale: string): string {
   return `${new Intl.NumberFormat(locale, { maximumFractionDigits: digits }).format(value)}/s`;
 }
 
+/** Along the axis of a chart: 1.2M, 450, 2.5. A picture, so fractions are fine. */
+export function formatScale(value: number, locale: string): string {
+  return new Intl.NumberFormat(locale, { notation: "compact", maximumFractionDigits: 1 }).format(value);
+}
+
 /** 0.42 -> 42% */
 export function formatRatio(value: number, locale: string): string {
   return new Intl.NumberFormat(locale, {

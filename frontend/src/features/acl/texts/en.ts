@@ -155,7 +155,6 @@ export const en = {
     },
     empty: "Ask whether a user may do something",
     emptyDetail: "The address of this page holds the question: send it to whoever wonders.",
-    same_one: "{{count}} broker says the same.",
-    same_other: "All {{count}} brokers say the same.",
+    same: "All {{count}} brokers say the same.",
   },
 } as const;

@@ -154,7 +154,6 @@ export const zh: Same<typeof en> = {
     },
     empty: "判定某个用户是否可以执行某个操作",
     emptyDetail: "本页地址包含所提的问题：可以直接发给需要的人。",
-    same_one: "{{count}} 个 Broker 结果相同。",
-    same_other: "全部 {{count}} 个 Broker 结果相同。",
+    same: "全部 {{count}} 个 Broker 结果相同。",
   },
 };

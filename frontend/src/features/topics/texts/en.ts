@@ -53,6 +53,7 @@ export const en = {
     config: "Configuration",
   },
   chart: {
+    title: "Over time",
     in: "Messages in per second",
     lag: "Lag of its groups, over all their topics",
     deadLetters: "Dead letters kept",

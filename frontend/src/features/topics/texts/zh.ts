@@ -56,6 +56,7 @@ export const zh: Same<typeof en> = {
     config: "配置",
   },
   chart: {
+    title: "历史",
     in: "每秒写入消息数",
     lag: "消费者组的堆积（含其全部主题）",
     deadLetters: "保留的死信",
