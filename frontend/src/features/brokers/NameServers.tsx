@@ -18,7 +18,7 @@ export function NameServers({ servers }: { servers: readonly Process[] | undefin
         <Table verticalSpacing={6} horizontalSpacing="md">
           <Table.Thead>
             <Table.Tr>
-              <Table.Th>{t("nameServers")}</Table.Th>
+              <Table.Th>{t("column.name")}</Table.Th>
               <Table.Th>{t("column.state")}</Table.Th>
               <Table.Th>{t("column.address")}</Table.Th>
               <Table.Th>{t("column.host")}</Table.Th>

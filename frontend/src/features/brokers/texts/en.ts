@@ -15,6 +15,7 @@ export const en = {
   },
   column: {
     broker: "Broker",
+    name: "Name",
     role: "Role",
     state: "State",
     inSync: "In sync",

@@ -17,6 +17,7 @@ export const zh: Same<typeof en> = {
   },
   column: {
     broker: "Broker",
+    name: "名称",
     role: "角色",
     state: "状态",
     inSync: "同步",

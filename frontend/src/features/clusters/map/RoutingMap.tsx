@@ -69,6 +69,7 @@ function Drawing({ graph, chosen, onChoose }: Props) {
         edgesFocusable={false}
         elementsSelectable={false}
         panOnScroll
+        attributionPosition="top-right"
         zoomOnScroll={false}
         zoomOnDoubleClick={false}
         minZoom={LEAST_ZOOM}

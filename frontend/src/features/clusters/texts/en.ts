@@ -266,7 +266,8 @@ export const en = {
     hostsJoin: "Hosts",
     sameHost: "Members of a group may share a host",
     sameHostHint: "Only to try it: when that machine is lost, all copies are.",
-    sameHostNeeded: "A group of {{members}} wants {{members}} hosts; there are {{hosts}}.",
+    sameHostNeeded:
+      "A group has {{members}} members, each on a host of its own; hosts that can be used: {{hosts}}.",
     advanced: "More settings",
     segment: "Size of a commit log file",
     segmentHint: "Cannot be changed later. Smaller files free disk space sooner.",
