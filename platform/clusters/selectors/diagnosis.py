@@ -63,7 +63,7 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """`code` names what was found, within its check, and `values` what the text tells: for other languages."""
+    """`code` names what was found within its check, `values` what its text tells: for other languages."""
 
     check: str
     state: str
