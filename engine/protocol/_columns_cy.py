@@ -35,6 +35,10 @@ except ImportError:
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
 
+if cython.compiled:
+    from cython.cimports.cpython.bytes import PyBytes_AS_STRING
+    from cython.cimports.libc.string import memcmp
+
 FIRST_MS = -62_135_596_800_000
 LAST_MS = 253_402_300_799_999
 """Times of the years 1 to 9999; what clients invent beyond them counts as the first or last moment."""
@@ -85,10 +89,9 @@ def choose_records(
         stored_ms: cython.longlong = _read(view, span[at + _STORE], 8)
         if not first_ms <= stored_ms < end_ms:
             continue
-        raw: bytes = _copy(view, span[at + _TOPIC], span[at + _TOPIC_END])
-        if raw != known:
-            number = numbers[raw]
-            known = raw
+        if not _is_same(view, span[at + _TOPIC], span[at + _TOPIC_END], known):
+            known = _copy(view, span[at + _TOPIC], span[at + _TOPIC_END])
+            number = numbers[known]
         if number < -1:
             return spans[:kept], at // _STEP
         if number >= 0:
@@ -97,6 +100,20 @@ def choose_records(
             span[kept + _TOPIC_NUMBER] = number
             kept += _STEP
     return spans[:kept], len(span) // _STEP
+
+
+@cython.cfunc
+@cython.inline
+def _is_same(
+    view: cython.const[cython.uchar][::1], start: cython.Py_ssize_t, end: cython.Py_ssize_t, known: bytes
+) -> cython.bint:
+    """Neighbours are often of one topic, and a topic is never empty."""
+    if not cython.compiled:
+        return view[start:end] == known
+    if end <= start or end - start != len(known):
+        return False
+    view[end - 1]
+    return memcmp(cython.address(view[start]), PyBytes_AS_STRING(known), end - start) == 0
 
 
 @cython.cfunc

@@ -17,7 +17,7 @@ from pyspark.sql.types import StructType
 
 from engine.protocol._columns_cy import choose_records, number_column, size_column, time_column, topic_numbers
 from engine.protocol._places_cy import SPAN_BODY, SPAN_BODY_END, SPAN_END, SPAN_NUMBERS, SPAN_POS, SPAN_STORE
-from engine.protocol._texts_cy import Texts, named_column, pairs_column, part_column, property_column
+from engine.protocol._texts_cy import Texts, named_column, pairs_column, part_column, property_columns
 from engine.protocol.hosts import unpack_host
 from spark.schemas import kind_of
 from spark.sources.wanted import Span, Wanted
@@ -74,6 +74,7 @@ class Decoder:
         self._topics = Topics(lambda topic: wanted.wants_topic(topic, cluster, broker))
         self._times_ms: Span = wanted.times_ms
         self._hosts = Hosts()
+        self._properties = [name for name in _PROPERTIES if name in self.schema.names]
 
     def batch(self, view: Bytes, spans: Bytes) -> tuple[pa.RecordBatch | None, int]:
         """The batch, None when no record is wanted; and how many were looked at: fewer than all when the
@@ -82,10 +83,14 @@ class Decoder:
         spans, looked = choose_records(view, spans, self._topics, times.start, times.end)
         if not len(spans):
             return None, looked
-        columns = [self._column(field, view, spans) for field in self.schema]
+        found = property_columns(view, spans, [_PROPERTIES[name] for name in self._properties])
+        properties = dict(zip(self._properties, found, strict=True))
+        columns = [self._column(field, view, spans, properties) for field in self.schema]
         return pa.RecordBatch.from_arrays(columns, schema=self.schema), looked
 
-    def _column(self, field: pa.Field, view: Bytes, spans: Bytes) -> pa.Array:
+    def _column(
+        self, field: pa.Field, view: Bytes, spans: Bytes, properties: dict[str, tuple[bytearray, Texts]]
+    ) -> pa.Array:
         count = len(spans) // SPAN_NUMBERS
         if field.name in _NUMBERS:
             part, delta, size = _NUMBERS[field.name]
@@ -93,7 +98,7 @@ class Decoder:
         if field.name in _TIMES:
             return _array(field.type, count, time_column(view, spans, *_TIMES[field.name]))
         if field.name in _PROPERTIES:
-            valid, texts = property_column(view, spans, _PROPERTIES[field.name])
+            valid, texts = properties[field.name]
             return _texts(field.type, count, texts, valid)
         if field.name in _HOSTS:
             return _texts(field.type, count, named_column(view, spans, *_HOSTS[field.name], self._hosts))

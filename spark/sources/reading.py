@@ -61,7 +61,7 @@ def _walk(file: File, piece: Range, decoder: Decoder, is_strict: bool) -> Iterat
     start = piece.start
     while start < piece.end:
         for chunk in chunks(file, piece.segment, start, piece.end):
-            yield from _batches(chunk, piece.segment, decoder, is_strict)
+            yield from _batches(chunk.view, chunk.spans, piece.segment, decoder, is_strict)
         if chunk.next_offset == piece.end or chunk.stop == SCAN_BLANK:
             return
         _report(_damage(piece.segment, chunk), is_strict)
@@ -70,17 +70,20 @@ def _walk(file: File, piece: Range, decoder: Decoder, is_strict: bool) -> Iterat
         start = piece.end if found is None else found
 
 
-def _batches(chunk: Chunk, segment: Segment, decoder: Decoder, is_strict: bool) -> Iterator[pa.RecordBatch]:
-    spans = chunk.spans
+def _batches(
+    view: memoryview, spans: memoryview, segment: Segment, decoder: Decoder, is_strict: bool
+) -> Iterator[pa.RecordBatch]:
     while len(spans):
-        batch, looked = decoder.batch(chunk.view, spans)
+        batch, looked = decoder.batch(view, spans)
         if batch is not None:
             yield batch
         spans = spans[looked * SPAN_NUMBERS :]
         if len(spans):
-            at = chunk.offset + int(spans[SPAN_POS])
+            at = int(spans[SPAN_POS])
+            offset = int.from_bytes(view[at + 28 : at + 36], "big", signed=True)
             _report(
-                f"{segment.place} is damaged: the topic of the record at offset {at} cannot be one", is_strict
+                f"{segment.place} is damaged: the topic of the record at offset {offset} cannot be one",
+                is_strict,
             )
             spans = spans[SPAN_NUMBERS:]
 
@@ -113,35 +116,47 @@ def _positions(queues: Sequence[QueueReader], piece: Range, wanted: Wanted) -> A
 def _look_up(
     file: File, piece: Range, units: Any, decoder: Decoder, is_strict: bool
 ) -> Iterator[pa.RecordBatch]:
+    """Window by window; several small ones make one batch, because each batch has its price."""
     offsets = units["offset"].astype(np.int64)
     ends = offsets + np.minimum(units["size"].astype(np.int64), MAX_RECORD_BYTES)
-    buffer = bytearray()
+    buffer, used, gathered = bytearray(_WINDOW_BYTES), 0, [np.empty(0, np.int64)]
     first = 0
     while first < len(offsets):
         behind = _window_end(offsets, ends, first)
         start, end = int(offsets[first]), int(ends[behind - 1])
-        if len(buffer) < end - start:
-            buffer = bytearray(max(end - start, _WINDOW_BYTES))
-        view = memoryview(buffer)[: end - start]
+        if used and used + end - start > len(buffer):
+            yield from _gathered(buffer, gathered, piece.segment, decoder, is_strict)
+            used, gathered = 0, gathered[:1]
+        if end - start > len(buffer):
+            buffer = bytearray(end - start)
+        view = memoryview(buffer)[used : used + end - start]
         view = view[: file.read_into(view, start - piece.segment.base_offset)]
         positions = (offsets[first:behind] - start).tobytes()
-        count = behind - first
-        spans, pos, stop = measure_records(view, 0, len(view), False, count, start, positions)
-        yield from _batches(Chunk(view, start, spans, start + pos, stop), piece.segment, decoder, is_strict)
-        done = len(spans) // SPAN_NUMBERS
-        if done < count:
-            at = int(offsets[first + done])
-            _report(
-                f"{piece.segment.place} is damaged: no whole record at offset {at}, as a queue says",
-                is_strict,
-            )
-            done += 1
-        first += done
+        spans, _, _ = measure_records(view, 0, len(view), False, behind - first, start, positions)
+        # They are counted from the window's beginning, which is not the buffer's.
+        gathered.append(np.array(spans, np.int64) + used)
+        used += len(view)
+        first += len(spans) // SPAN_NUMBERS
+        if first < behind:
+            _report(_no_record(piece.segment, int(offsets[first])), is_strict)
+            first += 1
+    yield from _gathered(buffer, gathered, piece.segment, decoder, is_strict)
+
+
+def _gathered(
+    buffer: bytearray, gathered: list[Any], segment: Segment, decoder: Decoder, is_strict: bool
+) -> Iterator[pa.RecordBatch]:
+    spans: memoryview = np.concatenate(gathered).data
+    yield from _batches(memoryview(buffer), spans, segment, decoder, is_strict)
+
+
+def _no_record(segment: Segment, commit_log_offset: int) -> str:
+    return f"{segment.place} is damaged: no whole record at offset {commit_log_offset}, as a queue says"
 
 
 def _window_end(offsets: Any, ends: Any, first: int) -> int:
     """Behind the last unit that is read together with the first: near to each other, and not too much."""
-    limit = int(np.searchsorted(offsets, offsets[first] + _WINDOW_BYTES, "left"))
+    limit = int(np.searchsorted(offsets, offsets[first] + _WINDOW_BYTES // 4, "left"))
     limit = max(limit, first + 1)
     gaps = np.flatnonzero(offsets[first + 1 : limit] - ends[first : limit - 1] > _GAP_BYTES)
     return first + 1 + int(gaps[0]) if len(gaps) else limit

@@ -169,8 +169,9 @@ def test_texts_are_those_of_the_records(way: str, log: list[bytes]) -> None:
     records, spans = decode_records(buffer), spans_of(way, buffer)
     bodies = TEXTS[way].part_column(buffer, spans, SPAN_BODY, SPAN_BODY_END)
     assert texts_in(bodies) == [record.body for record in records]
-    for name in ("TAGS", "KEYS", "UNIQ_KEY", "WAIT"):
-        valid, texts = TEXTS[way].property_column(buffer, spans, name.encode())
+    names = ("TAGS", "KEYS", "UNIQ_KEY", "WAIT")
+    columns = TEXTS[way].property_columns(buffer, spans, [name.encode() for name in names])
+    for name, (valid, texts) in zip(names, columns, strict=True):
         found = texts_in(texts)
         for number, record in enumerate(records):
             is_there = valid[number // 8] >> (number % 8) & 1
@@ -211,9 +212,10 @@ def test_any_property_text_is_read_as_everywhere(way: str, pieces: list[bytes]) 
     buffer = with_properties(b"".join(pieces))
     record = decode_record(buffer)
     assert pairs_in(way, buffer) == [list(record.properties.items())]
-    valid, texts = TEXTS[way].property_column(buffer, spans_of(way, buffer), b"TAGS")
-    found = texts_in(texts)[0].decode() if valid[0] else None
-    assert found == record.properties.get("TAGS")
+    columns = TEXTS[way].property_columns(buffer, spans_of(way, buffer), [b"TAGS", b"A"])
+    for name, (valid, texts) in zip(("TAGS", "A"), columns, strict=True):
+        found = texts_in(texts)[0].decode() if valid[0] else None
+        assert found == record.properties.get(name)
 
 
 @each_way
