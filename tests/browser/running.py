@@ -62,6 +62,10 @@ class Console:
     def operator(self) -> str:
         return self.person("olga", ("operator", "*", "*"))
 
+    def session_of(self, name: str) -> Rest:
+        """What the API says to them without any page."""
+        return self._sessions[name]
+
     def cookies_of(self, name: str) -> list[dict[str, str]]:
         session = self._sessions[name]
         return [

@@ -9,6 +9,8 @@ from typing import Any
 
 from playwright.sync_api import Page
 
+from tests.e2e.running import until
+
 ROOT = Path(__file__).parents[2]
 FOLDER = Path(os.environ.get("SIGNALBOX_SCREENS") or ROOT / "build" / "screens")
 """`make screens` sets it to docs/screens: a plain run of the tests changes no file of the repository."""
@@ -17,19 +19,21 @@ _TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"
 _BAD = ("serious", "critical")
 
 
+_IS_LOADING = """() => document.fonts.status !== 'loaded' ||
+    document.querySelector('.mantine-Skeleton-root, [aria-busy=true], .mantine-Loader-root') !== null"""
+_STAND_STILL = """async () => {
+    const ends = (one) => one.effect?.getTiming().iterations !== Infinity;
+    const all = document.getAnimations().filter(ends);
+    await Promise.all(all.map((one) => one.finished.catch(() => null)));
+}"""
+
+
 def settle(page: Page) -> None:
     """Until nothing is loading any more, and everything that moves stands still."""
-    page.wait_for_function(
-        "!document.querySelector('.mantine-Skeleton-root, [aria-busy=true], .mantine-Loader-root')"
-    )
-    page.wait_for_function("document.fonts.status === 'loaded'")
-    page.evaluate(
-        """async () => {
-            const ends = (one) => one.effect?.getTiming().iterations !== Infinity;
-            const all = document.getAnimations().filter(ends);
-            await Promise.all(all.map((one) => one.finished.catch(() => null)));
-        }"""
-    )
+    # Asked again and again from here: playwright's own way of waiting evaluates text inside of the page,
+    # which the content policy forbids.
+    until(lambda: not page.evaluate(_IS_LOADING), "the page has loaded")
+    page.evaluate(_STAND_STILL)
 
 
 def shoot(page: Page, name: str, *, settled: bool = True) -> Path:

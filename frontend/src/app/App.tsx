@@ -2,8 +2,10 @@
 import { MantineProvider } from "@mantine/core";
 import { QueryClientProvider } from "@tanstack/react-query";
 import { RouterProvider } from "@tanstack/react-router";
+import { useMemo } from "react";
 import { makeQueryClient } from "@/shared/api/queries";
-import { theme, variables } from "@/shared/theme/theme";
+import { useShared } from "@/shared/texts/shared";
+import { themeWith, variables } from "@/shared/theme/theme";
 import { Notices } from "@/shared/ui/notices";
 import { makeRouter } from "./router";
 
@@ -11,6 +13,8 @@ const client = makeQueryClient();
 const router = makeRouter(client);
 
 export function App() {
+  const t = useShared();
+  const theme = useMemo(() => themeWith({ close: t("action.close") }), [t]);
   return (
     <MantineProvider theme={theme} cssVariablesResolver={variables} defaultColorScheme="auto">
       <QueryClientProvider client={client}>

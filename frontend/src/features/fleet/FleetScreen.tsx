@@ -8,7 +8,6 @@ import { SearchBox, Toolbar } from "@/shared/list/Toolbar";
 import { useRights } from "@/shared/session/session";
 import { useIsStale } from "@/shared/ui/AgeBadge";
 import { EmptyState } from "@/shared/ui/EmptyState";
-import { IfMay } from "@/shared/ui/IfMay";
 import { Page } from "@/shared/ui/Page";
 import { PageHeader } from "@/shared/ui/PageHeader";
 import { useSearchState } from "@/shared/url/use_search";
@@ -26,6 +25,7 @@ export function FleetScreen() {
   const t = useTexts();
   const navigate = useNavigate();
   const { search, setSearch } = useSearchState(fleetSearch);
+  const canMake = useRights().mayOnSomeCluster("admin");
   const fleet = useFleet();
   const columns = useFleetColumns();
   const totals = useMemo(() => totalsOf(fleet.rows ?? []), [fleet.rows]);
@@ -41,11 +41,7 @@ export function FleetScreen() {
       <PageHeader
         title={t("title")}
         sampledAt={hasClusters ? totals.sampledAt : undefined}
-        actions={
-          <IfMay role="admin">
-            <NewCluster />
-          </IfMay>
-        }
+        actions={canMake ? <NewCluster /> : undefined}
       />
       {hasClusters && <FleetTiles totals={totals} isStale={isStale} />}
       {hasClusters && (
@@ -98,7 +94,7 @@ function NewCluster() {
 
 function Empty() {
   const t = useTexts();
-  const canMake = useRights().may("admin");
+  const canMake = useRights().mayOnSomeCluster("admin");
   return (
     <EmptyState
       icon={<IconStack3 size={32} />}

@@ -86,7 +86,7 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
   return (
     <Box
       className={`${classes.frame} ${fill ? classes.fill : ""}`}
-      mih={fill && lines.length > 0 ? Math.min(LEAST_PX, (lines.length + 2) * ROW_PX) : undefined}
+      mih={fill && lines.length > 0 ? Math.min(LEAST_PX, (lines.length + 1) * ROW_PX) : undefined}
     >
       {error !== undefined && error !== null && (
         <Box p="sm">

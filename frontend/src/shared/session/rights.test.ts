@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { fits, type Grant, may, maySomewhere } from "./rights";
+import { fits, type Grant, may, mayOnSomeCluster, maySomewhere } from "./rights";
 
 const grant = (role: Grant["role"], clusters: string, names = "*", token_clusters = "*"): Grant => ({
   role,
@@ -31,4 +31,9 @@ test("patterns are patterns, not expressions", () => {
   expect(fits("a?c", "abc")).toBe(true);
   expect(fits("a|b", "a")).toBe(false);
   expect(fits("A*", "a1")).toBe(false);
+});
+
+test("a cluster may be made by whoever administrates whole clusters", () => {
+  expect(mayOnSomeCluster([grant("admin", "test-*")], "admin")).toBe(true);
+  expect(mayOnSomeCluster([grant("admin", "*", "orders-*"), grant("operator", "*")], "admin")).toBe(false);
 });

@@ -24,6 +24,11 @@ export function maySomewhere(grants: readonly Grant[], role: Role, cluster: stri
   return grants.some((grant) => RANK[grant.role] >= RANK[role] && coversCluster(grant, cluster));
 }
 
+/** On the whole of some cluster, which may not be there yet: whether one may make a cluster. */
+export function mayOnSomeCluster(grants: readonly Grant[], role: Role): boolean {
+  return grants.some((grant) => RANK[grant.role] >= RANK[role] && grant.names === ALL);
+}
+
 function coversCluster(grant: Grant, cluster: string): boolean {
   return covers(grant.clusters, cluster) && covers(grant.token_clusters, cluster);
 }

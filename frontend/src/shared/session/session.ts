@@ -3,7 +3,7 @@ import { type Query, useQueryClient } from "@tanstack/react-query";
 import { useMemo } from "react";
 import { type Answer, del, post } from "@/shared/api/client";
 import { keyOf, useGet } from "@/shared/api/queries";
-import { may, maySomewhere, type Role } from "./rights";
+import { may, mayOnSomeCluster, maySomewhere, type Role } from "./rights";
 
 export type Session = Answer<"/session/">;
 
@@ -15,6 +15,8 @@ export interface Rights {
   may: (role: Role, cluster?: string, name?: string) => boolean;
   /** On some name of that cluster. */
   maySomewhere: (role: Role, cluster: string) => boolean;
+  /** On the whole of some cluster. */
+  mayOnSomeCluster: (role: Role) => boolean;
 }
 
 const KEPT_MS = 60_000;
@@ -33,6 +35,7 @@ export function useRights(): Rights {
       username: data?.username ?? "",
       may: (role, cluster, name) => may(grants, role, cluster, name),
       maySomewhere: (role, cluster) => maySomewhere(grants, role, cluster),
+      mayOnSomeCluster: (role) => mayOnSomeCluster(grants, role),
     };
   }, [data]);
 }

@@ -2,7 +2,12 @@
  * How the console looks: calm greys, one accent, four states. Every pair of colours that text stands on has a
  * contrast of 4.5 or more in both themes (axe looks at each screen in tests/browser).
  */
-import { createTheme, type CSSVariablesResolver, type MantineColorsTuple } from "@mantine/core";
+import {
+  createTheme,
+  mergeThemeOverrides,
+  type CSSVariablesResolver,
+  type MantineColorsTuple,
+} from "@mantine/core";
 
 const signal: MantineColorsTuple = [
   "#e8f6f5",
@@ -30,7 +35,7 @@ const slate: MantineColorsTuple = [
   "#0c1118",
 ];
 
-export const theme = createTheme({
+const look = createTheme({
   primaryColor: "signal",
   // Dark enough for white text, also when it is pointed at; lines and focus are --sb-accent.
   primaryShade: 6,
@@ -85,6 +90,12 @@ export const theme = createTheme({
     ActionIcon: { defaultProps: { variant: "subtle", color: "gray" } },
   },
 });
+
+/** With the words that parts of Mantine say by themselves. */
+export function themeWith(words: { close: string }) {
+  const closing = { defaultProps: { closeButtonProps: { "aria-label": words.close } } };
+  return mergeThemeOverrides(look, createTheme({ components: { Modal: closing, Drawer: closing } }));
+}
 
 export const variables: CSSVariablesResolver = () => ({
   variables: {},
