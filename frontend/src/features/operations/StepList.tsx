@@ -64,11 +64,13 @@ function StepLine({
       className={`${classes.step} ${TONES[state] ?? "sb-quiet"} ${isChosen ? classes.chosen : ""}`}
       onClick={() => onChoose(step.id)}
       aria-pressed={isChosen}
-      aria-label={`${step.summary}: ${t(`stepState.${state}`)}`}
       title={t("one.stepFilter", { step: step.summary })}
       data-step-state={state}
     >
-      <span className={classes.mark}>{MARKS[state]}</span>
+      <span className={classes.mark}>
+        {MARKS[state]}
+        <span className="sb-visually-hidden">{t(`stepState.${state}`)}</span>
+      </span>
       <span className={classes.what}>
         <span>{step.summary}</span>
         {state === "running" && step.progress && <span className={classes.note}>{step.progress}</span>}

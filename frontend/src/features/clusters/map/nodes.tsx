@@ -44,12 +44,12 @@ function Frame({ data, label, tone = "", children }: FrameProps) {
         type="button"
         className={`${classes.node} ${tone} ${isChosen ? classes.chosen : ""} ${isDim ? classes.dim : ""}`}
         aria-pressed={isChosen}
-        aria-label={label}
         data-node={node.id}
         onClick={() => onChoose(isChosen ? "" : node.id)}
         onKeyDown={(event) => event.key === "Escape" && onChoose("")}
         onFocus={reveal}
       >
+        <span className="sb-visually-hidden">{label}</span>
         {children}
       </button>
       <Handle type="source" position={Position.Right} className={classes.handle} isConnectable={false} />
@@ -69,7 +69,7 @@ const Producer = memo(({ data }: NodeProps) => {
   const t = useTexts();
   const { node } = data as unknown as Data<ProducerNode>;
   return (
-    <Frame data={data as unknown as Data<MapNode>} label={`${t("map.column.producers")}: ${node.name}`}>
+    <Frame data={data as unknown as Data<MapNode>} label={t("map.column.producers")}>
       <Name text={node.name} />
       <span className={classes.line}>
         <span>{t("map.members", { count: node.clients })}</span>
@@ -87,7 +87,7 @@ const Broker = memo(({ data }: NodeProps) => {
   return (
     <Frame
       data={data as unknown as Data<MapNode>}
-      label={`${t("map.column.brokers")}: ${node.name}${isDown ? `, ${t("map.noAnswer")}` : ""}`}
+      label={t("map.column.brokers")}
       tone={isDown ? classes.down : ""}
     >
       <span className={classes.line}>
@@ -145,7 +145,7 @@ const Topic = memo(({ data }: NodeProps) => {
   const t = useTexts();
   const { node } = data as unknown as Data<TopicNode>;
   return (
-    <Frame data={data as unknown as Data<MapNode>} label={`${t("map.column.topics")}: ${node.name}`}>
+    <Frame data={data as unknown as Data<MapNode>} label={t("map.column.topics")}>
       <Name text={node.name} />
       <span className={classes.line}>
         <Rate value={node.topic.put_rate} />
@@ -171,7 +171,7 @@ const Group = memo(({ data }: NodeProps) => {
   return (
     <Frame
       data={data as unknown as Data<MapNode>}
-      label={`${t("map.column.groups")}: ${node.name}`}
+      label={t("map.column.groups")}
       tone={node.neverClears ? classes.behind : ""}
     >
       <Name text={node.name} />
