@@ -1,6 +1,7 @@
 /** Where a group is to go: six ways, one form. */
 import { MultiSelect, Radio, ScrollArea, SimpleGrid, Stack, Table, Text, TextInput } from "@mantine/core";
 import { Count } from "@/shared/ui/Figure";
+import { REACHABLE } from "@/shared/ui/scrolling";
 import { placeOf, wholeOf } from "./group";
 import { KINDS, type Place, type ResetFields } from "./reset_form";
 import { useTexts } from "./texts";
@@ -21,7 +22,7 @@ export function ResetForm({ fields, places, topics, onChange }: Props) {
         value={fields.to}
         onChange={(to) => onChange({ to: to as ResetFields["to"] })}
       >
-        <SimpleGrid cols={{ base: 1, xs: 2 }} spacing={6} mt={4}>
+        <SimpleGrid cols={{ base: 1, xs: 2 }} spacing="sm" verticalSpacing="sm" mt={6}>
           {KINDS.map((kind) => (
             <Radio key={kind} value={kind} label={t(`reset.kind.${kind}`)} size="xs" />
           ))}
@@ -97,7 +98,7 @@ function ExactQueues({ fields, places, onChange }: Omit<Props, "topics">) {
       <Text size="xs" c="dimmed">
         {t("reset.exactHint")}
       </Text>
-      <ScrollArea.Autosize mah={280}>
+      <ScrollArea.Autosize {...REACHABLE} mah={280}>
         <Table verticalSpacing={3} stickyHeader>
           <Table.Thead>
             <Table.Tr>

@@ -7,6 +7,7 @@ import { Count } from "@/shared/ui/Figure";
 import { TONED } from "@/shared/ui/plan_views";
 import { StatTile, StatTiles } from "@/shared/ui/StatTile";
 import { StateBadge } from "@/shared/ui/StateBadge";
+import { REACHABLE } from "@/shared/ui/scrolling";
 import type { components } from "@/types/api.gen";
 import { useTexts } from "./texts";
 
@@ -78,7 +79,7 @@ interface TableProps {
 export function QueueTable({ queues, isDone = false, isUndo = false }: TableProps) {
   const t = useTexts();
   return (
-    <ScrollArea.Autosize mah={320} type="auto">
+    <ScrollArea.Autosize {...REACHABLE} mah={320} type="auto">
       <Table verticalSpacing={4} stickyHeader aria-label={t("reset.table")} miw={560}>
         <Table.Thead>
           <Table.Tr>
