@@ -22,7 +22,8 @@ ROOT = Path(__file__).resolve().parents[1]
 T = TypeVar("T")
 
 
-def _database_url() -> str:
+def database_url() -> str:
+    """Of the test's own database, for processes that share it."""
     name = connection.settings_dict["NAME"]
     if connection.vendor == "sqlite":
         return f"sqlite:///{name}"
@@ -32,7 +33,7 @@ def _database_url() -> str:
 def _environment() -> dict[str, str]:
     return {
         **os.environ,
-        "DATABASE_URL": _database_url(),
+        "DATABASE_URL": database_url(),
         "REDIS_URL": settings.REDIS_URL,
         "PYTHONPATH": f"{ROOT}/platform:{ROOT}",
         "PYTHONUNBUFFERED": "1",

@@ -16,7 +16,6 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from django.conf import settings
 from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 from rest_framework.test import APIClient
@@ -33,6 +32,7 @@ from tests.clusters.failing_consumers import NO_DELAY, Collected, bury, consumin
 from tests.engine.client.servers import ROOT, start_broker, start_name_server
 from tests.engine.client.servers import Cluster as EngineCluster
 from tests.platform_fixtures import People, client_of, make_user
+from tests.platform_processes import database_url
 
 HERE = "/api/v1/clusters/attached/"
 
@@ -445,7 +445,7 @@ def test_a_killed_worker_costs_no_letter_and_sends_none_twice(
 ) -> None:
     topic, group = grave(10)
     job = redrive(api, group, rate=3, max_failure_share=1)
-    environment = os.environ | {"DATABASE_URL": f"sqlite:///{settings.DATABASES['default']['NAME']}"}
+    environment = os.environ | {"DATABASE_URL": database_url()}
     died = subprocess.run(
         [sys.executable, "-m", "tests.clusters.redrive_worker", job["id"], moment, "2"],
         cwd=ROOT,
@@ -481,7 +481,7 @@ def test_intents_of_a_cancelled_redrive_are_settled_too(
 ) -> None:
     _topic, group = grave(4)
     job = redrive(api, group, rate=2)
-    environment = os.environ | {"DATABASE_URL": f"sqlite:///{settings.DATABASES['default']['NAME']}"}
+    environment = os.environ | {"DATABASE_URL": database_url()}
     subprocess.run(
         [sys.executable, "-m", "tests.clusters.redrive_worker", job["id"], "after", "1"],
         cwd=ROOT,

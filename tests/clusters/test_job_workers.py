@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import pytest
-from django.conf import settings
 from django.utils import timezone
 from rest_framework.test import APIClient
 
@@ -23,12 +22,13 @@ from console.core.job_leases import LEASE
 from console.schedule import SCHEDULE
 from tests.clusters.failing_consumers import until
 from tests.engine.client.servers import ROOT
+from tests.platform_processes import database_url
 
 
 @contextmanager
 def worker() -> Iterator[subprocess.Popen[bytes]]:
     """One that takes from the control queue, on this test's database and Redis."""
-    environment = os.environ | {"DATABASE_URL": f"sqlite:///{settings.DATABASES['default']['NAME']}"}
+    environment = os.environ | {"DATABASE_URL": database_url()}
     command = [sys.executable, "-m", "celery", "--workdir", "platform", "-A", "console.celery", "worker"]
     process = subprocess.Popen(
         [*command, "-Q", "control", "--pool", "solo", "--loglevel", "warning", "--without-gossip"],

@@ -32,7 +32,8 @@ _MOST_WAKES = 4
 
 def lock(operation_id: Any) -> Operation:
     """For the rest of the transaction nobody else changes this operation or its steps."""
-    return Operation.objects.select_for_update().select_related("cluster").get(pk=operation_id)
+    rows = Operation.objects.select_for_update(of=("self",))
+    return rows.select_related("cluster").get(pk=operation_id)
 
 
 def touch(operation_id: Any, **more: Any) -> None:

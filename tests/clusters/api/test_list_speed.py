@@ -8,19 +8,17 @@ from __future__ import annotations
 
 import statistics
 import time
-from datetime import datetime, timedelta
 
 import pytest
 from django.utils import timezone
 from rest_framework.test import APIClient
 
-from clusters.models import Cluster, ConsumerGroup, LiveBroker, LiveGroup, LiveSubscription, LiveTopic, Topic
+from clusters.models import Cluster
 from console.garbage import set_aside_what_is_loaded
+from tests.clusters.large_cluster import seed
 
 pytestmark = [pytest.mark.django_db, pytest.mark.alone, pytest.mark.timeout(600)]
 
-TOPICS, GROUPS, READERS = 10_000, 5_000, 15_000
-BROKERS, QUEUES = 2, 8
 P95_S = 0.1
 ROUNDS = 20
 HERE = "/api/v1/clusters/attached/"
@@ -48,93 +46,8 @@ LISTS = (
 
 @pytest.fixture
 def large(attached: Cluster) -> Cluster:
-    """As a collector leaves it."""
-    now = timezone.now()
-    for number in range(BROKERS):
-        LiveBroker.objects.create(
-            cluster=attached,
-            broker_name=f"broker-{number}",
-            member=0,
-            address=f"127.0.0.1:{number + 1}",
-            role="master",
-            sampled_at=now,
-            is_reachable=True,
-        )
-    part = {"readQueues": QUEUES, "writeQueues": QUEUES, "perm": 6}
-    held = {f"broker-{n}": part | {"queues": [[q, 0, 10**9] for q in range(QUEUES)]} for n in range(BROKERS)}
-    LiveTopic.objects.bulk_create(
-        (
-            LiveTopic(
-                cluster=attached,
-                name=_topic(n),
-                kind="normal",
-                read_queues=16,
-                write_queues=16,
-                perm=6,
-                brokers=held,
-                messages=n,
-                put_rate=float(n % 97),
-                last_write_at=now - timedelta(seconds=n),
-                group_count=2,
-                lag=n * 13 % 7001,
-            )
-            for n in range(TOPICS)
-        ),
-        batch_size=2000,
-    )
-    LiveGroup.objects.bulk_create(
-        (
-            LiveGroup(
-                cluster=attached,
-                name=_group(n),
-                topic_count=3,
-                lag=n * 17 % 5003,
-                oldest_unread_at=now - timedelta(seconds=n % 601),
-                consume_rate=float(n % 89),
-                member_count=4,
-                members=[{"client_id": f"10.0.0.{m}@1", "address": "10.0.0.1:1"} for m in range(4)],
-            )
-            for n in range(GROUPS)
-        ),
-        batch_size=2000,
-    )
-    _seed_readers(attached)
-    _seed_declared(attached, now)
+    seed(attached, timezone.now())
     return attached
-
-
-def _seed_readers(cluster: Cluster) -> None:
-    """The first topic is read by a tenth of all groups."""
-    places = {(n % GROUPS, n * 7 % TOPICS) for n in range(READERS)} | {
-        (n * 10, 0) for n in range(GROUPS // 10)
-    }
-    queues = [
-        {"broker": f"broker-{b}", "queue": q, "committed": 7, "max": 9}
-        for b in range(BROKERS)
-        for q in range(QUEUES)
-    ]
-    LiveSubscription.objects.bulk_create(
-        (
-            LiveSubscription(cluster=cluster, group=_group(g), topic=_topic(t), lag=g % 50, queues=queues)
-            for g, t in sorted(places)
-        ),
-        batch_size=2000,
-    )
-
-
-def _seed_declared(cluster: Cluster, now: datetime) -> None:
-    about = {"cluster": cluster, "owner": "shop", "team": "shop", "created_at": now, "updated_at": now}
-    for model, name_of, count in ((Topic, _topic, TOPICS), (ConsumerGroup, _group, GROUPS)):
-        rows = (model(name=name_of(n), **about) for n in range(0, count, 2))
-        model.objects.bulk_create(rows, batch_size=2000)
-
-
-def _topic(number: int) -> str:
-    return f"orders-{number:05}"
-
-
-def _group(number: int) -> str:
-    return f"billing-{number:05}"
 
 
 def p95(times: list[float]) -> float:

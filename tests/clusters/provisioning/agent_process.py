@@ -15,13 +15,14 @@ from pathlib import Path
 from typing import Any
 
 import psutil
-from django.db import connection
+from django.db import transaction
 from django.utils import timezone
 
 from clusters.actions.hosts import Ranges, add_host
 from clusters.models import Host, Operation
 from clusters.provisioning.host_keys import make_key, public_half
 from console.agent import VERSION, remember
+from tests.platform_processes import database_url
 
 ROOT = Path(__file__).parents[3]
 
@@ -50,9 +51,9 @@ def make_host(name: str, folder: Path, brokers: int = 8) -> Host:
     ranges = Ranges(low + 4, low + 3 + 5 * brokers, low, low + 3)
     data_root = folder / name
     key = make_key(data_root)
-    host = add_host(
-        name, "127.0.0.1", str(data_root), public_half(key), ranges, version=VERSION, now=timezone.now()
-    )
+    with transaction.atomic():
+        now = timezone.now()
+        host = add_host(name, "127.0.0.1", str(data_root), public_half(key), ranges, version=VERSION, now=now)
     remember(data_root, name)
     return host
 
@@ -68,7 +69,7 @@ class AgentProcess:
         Host.objects.filter(pk=self.host.pk).update(heartbeat_at=None)
         root = Path(self.host.data_root)
         command = [sys.executable, "manage.py", "agent", "--data-root", str(root), *self._control]
-        environment = {**os.environ, "DATABASE_URL": f"sqlite:///{connection.settings_dict['NAME']}"}
+        environment = {**os.environ, "DATABASE_URL": database_url()}
         with (root / "agent.log").open("ab") as log:
             self.process = subprocess.Popen(
                 command, cwd=ROOT, env=environment, stdout=log, stderr=subprocess.STDOUT

@@ -13,7 +13,6 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from django.db import connection
 from django.utils import timezone
 
 from clusters.models import Broker, BrokerGroup, Cluster, Host, NameServer, Operation, Step
@@ -24,6 +23,7 @@ from clusters.provisioning.presence import is_run_lock_held
 from clusters.provisioning.secrets_of_clusters import make_secrets, seal_for_hosts
 from clusters.provisioning.states import drifted, is_drifted
 from tests.clusters.provisioning.agent_process import ROOT, engines_below, make_host
+from tests.platform_processes import database_url
 
 pytestmark = pytest.mark.django_db
 
@@ -142,7 +142,7 @@ def test_a_founder_whose_store_is_gone_does_not_found_its_group_again(server: Na
 
 
 def _agent(*arguments: str) -> subprocess.CompletedProcess[str]:
-    environment = {**os.environ, "DATABASE_URL": f"sqlite:///{connection.settings_dict['NAME']}"}
+    environment = {**os.environ, "DATABASE_URL": database_url()}
     command = [sys.executable, "manage.py", "agent", *arguments]
     return subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=90)
 

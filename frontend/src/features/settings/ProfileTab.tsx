@@ -43,12 +43,14 @@ export function ProfileTab() {
         </Panel>
         <PasswordPanel />
       </Stack>
-      <Panel title={t("profile.rights")}>
-        <Stack gap="sm">
-          <Grants grants={session.grants} />
-          <RolesExplained />
-        </Stack>
-      </Panel>
+      <Stack>
+        <Panel title={t("profile.rights")}>
+          <Stack gap="sm">
+            <Grants grants={session.grants} />
+            <RolesExplained />
+          </Stack>
+        </Panel>
+      </Stack>
     </SimpleGrid>
   );
 }

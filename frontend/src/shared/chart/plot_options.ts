@@ -2,14 +2,7 @@
 import type uPlot from "uplot";
 
 /** Colours of series, by their order. */
-export const TONES = [
-  "--sb-accent",
-  "--sb-info",
-  "--sb-warn",
-  "--sb-bad",
-  "--sb-ok",
-  "--sb-quiet",
-] as const;
+export const TONES = ["--sb-accent", "--sb-info", "--sb-warn", "--sb-bad", "--sb-ok", "--sb-quiet"] as const;
 
 interface Wanted {
   labels: string[];
