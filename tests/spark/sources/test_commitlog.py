@@ -16,7 +16,7 @@ from pyspark.sql import functions as F
 from engine.client import blocking
 from spark.schemas import COLUMNS
 from spark.session import reason_of
-from tests.spark.sources.conftest import Running, launch_broker
+from tests.spark.sources.conftest import Running
 
 TOTAL = 20_020
 SMALL = {"part_bytes": str(1 << 20)}
@@ -91,14 +91,6 @@ def test_filters_find_what_a_whole_read_finds(session: SparkSession, running: Ru
     kept.unpersist()
 
 
-def test_a_pushed_filter_leaves_nothing_for_spark(session: SparkSession, running: Running) -> None:
-    frame = load(session, running.store, columns="topic,store_time")
-    narrowed = frame.where("topic = 'rare' and store_time > timestamp'2020-01-01'")
-    plan = narrowed._jdf.queryExecution().executedPlan().toString()  # type: ignore[operator]
-    assert "Filter" not in plan.replace("PushedFilters", ""), plan
-    assert narrowed.count() == 20
-
-
 def test_a_store_grows_while_it_is_read(session: SparkSession, running: Running) -> None:
     running.send(700, ("logs",))
     deadline = time.monotonic() + 30
@@ -156,17 +148,3 @@ def test_bad_input_is_one_clear_line(
         session.read.format("commitlog").options(**options).load(str(tmp_path / name)).count()
     assert reason_of(caught.value).startswith(told.format(home=tmp_path))
     assert "\n" not in reason_of(caught.value)
-
-
-def test_a_killed_broker_s_store_is_read_up_to_its_checkpoint(
-    session: SparkSession, running: Running
-) -> None:
-    running.send(500, ("orders",))
-    running.broker.kill()
-    try:
-        some, all_of_it = load(session, running.store), load(session, running.store, end="log")
-        assert TOTAL <= some.count() <= all_of_it.count()
-        assert counts(all_of_it) == running.sent
-    finally:
-        running.broker = launch_broker(running.home, running.name_server.address)
-    assert counts(load(session, running.store)) == running.sent
