@@ -18,7 +18,7 @@ import pytest
 from engine.client import Message, blocking
 from tests.e2e.running import Platform, Rest, until
 
-# A retention run takes a minute of processor time: two and a search do not fit beside all other tests.
+# A retention run is a minute of processor time: two of them and a search do not fit beside all other tests.
 pytestmark = [pytest.mark.nightly, pytest.mark.timeout(900)]
 CLUSTER, TOPIC, SENT = "local", "orders", 500
 SPARK_S = 180.0

@@ -38,8 +38,9 @@ _CLOSE_S = 2.0
 
 
 class _Kept:
-    """The loop and an admin per cluster address. One that nobody has used for a while is closed, and the oldest
-    when there are too many: a client keeps looking for its name servers, those of deleted clusters, too."""
+    """The loop and an admin per cluster address. One that nobody has used for a while is closed, and the
+    oldest when there are too many: a client keeps looking for its name servers, those of deleted clusters,
+    too."""
 
     def __init__(self, idle_s: float = IDLE_S) -> None:
         self._lock = threading.Lock()

@@ -13,7 +13,7 @@ from clusters.provisioning.executor import run_open_steps
 log = logging.getLogger(__name__)
 
 MOST_AT_ONCE = 6
-"""Threads of an agent that run steps: the others are for what a page waits for (log tails) and for healing."""
+"""Threads of an agent that run steps: the others are for what a page waits for (log tails) and healing."""
 _places = threading.BoundedSemaphore(MOST_AT_ONCE)
 
 

@@ -5,6 +5,7 @@ What a request says is judged by the catalogue itself (reports/selectors/options
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 from drf_spectacular.utils import PolymorphicProxySerializer, extend_schema_field
@@ -36,17 +37,22 @@ def described_requests(name: str, common: type[serializers.Serializer[Any]]) -> 
 def _shape(
     name: str, common: type[serializers.Serializer[Any]], report: Report
 ) -> type[serializers.Serializer[Any]]:
-    title = "".join(part.title() for part in report.name.split("_"))
-    options = type(
-        f"{title}OptionsSerializer",
-        (serializers.Serializer,),
-        {option.name: _field(option) for option in report.options},
-    )
     return type(
-        f"{title}{name}Serializer",
+        f"{_title(report)}{name}Serializer",
         (common,),
-        {"report": _named(report.name), "options": options(required=False)},
+        {"report": _named(report.name), "options": _options(report)(required=False)},
     )
+
+
+@cache
+def _options(report: Report) -> type[serializers.Serializer[Any]]:
+    """One class for runs and schedules: the schema knows it by its name."""
+    fields = {option.name: _field(option) for option in report.options}
+    return type(f"{_title(report)}OptionsSerializer", (serializers.Serializer,), fields)
+
+
+def _title(report: Report) -> str:
+    return "".join(part.title() for part in report.name.split("_"))
 
 
 def _named(name: str) -> serializers.CharField:
