@@ -53,7 +53,7 @@ def test_a_schedule_says_when_it_runs(kept: Console, open_page: OpenPage) -> Non
     expect(page.get_by_text("No schedules yet")).to_be_visible()
     page.get_by_role("button", name="New schedule").click()
     dialog = page.get_by_role("dialog")
-    dialog.get_by_label("Name").fill("every-monday")
+    dialog.get_by_role("textbox", name="Name").fill("every-monday")
     dialog.get_by_label("Cron expression").fill("61 * * * *")
     expect(dialog.get_by_role("alert")).to_be_visible()
     dialog.get_by_label("Cron expression").fill("0 6 * * MON")

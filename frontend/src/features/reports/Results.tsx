@@ -4,8 +4,10 @@ import { IconReportAnalytics } from "@tabler/icons-react";
 import { formatCount } from "@/shared/format/numbers";
 import { useLocale } from "@/shared/texts/i18n";
 import { EmptyState } from "@/shared/ui/EmptyState";
+import { Bytes } from "@/shared/ui/Figure";
+import { KeyValue } from "@/shared/ui/KeyValue";
+import { Panel } from "@/shared/ui/Panel";
 import { ExactTime } from "@/shared/ui/RelativeTime";
-import { StatTile, StatTiles } from "@/shared/ui/StatTile";
 import { PlainText } from "@/shared/ui/TextBody";
 import { Unknown } from "@/shared/ui/Unknown";
 import classes from "./Report.module.css";
@@ -27,13 +29,14 @@ export function Results({ run }: { run: RunDetail }) {
   return (
     <Stack gap="md">
       <Notes title={t("run.warnings")} notes={summary.warnings} color="yellow" />
-      <StatTiles>
-        {summary.figures.map(([name, value]) => (
-          <StatTile key={name} label={readable(name)}>
-            <Figure value={value} />
-          </StatTile>
-        ))}
-      </StatTiles>
+      <Panel title={t("run.figures")}>
+        <KeyValue
+          items={summary.figures.map(([name, value]) => [
+            readable(name),
+            <Figure key={name} name={name} value={value} />,
+          ])}
+        />
+      </Panel>
       <div className={classes.charts}>
         {summary.charts.map((chart) => (
           <ReportChart key={chart.name} chart={chart} />
@@ -44,9 +47,10 @@ export function Results({ run }: { run: RunDetail }) {
   );
 }
 
-function Figure({ value }: { value: string | null }) {
+function Figure({ name, value }: { name: string; value: string | null }) {
   const locale = useLocale();
   if (value === null) return <Unknown />;
+  if (/^\d+$/.test(value) && /(^|_)bytes(_|$)/.test(name)) return <Bytes value={value} />;
   if (/^-?\d+$/.test(value)) return <span className="sb-figure">{formatCount(value, locale)}</span>;
   if (/^\d{4}-\d{2}-\d{2}T/.test(value)) return <ExactTime at={value} />;
   return <PlainText text={value} />;
