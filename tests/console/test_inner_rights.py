@@ -33,6 +33,7 @@ OWN = {
     f"DELETE {CLUSTER}groups/<str:group>/favourite/": "one's own favourites",
     f"POST {CLUSTER}searches/": "reads what one may read; tests/clusters/test_searches.py",
     f"POST {CLUSTER}searches/<uuid:id>/cancel/": "one's own searches",
+    f"POST {CLUSTER}searches/<uuid:id>/continue/": "one's own searches",
     f"DELETE {CLUSTER}searches/<uuid:id>/": "one's own searches",
     f"POST {CLUSTER}messages/<str:id>/reveal/": "by the mask's role; tests/clusters/test_masking.py",
 }

@@ -4980,7 +4980,7 @@ export interface components {
          */
         ReportRunStateEnum: "queued" | "running" | "done" | "failed" | "cancelled" | "expired";
         ReportSchedule: {
-            id: number;
+            id: string;
             name: string;
             report: string;
             options: unknown;

@@ -17,6 +17,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from clusters.api.lists import DRY_RUN, LIMIT, OFFSET, SEARCH, ListView, ordering_parameter, page_serializer
+from console.core.fields import Int64Field
 from reports.actions.known_settings import with_known
 from reports.actions.runs import Origin, RunWish, do_start_run
 from reports.actions.schedules import (
@@ -62,7 +63,7 @@ def schedule_wish(values: dict[str, Any]) -> ScheduleWish:
 
 
 class ReportScheduleSerializer(serializers.Serializer[Any]):
-    id = serializers.IntegerField()
+    id = Int64Field()
     name = serializers.CharField()
     report = serializers.CharField()
     options = serializers.JSONField()

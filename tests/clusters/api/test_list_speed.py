@@ -17,7 +17,7 @@ from clusters.models import Cluster
 from console.garbage import set_aside_what_is_loaded
 from tests.clusters.large_cluster import seed
 
-pytestmark = [pytest.mark.django_db, pytest.mark.alone, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.django_db, pytest.mark.alone, pytest.mark.nightly, pytest.mark.timeout(600)]
 
 P95_S = 0.1
 ROUNDS = 20

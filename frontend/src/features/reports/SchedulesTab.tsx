@@ -51,7 +51,7 @@ export function SchedulesTab({ cluster }: { cluster: string }) {
         label={t("schedules.label")}
         columns={useColumns(cluster, leave)}
         rows={read.data?.results}
-        rowKey={(row) => String(row.id)}
+        rowKey={(row) => row.id}
         rowName={(row) => row.name}
         error={read.error}
         onRetry={() => void read.refetch()}
@@ -69,7 +69,7 @@ export function SchedulesTab({ cluster }: { cluster: string }) {
           title={t("schedules.deleteTitle", { name: leaving.name })}
           actionLabel={t("schedules.delete")}
           onConfirm={async () => {
-            await del(ONE, { params: { cluster, schedule: leaving.id } });
+            await del(ONE, { params: { cluster, schedule: Number(leaving.id) } });
             await refresh(client, SCHEDULES);
           }}
         >
@@ -140,7 +140,7 @@ function ScheduleMenu({ cluster, schedule, leave }: MenuProps) {
   const t = useTexts();
   const shared = useShared();
   const client = useQueryClient();
-  const params = { cluster, schedule: schedule.id };
+  const params = { cluster, schedule: Number(schedule.id) };
   const settled = {
     onError: (error: unknown) => notifyProblem(schedule.name, error),
     onSettled: () => refresh(client, SCHEDULES),

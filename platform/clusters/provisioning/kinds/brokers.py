@@ -18,6 +18,7 @@ from console.core.actors import Actor
 from console.core.problems import Problem
 
 GATE_S = 120.0
+FOLLOW_S = 30.0
 _LOOK_S = 0.5
 
 
@@ -86,7 +87,7 @@ def promote_back(ctx: StepContext) -> dict[str, Any] | None:
 
 
 def _promote(ctx: StepContext, group: BrokerGroup, wanted: int | None, *, unclean: bool) -> dict[str, Any]:
-    address, members = address_of(ctx.cluster), _members(group)
+    members = _members(group)
     current = _current_master(ctx, members)
     if current is not None and current == wanted:
         # A run before this one got as far as here and was killed.
@@ -98,13 +99,29 @@ def _promote(ctx: StepContext, group: BrokerGroup, wanted: int | None, *, unclea
     with audit.attempt(
         actor_of(ctx), "broker_group.promote", cluster=ctx.cluster.name, target=group.name, details=details
     ) as outcome:
-        promoted = broker_groups.promote(address, broker, wanted=wanted, unclean=unclean)
+        promoted = _handed_over(ctx, broker, wanted, unclean=unclean)
         outcome.details |= {"master": promoted.member, "may_be_lost": promoted.may_be_lost}
     _follow(group, promoted.member)
     ctx.log(f"member {promoted.member} is master of {group.name}, epoch {promoted.epoch}")
     if promoted.may_be_lost:
         ctx.log(f"may be lost: {promoted.may_be_lost}")
     return {"master": promoted.member, "may_be_lost": promoted.may_be_lost}
+
+
+def _handed_over(
+    ctx: StepContext, broker: str, wanted: int | None, *, unclean: bool
+) -> broker_groups.Promoted:
+    """A slave that was restarted a moment ago may count as in sync before it follows again."""
+    waited = 0.0
+    while True:
+        try:
+            return broker_groups.promote(address_of(ctx.cluster), broker, wanted=wanted, unclean=unclean)
+        except Problem as problem:
+            if "does not follow this master" not in problem.detail or waited >= FOLLOW_S:
+                raise
+            ctx.progress(problem.detail)
+        ctx.wait(_LOOK_S)
+        waited += _LOOK_S
 
 
 def _current_master(ctx: StepContext, members: dict[int, str]) -> int | None:
