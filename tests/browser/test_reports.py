@@ -8,6 +8,7 @@ from playwright.sync_api import expect
 from tests.browser.conftest import NARROW, OpenPage
 from tests.browser.running import Console
 from tests.browser.screens import check_accessible, shoot
+from tests.browser.watching import Watch
 
 pytestmark = pytest.mark.timeout(420)
 
@@ -48,7 +49,8 @@ def test_a_report_is_run_and_its_chart_seen(kept: Console, open_page: OpenPage) 
     expect(page.get_by_role("region", name="What Spark printed")).to_be_visible()
 
 
-def test_a_schedule_says_when_it_runs(kept: Console, open_page: OpenPage) -> None:
+def test_a_schedule_says_when_it_runs(kept: Console, open_page: OpenPage, watch: Watch) -> None:
+    watch.allow(400)  # an expression that is none
     page = open_page("/clusters/local/reports?tab=schedules")
     expect(page.get_by_text("No schedules yet")).to_be_visible()
     page.get_by_role("button", name="New schedule").click()
