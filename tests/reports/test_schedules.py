@@ -150,7 +150,10 @@ def test_what_cannot_be_placed_is_a_failed_run_with_its_reason(api: APIClient, s
     due(made, timezone.now())
     assert do_start_due_runs(now=timezone.now()) == 1
     run = ReportRun.objects.get()
-    assert (run.state, str(run.schedule_id)) == ("failed", made["id"]) and "say where its stores are" in run.error
+    assert (run.state, str(run.schedule_id)) == (
+        "failed",
+        made["id"],
+    ) and "say where its stores are" in run.error
 
 
 def test_a_moment_that_has_its_run_already_is_passed_over(api: APIClient, shop: Cluster) -> None:
