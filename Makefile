@@ -30,7 +30,7 @@ export PATH := $(CURDIR)/build/node/bin:$(PATH)
 OPENAPI := SIGNALBOX_CONSOLE_KEY=only-to-look-at-the-schema-of-the-api $(PY) manage.py spectacular --validate \
 	--fail-on-warn --file build/openapi.yaml
 
-.PHONY: help setup up down test test-engine test-platform test-spark test-frontend test-browser check types \
+.PHONY: help setup up down test test-engine test-platform test-spark test-frontend test-browser screens check types \
 	format lock interop interop-smoke crash fuzz nightly bench bench-replication clean
 
 help: ## list every target
@@ -66,8 +66,11 @@ test-spark: setup ## those of the data pipeline alone (needs Java)
 test-frontend: setup ## those of the pages alone, without a browser (vitest)
 	cd frontend && npm run --silent test
 
-test-browser: setup ## the pages in chromium, on the real platform and brokers; writes docs/screens/
+test-browser: setup ## the pages in chromium, on the real platform and brokers; pictures in build/screens/
 	$(PYTEST) -n $(WORKERS) --dist loadfile $(BROWSER_TESTS) $(ARGS) || $(NOTHING_FITS)
+
+screens: ## the same, with the pictures in docs/screens/ (look at each: some show paths)
+	SIGNALBOX_SCREENS=$(CURDIR)/docs/screens $(MAKE) test-browser
 
 check: setup ## format, lint, types, layers, house rules
 	$(PY) -m ruff format --check .

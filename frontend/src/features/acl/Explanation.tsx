@@ -4,7 +4,6 @@ import { IconCircleCheck, IconCircleX, IconHelpCircle } from "@tabler/icons-reac
 import { Panel } from "@/shared/ui/Panel";
 import { TONED } from "@/shared/ui/plan_views";
 import { StateBadge } from "@/shared/ui/StateBadge";
-import { REACHABLE } from "@/shared/ui/scrolling";
 import type { components } from "@/types/api.gen";
 import { PolicyRow } from "./PolicyTable";
 import { useTexts } from "./texts";
@@ -109,7 +108,7 @@ function RuleView({ rule }: { rule: Rule }) {
         <Reason code={rule.code} decision={rule.entry ? t(`policy.${rule.entry.decision ?? "Allow"}`) : ""} />
       </Text>
       {rule.entry && (
-        <Table.ScrollContainer minWidth={480} scrollAreaProps={REACHABLE}>
+        <Table.ScrollContainer minWidth={480}>
           <Table verticalSpacing={5} aria-label={t("explain.deciding")}>
             <Table.Thead>
               <Table.Tr>

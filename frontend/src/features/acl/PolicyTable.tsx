@@ -1,14 +1,13 @@
 /** The rules of a user, as brokers have them. */
 import { Group, Table, Text } from "@mantine/core";
 import { Tag } from "@/shared/ui/StateBadge";
-import { REACHABLE } from "@/shared/ui/scrolling";
 import type { Policy } from "./policy";
 import { useTexts } from "./texts";
 
 export function PolicyTable({ policies }: { policies: readonly Policy[] }) {
   const t = useTexts();
   return (
-    <Table.ScrollContainer minWidth={480} scrollAreaProps={REACHABLE}>
+    <Table.ScrollContainer minWidth={480}>
       <Table verticalSpacing={5}>
         <Table.Thead>
           <Table.Tr>

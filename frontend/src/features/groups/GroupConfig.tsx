@@ -20,7 +20,6 @@ import { Panel } from "@/shared/ui/Panel";
 import { ResultView, TONED } from "@/shared/ui/plan_views";
 import { ProblemAlert } from "@/shared/ui/ProblemAlert";
 import { Tag } from "@/shared/ui/StateBadge";
-import { REACHABLE } from "@/shared/ui/scrolling";
 import { CONFIG } from "./EditGroup";
 import type { Group } from "./group";
 import { FLAGS, type GroupSpec, NUMBER_NAMES } from "./GroupForm";
@@ -60,7 +59,7 @@ function ConfigTable({ config, name }: { config: Answer<typeof CONFIG>; name: st
   const t = useTexts();
   const fields: (keyof GroupSpec)[] = [...FLAGS, ...NUMBER_NAMES];
   return (
-    <Table.ScrollContainer minWidth={260 + config.brokers.length * 130} scrollAreaProps={REACHABLE}>
+    <Table.ScrollContainer minWidth={260 + config.brokers.length * 130}>
       <Table verticalSpacing={6} aria-label={t("config.label", { group: name })}>
         <Table.Thead>
           <Table.Tr>

@@ -10,7 +10,6 @@ import { KeyValue } from "@/shared/ui/KeyValue";
 import { RelativeTime } from "@/shared/ui/RelativeTime";
 import { Tag } from "@/shared/ui/StateBadge";
 import { Unknown } from "@/shared/ui/Unknown";
-import { REACHABLE } from "@/shared/ui/scrolling";
 import { byTopic, type Member, rangesOf, versionName } from "./group";
 import classes from "./Members.module.css";
 import { useTexts } from "./texts";
@@ -88,7 +87,7 @@ function Assigned({ member }: { member: Member }) {
   }
   const topics = [...held].map(([topic, brokers]) => ({ topic, brokers })).sort(byTopic);
   return (
-    <Table.ScrollContainer minWidth={420} scrollAreaProps={REACHABLE} mt={6}>
+    <Table.ScrollContainer minWidth={420} mt={6}>
       <Table verticalSpacing={3} aria-label={t("member.assigned")}>
         <Table.Thead>
           <Table.Tr>

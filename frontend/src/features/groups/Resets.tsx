@@ -11,7 +11,6 @@ import { Panel } from "@/shared/ui/Panel";
 import { ProblemAlert } from "@/shared/ui/ProblemAlert";
 import { ExactTime } from "@/shared/ui/RelativeTime";
 import { StateBadge, type Tone } from "@/shared/ui/StateBadge";
-import { REACHABLE } from "@/shared/ui/scrolling";
 import type { components } from "@/types/api.gen";
 import { CloneDialog } from "./CloneDialog";
 import type { Group } from "./group";
@@ -114,7 +113,7 @@ function History({ cluster, name, resets, onOpen }: HistoryProps) {
     resets.flatMap((reset) => (reset.undoes && reset.state === "done" ? [reset.undoes] : [])),
   );
   return (
-    <Table.ScrollContainer minWidth={560} scrollAreaProps={REACHABLE}>
+    <Table.ScrollContainer minWidth={560}>
       <Table verticalSpacing={6}>
         <Table.Thead>
           <Table.Tr>

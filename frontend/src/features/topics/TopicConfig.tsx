@@ -5,7 +5,6 @@ import { useShared } from "@/shared/texts/shared";
 import { Panel } from "@/shared/ui/Panel";
 import { ProblemAlert } from "@/shared/ui/ProblemAlert";
 import { StateBadge, Tag } from "@/shared/ui/StateBadge";
-import { REACHABLE } from "@/shared/ui/scrolling";
 import type { components } from "@/types/api.gen";
 import { CONFIG, type TopicSpec } from "./EditTopic";
 import { useTexts } from "./texts";
@@ -37,7 +36,7 @@ export function TopicConfig({ cluster, topic }: { cluster: string; topic: string
       {config.isError && <ProblemAlert error={config.error} onRetry={() => void config.refetch()} />}
       {config.isPending && <Skeleton height={120} />}
       {config.data && (
-        <Table.ScrollContainer minWidth={640} scrollAreaProps={REACHABLE}>
+        <Table.ScrollContainer minWidth={640}>
           <Table verticalSpacing={6} aria-label={t("config.label", { topic })}>
             <Table.Thead>
               <Table.Tr>

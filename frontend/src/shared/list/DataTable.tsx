@@ -104,7 +104,7 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
           style={{ minWidth: leastWidth(shown) + (selection ? 36 : 0) }}
           aria-label={props.label}
           aria-rowcount={(props.count ?? lines.length) + 1}
-          aria-busy={rows === undefined}
+          aria-busy={rows === undefined && !error}
         >
           <Head
             columns={shown}

@@ -88,6 +88,8 @@ const look = createTheme({
       },
     },
     ActionIcon: { defaultProps: { variant: "subtle", color: "gray" } },
+    // A table that scrolls sideways must be reachable by keyboard.
+    TableScrollContainer: { defaultProps: { scrollAreaProps: { viewportProps: { tabIndex: 0 } } } },
   },
 });
 

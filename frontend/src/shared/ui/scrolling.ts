@@ -1,2 +1,2 @@
-/** Tables that scroll sideways must be reachable by keyboard: `<Table.ScrollContainer minWidth={…} scrollAreaProps={REACHABLE}>`. */
+/** What scrolls must be reachable by keyboard: `<ScrollArea.Autosize {...REACHABLE}>`. Tables are by the theme. */
 export const REACHABLE = { viewportProps: { tabIndex: 0 } } as const;
