@@ -48,7 +48,7 @@ _MOST_NAMED = 20
 def run(work: Work) -> Said:
     session, logs = work.session, work.logs
     logs.widen_to_files(session)
-    extents = [(log.store.place, log.start_offset, log.end_offset) for log in logs.logs]
+    extents = [(log.store.place, log.start_offset, log.due_offset or log.end_offset) for log in logs.logs]
     tables = audit_report(
         logs.read(session, AUDIT_COLUMNS),
         segments_of(work),

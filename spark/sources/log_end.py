@@ -28,7 +28,7 @@ from spark.sources.files import File
 from spark.sources.record_search import WINDOW_BYTES, find_record, store_time_at
 from spark.sources.segments import Segment, segment_at
 
-__all__ = ["find_log_end", "last_boundary"]
+__all__ = ["cut_record_end", "find_log_end", "last_boundary"]
 
 STEP_BYTES = 32 << 20
 _MAGICS = (MAGIC_V1, MAGIC_V2)
@@ -60,6 +60,18 @@ def last_boundary(segments: Sequence[Segment], limit: int) -> int:
         if chunk.stop == SCAN_BLANK:
             return limit if limit == segment.end_offset else start
         return start if start < limit and _is_longer(file, segment, start, limit) else limit
+
+
+def cut_record_end(segments: Sequence[Segment], commit_log_offset: int) -> int | None:
+    """Where the record there would end, when the end of its file cuts it; None when it does not."""
+    segment = segment_at(segments, commit_log_offset)
+    if segment is None or segment.end_offset - commit_log_offset < 8:
+        return None
+    with File(segment.place) as file:
+        if not _is_longer(file, segment, commit_log_offset, segment.end_offset):
+            return None
+        size = file.read(commit_log_offset - segment.base_offset, 4)
+    return commit_log_offset + int.from_bytes(size, "big")
 
 
 def _is_longer(file: File, segment: Segment, commit_log_offset: int, limit: int) -> bool:

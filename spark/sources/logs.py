@@ -36,6 +36,8 @@ class Log:
     dispatched_offset: int | None = None
     dispatched_ms: int | None = None
     """Up to where the queues are complete: see `readable_end.End`."""
+    due_offset: int | None = None
+    """Where the log should end, when its last file was cut."""
 
     @property
     def start_offset(self) -> int:
@@ -69,10 +71,13 @@ def fails_on_damage(options: Mapping[str, str]) -> bool:
 
 
 def open_log(store: Store, mode: str, asking: Asking, *, is_strict: bool) -> Log:
-    end, end_offset, segments = find_end(store, mode, asking, is_strict=is_strict)
+    found = find_end(store, mode, asking, is_strict=is_strict)
     if is_strict:
-        check_segments(segments)
-    return Log(store, segments, end_offset, end.dispatched_offset, end.dispatched_ms)
+        check_segments(found.segments)
+    end = found.end
+    return Log(
+        store, found.segments, found.offset, end.dispatched_offset, end.dispatched_ms, found.due_offset
+    )
 
 
 def one_of_each_group(logs: Sequence[Log]) -> tuple[Log, ...]:
@@ -126,6 +131,7 @@ def unpack_logs(text: str) -> tuple[Log, ...]:
             packed["end_offset"],
             packed["dispatched_offset"],
             packed["dispatched_ms"],
+            packed["due_offset"],
         )
         for packed in json.loads(text)
     )

@@ -19,11 +19,11 @@ from engine.errors import CorruptRecord
 from engine.protocol.layouts.checkpoint_page import CheckpointPage, decode_page
 from spark.sources.broker_answers import Asking, BrokerSays, ask_broker
 from spark.sources.files import inside, listed, read_whole
-from spark.sources.log_end import find_log_end, last_boundary
+from spark.sources.log_end import cut_record_end, find_log_end, last_boundary
 from spark.sources.segments import Segment, find_segments
 from spark.sources.stores import Store
 
-__all__ = ["END_MODES", "End", "Known", "decide_end", "find_end"]
+__all__ = ["END_MODES", "End", "Found", "Known", "decide_end", "find_end"]
 
 END_MODES = ("auto", "checkpoint", "log")
 """`auto` as above; `checkpoint` asks nobody; `log` takes every whole record, also those that the broker might
@@ -74,28 +74,36 @@ def decide_end(mode: str, known: Known) -> End:
     return End(last_ms=times.physic_msg_timestamp, dispatched_ms=dispatched_ms, was_closed=False)
 
 
-def find_end(
-    store: Store, mode: str, asking: Asking, *, is_strict: bool = True
-) -> tuple[End, int, tuple[Segment, ...]]:
-    """The decision, the boundary that it comes to, and the segments, which were listed after the question.
-    A file that was cut is an error, unless `is_strict` is off: then the log ends with it."""
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The decision, the boundary that it comes to, and the segments, which were listed after the question."""
+
+    end: End
+    offset: int
+    segments: tuple[Segment, ...]
+    due_offset: int | None = None
+    """Where the log should end, when a file was cut before it."""
+
+
+def find_end(store: Store, mode: str, asking: Asking, *, is_strict: bool = True) -> Found:
+    """A file that was cut is an error, unless `is_strict` is off: then the log ends with it."""
     end = decide_end(mode, _look(store, _segments(store), mode, asking))
     # Again: what the broker called readable may lie in a segment that was not there before.
     segments = _segments(store)
     if not segments:
-        return end, 0, segments
+        return Found(end, 0, segments)
     if end.offset is None:
         found = find_log_end(segments, was_closed=end.was_closed, last_ms=end.last_ms, is_strict=is_strict)
-        return end, found, segments
+        return Found(end, found, segments, cut_record_end(segments, found))
     last = segments[-1]
     if end.offset > last.end_offset:
         if not is_strict:
-            return end, last_boundary(segments, last.end_offset), segments
+            return Found(end, last_boundary(segments, last.end_offset), segments, end.offset)
         raise CorruptRecord(
             f"{last.place} is cut: the log goes on to offset {end.offset}, the file ends at {last.end_offset}"
         )
     offset = end.offset if end.is_boundary else last_boundary(segments, end.offset)
-    return end, max(offset, segments[0].base_offset), segments
+    return Found(end, max(offset, segments[0].base_offset), segments)
 
 
 def _segments(store: Store) -> tuple[Segment, ...]:

@@ -61,11 +61,13 @@ def log_gaps(records: DataFrame, segments: DataFrame, blanks: DataFrame, extents
     placed = _placed(records, segments).withColumn("due", F.coalesce(before, F.col("segment")))
     holes = placed.where(F.col("due") != F.col("commit_log_offset"))
     inside = finding(holes, "log_gap", expected=F.col("due"), found=F.col("commit_log_offset"))
+    # By the size that all files have: one that was cut may end with a whole record.
     loose = (
         ends(segments)
+        .join(F.broadcast(_sizes(segments)), "store")
         .join(blanks, ["store", "segment"], "left")
         .where(
-            (F.col("end_offset") != F.col("segment") + F.col("file_bytes"))
+            (F.col("end_offset") != F.col("segment") + F.col("segment_bytes"))
             & ~F.coalesce(F.col("blank_offset") == F.col("end_offset"), F.lit(False))
         )
     )
@@ -90,8 +92,11 @@ def queue_gaps(records: DataFrame) -> DataFrame:
 
 def _placed(records: DataFrame, files: DataFrame) -> DataFrame:
     """Each record with the file that it lies in: files are all of one size, and begin at multiples of it."""
-    sizes = files.groupBy("store").agg(F.max("file_bytes").alias("segment_bytes"))
     offset = F.col("commit_log_offset")
-    return records.join(F.broadcast(sizes), "store").withColumn(
+    return records.join(F.broadcast(_sizes(files)), "store").withColumn(
         "segment", offset - offset % F.col("segment_bytes")
     )
+
+
+def _sizes(files: DataFrame) -> DataFrame:
+    return files.groupBy("store").agg(F.max("file_bytes").alias("segment_bytes"))

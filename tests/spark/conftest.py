@@ -12,7 +12,12 @@ from spark.session import open_session
 
 @pytest.fixture(scope="session")
 def session() -> Iterator[SparkSession]:
-    """Two cores and a driver of 1 GiB: what a laptop spares."""
-    opened = open_session("tests", master="local[2]", settings={"spark.driver.memory": "1g"})
+    """Two cores and a driver of 1 GiB: what a laptop spares. Java's second compiler costs these short jobs
+    more than it saves them."""
+    settings = {
+        "spark.driver.memory": "1g",
+        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m",
+    }
+    opened = open_session("tests", master="local[2]", settings=settings)
     yield opened
     opened.stop()

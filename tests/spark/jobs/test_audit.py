@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections import Counter
 from collections.abc import Callable
@@ -84,6 +85,16 @@ def test_a_broken_record_is_a_hole_and_leaves_its_entry_behind(run: Run, store: 
     (hole,) = [row for row in done.rows("findings") if row["check"] == "log_gap"]
     assert hole["expected"] == str(at)
     assert any("log_gap" in warning for warning in done.summary["warnings"])
+
+
+def test_a_log_that_was_cut_misses_its_end(run: Run, store: Path) -> None:
+    whole = run(store_audit.JOB, store).summary["stores"][0]["to_offset"]
+    os.truncate(log_of(store), 6_000)
+    done = run(store_audit.JOB, store)
+    found = findings(done)
+    (hole,) = [row for row in done.rows("findings") if row["check"] == "log_gap"]
+    assert int(hole["expected"]) <= 6_000 and hole["found"] == whole
+    assert found["entry_without_record"] > 0
 
 
 @pytest.mark.parametrize(
