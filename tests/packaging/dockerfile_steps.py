@@ -21,7 +21,7 @@ from pathlib import Path
 _CERTIFICATES = "/etc/ssl/certs/ca-certificates.crt"
 _LENT = ("/etc/resolv.conf", "/etc/hosts", "/etc/pip.conf", _CERTIFICATES, "/etc/apt/sources.list.d")
 _LENT += ("/etc/apt/apt.conf.d", "/etc/apt/keyrings", "/usr/share/keyrings")
-_ENVIRONMENT = re.compile(r"PIP_\w+|\w+_proxy|\w+_PROXY|SSL_CERT_FILE|REQUESTS_CA_BUNDLE")
+_ENVIRONMENT = re.compile(r"PIP_\w+|npm_config_\w+|\w+_proxy|\w+_PROXY|SSL_CERT_FILE|REQUESTS_CA_BUNDLE")
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +105,7 @@ def _copy(rest: str, stage: Stage, stages: dict[str, Stage], context: Path) -> N
         source = place / name.lstrip("/")
         into = where / source.name if target.endswith("/") else where
         if source.is_dir():
-            ignored = shutil.ignore_patterns("__pycache__", "*.so", "*.c")
+            ignored = shutil.ignore_patterns("__pycache__", "node_modules", "*.so", "*.c")
             shutil.copytree(
                 source, into, symlinks=True, dirs_exist_ok=True, ignore=None if origin else ignored
             )

@@ -12,6 +12,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from urllib.request import urlopen
 
 import pytest
 
@@ -90,6 +91,9 @@ def test_the_consoles_image_gets_healthy(built: dict[str, Stage]) -> None:
     command = [console.entrypoint[0], "-s", "--", *console.command]
     with running(console, command, SIGNALBOX_CONSOLE_KEY=KEY):
         until_healthy(console)
+        with urlopen("http://127.0.0.1:8161/") as answer:
+            page = answer.read().decode()
+        assert '<div id="root">' in page, page[:500]
 
 
 @pytest.mark.nightly
