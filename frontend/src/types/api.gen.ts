@@ -3518,6 +3518,8 @@ export interface components {
             topic_count: number | null;
             /** @description Unread messages. */
             lag: string | null;
+            /** @description Some queue with messages has no committed offset: what is unread there is not known. */
+            lag_is_partial: boolean;
             /**
              * Format: double
              * @description Age of the oldest unread message, seconds.
@@ -3585,6 +3587,8 @@ export interface components {
             topic_count: number | null;
             /** @description Unread messages. */
             lag: string | null;
+            /** @description Some queue with messages has no committed offset: what is unread there is not known. */
+            lag_is_partial: boolean;
             /**
              * Format: double
              * @description Age of the oldest unread message, seconds.
@@ -5219,6 +5223,7 @@ export interface components {
         RoutingGroup: {
             group: string;
             lag: string | null;
+            lag_is_partial: boolean;
             /** Format: date-time */
             oldest_unread_at: string | null;
             /** Format: double */
@@ -5564,6 +5569,7 @@ export interface components {
             topic: string;
             expression: string;
             lag: string | null;
+            lag_is_partial: boolean;
             /** Format: double */
             lag_s: number | null;
             /** Format: double */

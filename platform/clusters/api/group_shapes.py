@@ -34,6 +34,9 @@ class GroupRowSerializer(serializers.Serializer[Any]):
     name = serializers.CharField()
     topic_count = serializers.IntegerField(allow_null=True)
     lag = Int64Field(allow_null=True, help_text="Unread messages.")
+    lag_is_partial = serializers.BooleanField(
+        help_text="Some queue with messages has no committed offset: what is unread there is not known."
+    )
     lag_s = serializers.FloatField(allow_null=True, help_text="Age of the oldest unread message, seconds.")
     oldest_unread_at = serializers.DateTimeField(
         allow_null=True, help_text="When it was stored; null: nothing is unread, or not known."
@@ -70,6 +73,7 @@ class SubscriptionSerializer(serializers.Serializer[Any]):
     topic = serializers.CharField()
     expression = serializers.CharField(allow_blank=True)
     lag = Int64Field(allow_null=True)
+    lag_is_partial = serializers.BooleanField()
     lag_s = serializers.FloatField(allow_null=True)
     consume_rate = serializers.FloatField(allow_null=True)
     eta_s = serializers.FloatField(allow_null=True)

@@ -40,6 +40,7 @@ class RoutingBrokerSerializer(serializers.Serializer[Any]):
 class RoutingGroupSerializer(serializers.Serializer[Any]):
     group = serializers.CharField()
     lag = Int64Field(allow_null=True)
+    lag_is_partial = serializers.BooleanField()
     oldest_unread_at = serializers.DateTimeField(allow_null=True)
     consume_rate = serializers.FloatField(allow_null=True)
     eta_s = serializers.FloatField(allow_null=True)

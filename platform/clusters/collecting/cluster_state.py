@@ -197,7 +197,7 @@ class ClusterState:
 
     def _lags_on(self, topic: str) -> list[int | None]:
         rows = (self.subscriptions.get((topic, group)) for group in self._groups_on.get(topic, ()))
-        return [None if row is None else row.lag for row in rows]
+        return [None if row is None or row.lag_is_partial else row.lag for row in rows]
 
     def _work_out_pair(
         self, found: Findings, pair: Pair, speakers: dict[str, KnownBroker], now_s: float

@@ -52,6 +52,7 @@ class SubscriptionRow:
     group: str
     topic: str
     lag: int | None
+    lag_is_partial: bool
     oldest_unread_at: datetime | None
     consume_rate: float | None
     eta_s: float | None
@@ -65,6 +66,7 @@ class GroupRow:
     name: str
     topic_count: int
     lag: int | None
+    lag_is_partial: bool
     oldest_unread_at: datetime | None
     consume_rate: float | None
     eta_s: float | None

@@ -10,6 +10,7 @@ import orjson
 
 from clusters.collecting.findings import GroupRow, Rebalance, SubscriptionRow
 from clusters.collecting.known_broker import dumps
+from clusters.selectors.live import known_lag
 
 Members = dict[str, dict[str, Any]]
 
@@ -41,10 +42,12 @@ def put_together(
     etas = [row.eta_s for row in counted]
     behind = [row.oldest_unread_at for row in counted if row.lag]
     online: Mapping[str, Any] = next((part for part in parts.values() if part.get("members")), {})
+    is_partial = any(row.lag is None or row.lag_is_partial for row in rows)
     return GroupRow(
         name=group,
         topic_count=len(rows),
-        lag=sum(row.lag or 0 for row in counted) if counted else None,
+        lag=known_lag(sum(row.lag or 0 for row in counted), is_partial) if rows else None,
+        lag_is_partial=is_partial,
         oldest_unread_at=_known(min, behind),
         consume_rate=_known(_total, [row.consume_rate for row in counted]),
         eta_s=None if never else _known(max, etas),

@@ -76,7 +76,7 @@ def _fill_tables(brokers: dict[str, KnownBroker], cluster_id: int) -> None:
         if expression:
             wanted.setdefault(group, {})[topic] = [expression, ""]
         for queue in queues:
-            if queue["broker"] in brokers:
+            if queue["broker"] in brokers and queue["committed"] is not None:
                 table = brokers[queue["broker"]].tables["offsets"]
                 entry = [queue["queue"], queue["committed"]]
                 entry += [queue["oldest_ms"]] if "oldest_ms" in queue else []

@@ -1,7 +1,9 @@
 """How one group gets on with one topic: lag, age of the oldest unread, rate, when it will be done. Pure.
 
-A queue that the group has committed nothing on is not counted: it may never have been asked for. A queue with
-unread messages whose age is not known makes the age of the whole unknown.
+What a group will read of a queue that it has committed nothing on is not known: its clients decide where they
+begin. Such a queue counts as nothing where it holds no messages; else the lag is that of the other queues and
+marked as partial, or not known at all when those have none: a zero is never a guess. A queue with unread
+messages whose age is not known makes the age of the whole unknown.
 """
 
 from __future__ import annotations
@@ -13,6 +15,7 @@ from clusters.collecting.clearing import NEVER, Eta, LagTrend, Progress, QueueKe
 from clusters.collecting.findings import SubscriptionRow
 from clusters.collecting.known_broker import dumps, moment
 from clusters.collecting.meters import Meter
+from clusters.selectors.live import known_lag
 
 Pair = tuple[str, str]
 """Topic and group."""
@@ -37,8 +40,13 @@ def work_out_pair(
     quiet_until_s: float = 0.0,
 ) -> SubscriptionRow:
     topic, group = pair
+    unknown = _uncommitted(offsets, topics)
     if not offsets:
-        return SubscriptionRow(group, topic, None, None, None, None, False, expression, "[]")
+        is_counted = not any(part.get("isPartial") for part in topics.values())
+        lag = 0 if is_counted and not unknown else None
+        return SubscriptionRow(
+            group, topic, lag, lag is None, None, None, None, False, expression, dumps(unknown)
+        )
     queues, progress = _queues(offsets, topics)
     memory.meter.feed(now_s, sum(committed for committed, _ in progress.values()), quiet_until_s)
     lag = sum(end - committed for committed, end in progress.values())
@@ -57,14 +65,29 @@ def work_out_pair(
     return SubscriptionRow(
         group=group,
         topic=topic,
-        lag=lag,
+        lag=known_lag(lag, len(unknown)),
+        lag_is_partial=bool(unknown),
         oldest_unread_at=None if oldest_ms is None else moment(oldest_ms),
         consume_rate=memory.meter.rate(),
         eta_s=None if whole is NEVER else whole,
         never_clears=whole is NEVER,
         expression=expression,
-        queues=dumps(queues),
+        queues=dumps(queues + unknown),
     )
+
+
+def _uncommitted(offsets: Mapping[str, Any], topics: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Queues with messages that the group has committed nothing on."""
+    found = []
+    for broker, part in topics.items():
+        entries, queues = offsets.get(broker, ()), part.get("queues", ())
+        if len(entries) == len(queues):
+            continue
+        committed = {entry[0] for entry in entries}
+        for queue_id, least, end in queues:
+            if queue_id not in committed and end > (least or 0):
+                found.append({"broker": broker, "queue": queue_id, "committed": None, "max": end})
+    return found
 
 
 def _queues(

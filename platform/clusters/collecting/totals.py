@@ -11,6 +11,7 @@ from clusters.collecting.cluster_state import ClusterState
 from clusters.collecting.findings import GroupRow
 from clusters.collecting.known_broker import KnownBroker
 from clusters.collecting.series_book import Key
+from clusters.selectors.live import known_lag
 from clusters.selectors.packing import SAMPLED
 
 FRESH = timedelta(seconds=10)
@@ -40,13 +41,15 @@ def _broker_points(name: str, known: KnownBroker) -> Iterator[tuple[Key, float |
 
 
 def cluster_totals(state: ClusterState) -> dict[str, Any]:
-    """A sum with an unknown part is unknown, but for lag: groups that never committed have none."""
+    """A sum with an unknown part is unknown; of lag, what is known counts, but never as a zero."""
     speakers = state.speakers().values()
     rates = [known.singles.get("rates", {}) for known in speakers]
+    lag = sum(row.lag or 0 for row in state.groups.values())
+    partial = sum(row.lag_is_partial for row in state.groups.values())
     return {
         "put_rate": _sum([rate.get("put") for rate in rates]),
         "got_rate": _sum([rate.get("got") for rate in rates]),
-        "lag": sum(row.lag for row in state.groups.values() if row.lag is not None),
+        "lag": known_lag(lag, partial),
         "topic_count": len(state.topics),
         "group_count": len(state.groups),
     }

@@ -94,6 +94,8 @@ class LiveGroup(models.Model):
     name = models.CharField(max_length=255)
     topic_count = models.PositiveIntegerField(default=0)
     lag = models.BigIntegerField(null=True)
+    lag_is_partial = models.BooleanField(default=False)
+    """Some queue with messages has no committed offset: `lag` is that of the others, None when that is 0."""
     oldest_unread_at = models.DateTimeField(null=True)
     """Store time of the oldest unread message; None when nothing is unread, or when it is not known."""
     consume_rate = models.FloatField(null=True)
@@ -122,13 +124,16 @@ class LiveSubscription(models.Model):
     group = models.CharField(max_length=255)
     topic = models.CharField(max_length=255)
     lag = models.BigIntegerField(null=True)
+    lag_is_partial = models.BooleanField(default=False)
     oldest_unread_at = models.DateTimeField(null=True)
     consume_rate = models.FloatField(null=True)
     eta_s = models.FloatField(null=True)
     never_clears = models.BooleanField(default=False)
     expression = models.TextField(blank=True)
     queues = models.JSONField(default=list)
-    """[{"broker", "queue", "committed", "max", "oldest_ms"?, "eta_s"?}]; "never": its lag does not shrink."""
+    """[{"broker", "queue", "committed", "max", "oldest_ms"?, "eta_s"?}]; "never": its lag does not shrink.
+
+    `committed` is None where the group has committed nothing and there are messages."""
     revision = models.BigIntegerField(default=0)
 
     class Meta:

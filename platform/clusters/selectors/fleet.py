@@ -10,12 +10,12 @@ from collections import defaultdict
 from datetime import datetime, timedelta
 from typing import Any
 
-from django.db.models import Count, F, Sum, Window
+from django.db.models import Count, F, Q, Sum, Window
 from django.db.models.functions import RowNumber
 
 from clusters.models import Alert, Collection, LiveBroker, LiveGroup, LiveTopic
 from clusters.selectors.clusters import visible
-from clusters.selectors.live import oldest, speaking
+from clusters.selectors.live import known_lag, oldest, speaking
 from console.core.models.people import Role
 from console.core.rights import Grants
 
@@ -95,7 +95,7 @@ def _group_figures(
     return {
         "topic_count": topics,
         "group_count": lags["count"] if lags else 0,
-        "lag": (lags["lag"] or 0) if lags else 0,
+        "lag": known_lag(lags["lag"], lags["partial"]) if lags else 0,
         "top_lag": [{"group": one.name, "lag": one.lag} for one in top],
     }
 
@@ -105,7 +105,7 @@ def _lags(ids: list[int]) -> Any:
         LiveGroup.objects.filter(cluster__in=ids)
         .order_by()
         .values("cluster")
-        .annotate(lag=Sum("lag"), count=Count("pk"))
+        .annotate(lag=Sum("lag"), count=Count("pk"), partial=Count("pk", filter=Q(lag_is_partial=True)))
     )
 
 

@@ -75,6 +75,7 @@ LISTED = (
     "name",
     "topic_count",
     "lag",
+    "lag_is_partial",
     "oldest_unread_at",
     "consume_rate",
     "eta_s",
@@ -148,6 +149,7 @@ def subscription(row: LiveSubscription, sampled_at: datetime | None) -> dict[str
         "topic": row.topic,
         "expression": row.expression,
         "lag": row.lag,
+        "lag_is_partial": row.lag_is_partial,
         "lag_s": seconds_behind(row.lag, row.oldest_unread_at, sampled_at),
         "consume_rate": row.consume_rate,
         "eta_s": row.eta_s,
@@ -197,6 +199,7 @@ def _unseen(said: ConsumerGroup) -> dict[str, Any]:
     return {
         "name": said.name,
         **dict.fromkeys(figures),
+        "lag_is_partial": False,
         "never_clears": False,
         "model": "",
         "consume_type": "",

@@ -20,6 +20,7 @@ GROUP_FIELDS = (
     "name",
     "topic_count",
     "lag",
+    "lag_is_partial",
     "oldest_unread_at",
     "consume_rate",
     "eta_s",
@@ -89,14 +90,22 @@ def top_lag(cluster: Cluster, visible: Q, count: int) -> dict[str, Row]:
 
 def totals_of(cluster: Cluster) -> Row:
     speakers = speaking(LiveBroker.objects.filter(cluster=cluster)).values()
-    groups = LiveGroup.objects.filter(cluster=cluster).aggregate(lag=Sum("lag"), count=Count("pk"))
+    groups = LiveGroup.objects.filter(cluster=cluster).aggregate(
+        lag=Sum("lag"), count=Count("pk"), partial=Count("pk", filter=Q(lag_is_partial=True))
+    )
+    lag = known_lag(groups["lag"], groups["partial"])
     return {
         "put_rate": _sum([row.rates.get("put") for row in speakers]),
         "got_rate": _sum([row.rates.get("got") for row in speakers]),
-        "lag": str(groups["lag"] or 0),
+        "lag": None if lag is None else str(lag),
         "topic_count": LiveTopic.objects.filter(cluster=cluster).count(),
         "group_count": groups["count"],
     }
+
+
+def known_lag(known: int | None, partial: int) -> int | None:
+    """What is known counts; a zero is told only when no queue's part is missing."""
+    return None if partial and not known else known or 0
 
 
 def speaking(rows: Iterable[LiveBroker]) -> dict[str, LiveBroker]:

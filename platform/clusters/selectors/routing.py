@@ -16,7 +16,17 @@ from clusters.selectors.live import plain
 from console.core.models.people import Role
 from console.core.rights import Grants
 
-_EDGE = ("group", "topic", "lag", "oldest_unread_at", "consume_rate", "eta_s", "never_clears", "expression")
+_EDGE = (
+    "group",
+    "topic",
+    "lag",
+    "lag_is_partial",
+    "oldest_unread_at",
+    "consume_rate",
+    "eta_s",
+    "never_clears",
+    "expression",
+)
 
 
 def routed_topics(cluster: Cluster, grants: Grants, kind: str, search: str) -> QuerySet[LiveTopic]:

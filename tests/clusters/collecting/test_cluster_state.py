@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import orjson
+import pytest
 
 from clusters.collecting.answers import Answer, Watched
 from clusters.collecting.cluster_state import ClusterState
@@ -85,6 +86,37 @@ def test_a_group_that_subscribes_and_never_committed_has_no_lag() -> None:
     assert state.groups["new"].lag is None
     assert state.subscriptions[("orders", "new")].expression == "TagA"
     assert state.topics["orders"].group_count == 1
+
+
+def test_a_topic_without_a_message_leaves_nothing_unread() -> None:
+    tables = {"topics": {"orders": topic(0, 0)}, "groups": {"new": group("c1", orders="*")}, "offsets": {}}
+    state, _ = state_of(answer(0, full=True, **tables))
+    assert (state.groups["new"].lag, state.groups["new"].lag_is_partial) == (0, False)
+
+
+@pytest.mark.parametrize(
+    ("committed", "lag"),
+    [([[0, 100]], None), ([[0, 40]], 60), ([[0, 100], [1, 200]], 0)],
+    ids=["rest-unknown", "at-least", "all"],
+)
+def test_a_queue_without_an_offset_never_counts_as_read(committed: list[list[int]], lag: int | None) -> None:
+    tables = {"topics": {"orders": topic(100, 200, 0)}, "groups": {"billing": group("c1")}}
+    state, _ = state_of(answer(0, full=True, **tables, offsets={"orders@billing": committed}))
+    is_partial = len(committed) == 1
+    row, pair = state.groups["billing"], state.subscriptions[("orders", "billing")]
+    assert (row.lag, row.lag_is_partial) == (pair.lag, pair.lag_is_partial) == (lag, is_partial)
+    assert ('"committed":null' in pair.queues) == is_partial
+    assert state.topics["orders"].lag == (None if is_partial else lag)
+
+
+def test_a_read_retry_topic_does_not_make_an_unread_topic_look_read() -> None:
+    tables = {
+        "topics": {"orders": topic(9), "%RETRY%billing": topic(3)},
+        "groups": {"billing": group("c1", **{"orders": "*", "%RETRY%billing": "*"})},
+        "offsets": {"%RETRY%billing@billing": [[0, 3]]},
+    }
+    state, _ = state_of(answer(0, full=True, **tables))
+    assert (state.groups["billing"].lag, state.groups["billing"].lag_is_partial) == (None, True)
 
 
 def test_a_topics_lag_is_its_groups_together_and_unknown_when_one_is() -> None:

@@ -87,6 +87,7 @@ async def collector(
         yield made
 
 
+@pytest.mark.nightly
 async def test_a_round_of_everything_takes_less_than_two_seconds(
     large: EngineCluster, collector: tuple[ClusterCollector, Clock]
 ) -> None:
@@ -116,6 +117,6 @@ async def test_a_round_of_everything_takes_less_than_two_seconds(
     )()
     assert counts[0] >= TOPICS and counts[1] >= GROUPS and counts[2] >= GROUPS
     assert await sync_to_async(LiveGroup.objects.filter(lag=2).count)() == GROUPS
-    assert quiet < 0.5
+    assert quiet < 0.75 * changed
     assert changed < CYCLE_S
     assert first < 3 * CYCLE_S

@@ -5,6 +5,7 @@ import { del, post } from "@/shared/api/client";
 import { refresh } from "@/shared/api/queries";
 import { DryRunDialog } from "@/shared/ui/DryRunDialog";
 import { Count } from "@/shared/ui/Figure";
+import { Lag } from "@/shared/ui/Lag";
 import { KeyValue } from "@/shared/ui/KeyValue";
 import { notify, notifyProblem } from "@/shared/ui/notices";
 import { PlanView, ResultView, TONED } from "@/shared/ui/plan_views";
@@ -40,7 +41,7 @@ export function DeleteGroup({ cluster, group, onClose }: Props) {
         <Stack gap="sm">
           <KeyValue
             items={[
-              [t("remove.unread"), <Count key="lag" value={group.lag} why={t("why.lag")} />],
+              [t("remove.unread"), <Lag key="lag" of={group} />],
               [
                 t("remove.members"),
                 <Count key="members" value={group.member_count} why={t("why.members")} />,

@@ -1,6 +1,7 @@
 /** The figures at the head of a group's page. */
 import { Skeleton } from "@mantine/core";
 import { Count, Rate, Span } from "@/shared/ui/Figure";
+import { Lag } from "@/shared/ui/Lag";
 import { StatTile, StatTiles } from "@/shared/ui/StatTile";
 import type { Tone } from "@/shared/ui/StateBadge";
 import { type Group, paceOf } from "./group";
@@ -16,7 +17,7 @@ export function GroupFigures({ group, isStale }: { group: Group | undefined; isS
     <StatTiles>
       <StatTile label={t("figure.lag")} isStale={isStale}>
         <span data-testid="lag">
-          <Count value={group.lag} short why={t("why.lag")} />
+          <Lag of={group} />
         </span>
       </StatTile>
       <StatTile label={t("figure.behind")} note={t("figure.behindNote")} isStale={isStale}>

@@ -17,7 +17,8 @@ import { DataTable } from "@/shared/list/DataTable";
 import { useRights } from "@/shared/session/session";
 import { useLocale } from "@/shared/texts/i18n";
 import { EmptyState } from "@/shared/ui/EmptyState";
-import { Count, Rate, Span } from "@/shared/ui/Figure";
+import { Rate, Span } from "@/shared/ui/Figure";
+import { Lag } from "@/shared/ui/Lag";
 import { Panel } from "@/shared/ui/Panel";
 import { byTopic, type Group, slowestOf, type Subscription } from "./group";
 import { Pace } from "./Pace";
@@ -150,7 +151,7 @@ function useColumns(cluster: string): readonly Column<Subscription>[] {
         title: t("topic.lag"),
         width: 110,
         align: "right",
-        render: (row) => <Count value={row.lag} short why={t("why.lag")} />,
+        render: (row) => <Lag of={row} />,
       },
       {
         key: "behind",

@@ -94,7 +94,7 @@ function useColumns(cluster: string, group: string): readonly Column<Row>[] {
         title: t("queue.lag"),
         width: 90,
         align: "right",
-        render: (row) => <Count value={row.lag} why={t("why.lag")} />,
+        render: (row) => <Count value={row.lag} why={t("why.uncommitted")} />,
       },
       {
         key: "behind",

@@ -8,6 +8,7 @@ import { refresh } from "@/shared/api/queries";
 import type { Column } from "@/shared/list/columns";
 import { FavouriteStar } from "@/shared/ui/FavouriteStar";
 import { Count, Rate, Span } from "@/shared/ui/Figure";
+import { Lag } from "@/shared/ui/Lag";
 import { Tag } from "@/shared/ui/StateBadge";
 import type { GroupRow } from "./group";
 import { Pace } from "./Pace";
@@ -30,7 +31,7 @@ export function useGroupColumns(cluster: string): readonly Column<GroupRow>[] {
         align: "right",
         sort: "lag",
         largestFirst: true,
-        render: (row) => <Count value={row.lag} short why={t("why.lag")} />,
+        render: (row) => <Lag of={row} />,
       },
       {
         key: "behind",

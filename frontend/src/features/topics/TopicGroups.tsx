@@ -8,7 +8,8 @@ import { DataTable } from "@/shared/list/DataTable";
 import { usePolling } from "@/shared/live/live";
 import { useIsStale } from "@/shared/ui/AgeBadge";
 import { EmptyState } from "@/shared/ui/EmptyState";
-import { Count, Rate, Span } from "@/shared/ui/Figure";
+import { Rate, Span } from "@/shared/ui/Figure";
+import { Lag } from "@/shared/ui/Lag";
 import { Tag } from "@/shared/ui/StateBadge";
 import type { components } from "@/types/api.gen";
 import { useTexts } from "./texts";
@@ -75,7 +76,7 @@ function useColumns(cluster: string): readonly Column<Subscription>[] {
         title: t("group.lag"),
         width: 110,
         align: "right",
-        render: (row) => <Count value={row.lag} short />,
+        render: (row) => <Lag of={row} />,
       },
       {
         key: "behind",

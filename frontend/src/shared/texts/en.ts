@@ -5,6 +5,11 @@ export const en = {
     why: "Not known: no broker has said it yet, or you may not see it.",
     notSampled: "Not sampled: this broker is asked for it only while somebody looks.",
   },
+  lag: {
+    unknown: "Not known: some broker has not said where the group stands.",
+    partial:
+      "The group has committed nothing yet on some queues that hold messages: what it will read of them is not known.",
+  },
   age: {
     fresh: "{{age}} ago",
     now: "now",

@@ -8,6 +8,10 @@ export const zh: Same<typeof en> = {
     why: "未知：还没有 Broker 上报，或者您无权查看。",
     notSampled: "未采样：只有在有人查看时才会向该 Broker 查询。",
   },
+  lag: {
+    unknown: "未知：某个 Broker 没有上报消费位点。",
+    partial: "消费组在某些有消息的队列上尚未提交位点：这些队列中的未读数量未知。",
+  },
   age: {
     fresh: "{{age}}前",
     now: "刚刚",

@@ -24,13 +24,20 @@ interface Known<T> {
 /** Above this a short form is easier to read; the title has all digits. */
 const LONG = 9_999_999n;
 
-export function Count({ value, why, short = false }: Known<Whole> & { short?: boolean }) {
+interface CountProps extends Known<Whole> {
+  short?: boolean;
+  /** Why it may be more: shown with a sign in front of the figure. */
+  atLeast?: string | false;
+}
+
+export function Count({ value, why, short = false, atLeast = false }: CountProps) {
   const locale = useLocale();
   if (value === null || value === undefined) return <Unknown why={why} />;
   const whole = formatCount(value, locale);
   const isShort = short && toBigInt(value) > LONG;
   return (
-    <span className="sb-figure" title={isShort ? whole : undefined}>
+    <span className="sb-figure" title={atLeast || (isShort ? whole : undefined)}>
+      {atLeast && "≥ "}
       {isShort ? formatShort(value, locale) : whole}
     </span>
   );

@@ -3,6 +3,7 @@ import { CloseButton } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 import { Count, Rate, Ratio } from "@/shared/ui/Figure";
+import { Lag } from "@/shared/ui/Lag";
 import { PlainText } from "@/shared/ui/TextBody";
 import { StateBadge } from "@/shared/ui/StateBadge";
 import { labelOf } from "../health";
@@ -75,7 +76,7 @@ function AboutTopic({ cluster, node }: { cluster: string; node: TopicNode }) {
             <Link to="/clusters/$cluster/groups/$group" params={{ cluster, group: reader.group }}>
               <PlainText text={reader.group} />
             </Link>
-            <Count value={reader.lag} short />
+            <Lag of={reader} />
           </li>
         ))}
         {topic.hidden_groups > 0 && <li>{t("map.hidden", { count: topic.hidden_groups })}</li>}

@@ -2,9 +2,10 @@
 import { Table } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
 import { Count, Rate } from "@/shared/ui/Figure";
+import { Lag } from "@/shared/ui/Lag";
 import { PlainText } from "@/shared/ui/TextBody";
 import { useTexts } from "../texts";
-import { sumLag, type Topic } from "./graph";
+import { sumLag, type Topic, wholeLag } from "./graph";
 import classes from "./MapPanel.module.css";
 
 export function TopicTable({ cluster, topics }: { cluster: string; topics: readonly Topic[] }) {
@@ -51,7 +52,7 @@ function Line({ cluster, topic }: { cluster: string; topic: Topic }) {
       </Table.Td>
       <Table.Td ta="right">
         {isUnread ? null : (
-          <Count value={topic.hidden_groups > 0 ? null : sumLag(topic.groups.map((one) => one.lag))} />
+          <Count value={topic.hidden_groups > 0 ? null : sumLag(topic.groups.map(wholeLag))} />
         )}
       </Table.Td>
       <Table.Td>
@@ -61,7 +62,7 @@ function Line({ cluster, topic }: { cluster: string; topic: Topic }) {
               <Link to="/clusters/$cluster/groups/$group" params={{ cluster, group: reader.group }}>
                 <PlainText text={reader.group} />
               </Link>
-              <Count value={reader.lag} short />
+              <Lag of={reader} />
             </span>
           ))}
           {topic.hidden_groups > 0 && <span>{t("map.hidden", { count: topic.hidden_groups })}</span>}

@@ -7,6 +7,7 @@ function reader(group: string, lag: string | null = "0", more: Partial<Reader> =
   return {
     group,
     lag,
+    lag_is_partial: false,
     oldest_unread_at: null,
     consume_rate: 1,
     eta_s: null,
@@ -70,9 +71,10 @@ describe("the routing map", () => {
   it("keeps unknown unknown", () => {
     expect(sumLag(["1", null])).toBeNull();
     expect(sumLag(["9007199254740993", "1"])).toBe("9007199254740994");
-    expect(graphOf([topic("t", [reader("g", null)])], [], null).columns.topics[0]).toMatchObject({
-      lag: null,
-    });
+    for (const unsure of [reader("g", null), reader("g", "7", { lag_is_partial: true })]) {
+      const { columns } = graphOf([topic("t", [unsure])], [], null);
+      expect([columns.topics[0], columns.groups[0]]).toMatchObject([{ lag: null }, { lag: null }]);
+    }
   });
   it("shows brokers that only a topic names", () => {
     const graph = graphOf([topic("orders", [], ["gone"])], [], []);

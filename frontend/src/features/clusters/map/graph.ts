@@ -178,7 +178,7 @@ function readersOf(topics: readonly Topic[]) {
       name: topic.topic,
       topic,
       queues: topic.brokers.reduce((sum, part) => sum + part.write_queues, 0),
-      lag: sumLag(topic.groups.map((reader) => reader.lag)),
+      lag: sumLag(topic.groups.map(wholeLag)),
       moreGroups: sorted.length - shown.length,
     };
   });
@@ -200,12 +200,17 @@ function addReading(groups: Map<string, GroupNode>, topic: Topic, reader: Reader
     kind: "group",
     id: `group:${reader.group}`,
     name: reader.group,
-    lag: sumLag(before ? [before.lag, reader.lag] : [reader.lag]),
+    lag: sumLag(before ? [before.lag, wholeLag(reader)] : [wholeLag(reader)]),
     rate: before === undefined ? reader.consume_rate : addKnown(before.rate, reader.consume_rate),
     etaS: slowest(before?.etaS, reader.eta_s),
     neverClears: (before?.neverClears ?? false) || isLagging(reader),
     topics: [...(before?.topics ?? []), topic.topic],
   });
+}
+
+/** Null where a part of it is not known. */
+export function wholeLag(reader: Reader): string | null {
+  return reader.lag_is_partial ? null : reader.lag;
 }
 
 /** A sum with an unknown part is unknown. */

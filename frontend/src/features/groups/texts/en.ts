@@ -24,7 +24,7 @@ export const en = {
     owner: "Owner",
   },
   why: {
-    lag: "Not known: some broker has not said where the group stands.",
+    uncommitted: "Not known: the group has committed nothing on this queue yet.",
     behind: "Not known: for some queue the broker did not say when the oldest unread message was stored.",
     rate: "Not known yet: a rate takes two samples.",
     eta: "Not known yet: it takes a minute of samples.",

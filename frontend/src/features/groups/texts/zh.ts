@@ -27,7 +27,7 @@ export const zh: Same<typeof en> = {
     owner: "负责人",
   },
   why: {
-    lag: "未知：某个 Broker 没有上报消费位点。",
+    uncommitted: "未知：消费组尚未在此队列上提交位点。",
     behind: "未知：某个队列的 Broker 没有上报最早未读消息的存储时间。",
     rate: "尚未可知：速率需要两次采样。",
     eta: "尚未可知：需要一分钟的采样。",
