@@ -19,7 +19,9 @@ PLATFORM_TESTS := tests/e2e tests/reports tests/clusters tests/console tests/tes
 BROWSER_TESTS := tests/browser
 NO_DJANGO := -p no:django -p no:schemathesis -o addopts="-ra --strict-markers -p pytester" \
 	-W ignore::pytest.PytestConfigWarning
-ENGINE_TESTS := $(addprefix --ignore=,$(PLATFORM_TESTS) $(BROWSER_TESTS) tests/interop tests/spark) $(NO_DJANGO)
+# The rules of the house (tests/architecture) belong to `make check`.
+ENGINE_TESTS := $(addprefix --ignore=,$(PLATFORM_TESTS) $(BROWSER_TESTS) tests/interop tests/spark \
+	tests/architecture) $(NO_DJANGO)
 # With ARGS="-k name" it is no error that one of the rooms has no such test.
 NOTHING_FITS := $(if $(ARGS),[ $$? -eq 5 ],false)
 # Also where the environment wants no bytecode: the tests start hundreds of servers.

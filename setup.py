@@ -6,6 +6,8 @@ goes on without it, and the engine runs on the .py sources.
 
 from __future__ import annotations
 
+import os
+
 from setuptools import Extension, setup
 
 COMPILED_MODULES = (
@@ -41,4 +43,4 @@ def _source(module: str) -> Extension:
 
 # Tests import COMPILED_MODULES from here; only a build runs setup().
 if __name__ == "__main__":
-    setup(ext_modules=compiled_extensions())
+    setup(ext_modules=compiled_extensions(), options={"build_ext": {"parallel": os.cpu_count() or 1}})

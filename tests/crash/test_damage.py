@@ -6,6 +6,7 @@ import os
 import random
 import shutil
 from collections.abc import Callable, Iterator
+from itertools import cycle
 from pathlib import Path
 
 import pytest
@@ -228,8 +229,13 @@ def tear_config(patient: Patient, name: str, tear: TextDamage, chance: random.Ra
     broker.kill()
 
 
-@pytest.mark.parametrize("tear", damage.TEXT_DAMAGES, ids=lambda f: f.__name__)
-@pytest.mark.parametrize("name", CONFIG_FILES)
+@pytest.mark.parametrize(
+    ("tear", "name"),
+    [
+        pytest.param(tear, name, id=f"{tear.__name__}-{name}")
+        for tear, name in zip(damage.TEXT_DAMAGES, cycle(CONFIG_FILES), strict=False)
+    ],
+)
 def test_a_torn_configuration_file_is_read_from_its_backup(
     admit: Admit, prepared: Prepared, name: str, tear: TextDamage, chance: random.Random
 ) -> None:

@@ -130,7 +130,11 @@ def test_kill_9_while_ten_thousand_wait(make_broker: MakeBroker, flush: str, see
 
 
 @pytest.mark.parametrize(
-    ("name", "said"), [("delivered_early", "ms early"), ("timers_forgotten", "never delivered")]
+    ("name", "said"),
+    [
+        ("delivered_early", "ms early"),
+        pytest.param("timers_forgotten", "never delivered", marks=pytest.mark.crash_long),
+    ],
 )
 def test_a_broker_that_delivers_early_or_forgets_is_caught(
     make_broker: MakeBroker, name: str, said: str, seed: int

@@ -153,12 +153,15 @@ def test_kill_9_between_two_appends_makes_no_twins(
     assert b"left the acknowledgement" in broker.output()
 
 
+LONG = pytest.mark.crash_long
+
+
 @pytest.mark.parametrize(
     ("name", "said"),
     [
         ("pops_forgotten", LOST),
-        ("pop_acks_unwritten", "though its acknowledgement had been answered"),
-        ("pop_groups_not_moved", "though its acknowledgement had been answered"),
+        pytest.param("pop_acks_unwritten", "though its acknowledgement had been answered", marks=LONG),
+        pytest.param("pop_groups_not_moved", "though its acknowledgement had been answered", marks=LONG),
     ],
 )
 def test_a_broker_that_forgets_about_pops_is_caught(

@@ -46,7 +46,8 @@ def sources(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def installed(sources: Path, tmp_path_factory: pytest.TempPathFactory) -> Environment:
-    return install(sources, tmp_path_factory.mktemp("installed") / "venv")
+    # How fast it is does not matter here, how long the compiler takes does.
+    return install(sources, tmp_path_factory.mktemp("installed") / "venv", CFLAGS="-O0")
 
 
 def test_a_plain_install_has_no_django(installed: Environment) -> None:
