@@ -117,6 +117,7 @@ def _snapshots(parts: AdminParts) -> Snapshots:
         parts.tables.groups,
         parts.tables.offsets,
         parts.consumers,
+        parts.traffic.senders,
         parts.store,
         parts.stats,
         parts.disk,

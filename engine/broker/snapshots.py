@@ -5,7 +5,8 @@
     disk      how full it is
     log       the commit log's offsets
     ha        this broker's role; in a group its epoch, the in-sync set, how far slaves are behind
-    topics    configuration, and per queue with messages [queue id, min offset, max offset]
+    topics    configuration, producer groups that sent in the last ten minutes, and per queue with messages
+              [queue id, min offset, max offset]
     groups    members [client id, address, language, version] and subscriptions {topic: [expression, type]} of
               every group; no members: nobody is online
     offsets   "topic@group": per queue [id, committed] or [id, committed, store time of the oldest unread]
@@ -27,6 +28,7 @@ from engine.broker.due import Due, in_slices
 from engine.broker.groups import SubscriptionGroupTable
 from engine.broker.journal import Change, Journal
 from engine.broker.offsets import ConsumerOffsets
+from engine.broker.senders import Senders
 from engine.broker.stats import BrokerStats
 from engine.broker.topics import TopicTable
 from engine.broker.unread_times import Pair, QueuePlace, UnreadTimes
@@ -61,6 +63,7 @@ class Snapshots:
         groups: SubscriptionGroupTable,
         offsets: ConsumerOffsets,
         consumers: ConsumerTable[Connection],
+        senders: Senders,
         store: MessageStore,
         stats: BrokerStats,
         disk: DiskRoom,
@@ -70,6 +73,7 @@ class Snapshots:
         self._groups = groups
         self._offsets = offsets
         self._consumers = consumers
+        self._senders = senders
         self._store = store
         self._stats = stats
         self._disk = disk
@@ -89,7 +93,7 @@ class Snapshots:
 
     def refresh(self, now_ms: int) -> Iterator[None]:
         """Bring the journal up to date; stops after every slice, so that others may run."""
-        self._note_touched()
+        self._note_touched(now_ms)
         self._put_singles(now_ms)
         yield from in_slices(self._due_queues, 16 * SLICE, self._note_topics)
         yield from in_slices(self._due_groups, SLICE, self._put_groups)
@@ -106,9 +110,10 @@ class Snapshots:
 
     # -- what to look at ------------------------------------------------------------------------------------
 
-    def _note_touched(self) -> None:
+    def _note_touched(self, now_ms: int) -> None:
         self._due_queues.add_set(self._store.take_touched_queues())
         self._due_topics.add_set(self._topics.take_touched())
+        self._due_topics.add_set(self._senders.take_changed(now_ms))
         self._due_groups.add_set(self._consumers.take_changed())
         self._due_groups.add_set(self._groups.take_touched())
         self._due_pairs.add_set(self._offsets.take_changed())
@@ -164,7 +169,7 @@ class Snapshots:
     def _put_topics(self, names: list[str]) -> None:
         """And the offsets on them, from the same look at their queues, where there are few: a new message may
         be the oldest unread one of a group that had consumed everything."""
-        configs = self._topics.get
+        configs, senders = self._topics.get, self._senders.names
         topics: list[Change] = []
         looks: list[_Look] = []
         looked_at: list[Pair] = []
@@ -172,7 +177,7 @@ class Snapshots:
         all_bounds, all_pairs = self._store.queue_bounds(names), self._offsets.pairs_on(names)
         for name, bounds, pairs in zip(names, all_bounds, all_pairs, strict=True):
             config = configs(name)
-            topics.append((name, None if config is None else _topic_value(config, bounds)))
+            topics.append((name, None if config is None else _topic_value(config, bounds, senders(name))))
             if len(looked_at) + len(pairs) <= SLICE:
                 looks.append((name, pairs, bounds))
                 looked_at += pairs
@@ -254,7 +259,7 @@ def _offsets_value(value: list[tuple[int, ...]]) -> bytes | None:
     return b"%b" % orjson.dumps(value) if value else None
 
 
-def _topic_value(config: TopicConfig, bounds: list[Bounds]) -> bytes:
+def _topic_value(config: TopicConfig, bounds: list[Bounds], senders: list[str]) -> bytes:
     reads, writes = config.read_queue_nums, config.write_queue_nums
     count = reads if reads > writes else writes
     if bounds and bounds[-1][0] >= count:
@@ -262,8 +267,9 @@ def _topic_value(config: TopicConfig, bounds: list[Bounds]) -> bytes:
         bounds = [bound for bound in bounds if bound[0] < count]
     # By hand: a dict for each of thousands costs more than all the rest.
     is_ordered = b"true" if config.order else b"false"
-    return b'{"readQueues":%d,"writeQueues":%d,"perm":%d,"isOrdered":%b,"queues":%b}' % (
+    return b'{"readQueues":%d,"writeQueues":%d,"perm":%d,"isOrdered":%b,"senders":%b,"queues":%b}' % (
         *(reads, writes, config.perm, is_ordered),
+        _dumps(senders) if senders else b"[]",
         orjson.dumps(bounds),
     )
 

@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from engine.broker.senders import Senders
+
 
 @dataclass(slots=True)
 class Count:
@@ -21,6 +23,7 @@ class Count:
 class Traffic:
     def __init__(self) -> None:
         self.put_by_topic: dict[str, Count] = {}
+        self.senders = Senders()
         self.got_by_pair: dict[tuple[str, str], Count] = {}
         """(topic, group)"""
         self.sent_back_by_pair: dict[tuple[str, str], Count] = {}
@@ -67,6 +70,7 @@ class Traffic:
 
     def forget_topic(self, topic: str) -> None:
         self.put_by_topic.pop(topic, None)
+        self.senders.forget_topic(topic)
         self._forget_pairs(lambda pair: pair[0] == topic)
 
     def forget_group(self, group: str) -> None:

@@ -18,6 +18,7 @@ from engine.broker.consumers import ClientInfo, ConsumerTable
 from engine.broker.disk_room import DiskRoom
 from engine.broker.groups import SubscriptionGroupTable
 from engine.broker.offsets import ConsumerOffsets
+from engine.broker.senders import Senders
 from engine.broker.snapshots import Snapshots
 from engine.broker.stats import BrokerStats
 from engine.broker.topics import TopicTable
@@ -152,6 +153,7 @@ def five_thousand_groups(store: MessageStore, topic_count: int) -> Callable[[], 
             groups,
             offsets,
             consumers,
+            Senders(),
             store,
             stats,
             DiskRoom(),

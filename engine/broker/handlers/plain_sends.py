@@ -70,6 +70,7 @@ class PlainSends:
         self._store = store
         self._live = live
         self._traffic = traffic
+        self._senders = traffic.senders
         self._disk = disk
         self._now_ms = now_ms
         self._waited_ms = waited_ms
@@ -104,6 +105,7 @@ class PlainSends:
         answer, size = stored
         self._appended()
         self._traffic.put(topic, 1, size)
+        self._senders.note(topic, fields.get("a", ""), now_ms)
         return answer
 
     def _is_open(self, live: LiveOptions, client: Connection, now_ms: int) -> bool:

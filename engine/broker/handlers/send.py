@@ -135,7 +135,9 @@ class SendHandlers:
             check_broker_takes(live.broker_permission, config)
         if config is None or header.topic in self._topics.unsaved:
             return self._send_first(header, request.body, client, now_ms)
-        return self._append(header, request.body, client, config, now_ms)
+        outcome = self._append(header, request.body, client, config, now_ms)
+        self._traffic.senders.note(header.topic, header.producer_group, now_ms)
+        return outcome
 
     def _send_first(
         self, header: SendMessageRequest, body: Buffer, client: Connection, now_ms: int

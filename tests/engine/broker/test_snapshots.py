@@ -59,6 +59,20 @@ async def test_the_first_snapshot_has_everything(broker: RunningBroker, peer: Pe
     assert set(full.sections["rates"]) == {"put", "got", "pullsFound", "pullsMissed"}
 
 
+@pytest.mark.parametrize("is_plain", [True, False])
+async def test_who_sends_is_told_with_the_topic(broker: RunningBroker, peer: Peer, is_plain: bool) -> None:
+    """By both handlers of sends. The first send makes the topic."""
+    await peer.send("orders", producer_group="first")
+    before = await settled(peer, broker)
+    assert before.sections["topics"]["orders"]["senders"] == []
+    if is_plain:
+        await peer.send("orders", producer_group="shop")
+    else:
+        await peer.send("orders", producer_group="shop", properties={"DELAY": "1"})
+    change, _ = await ask(peer, before.version)
+    assert section(change, "topics")["orders"]["senders"] == ["shop"]
+
+
 async def test_a_quiet_broker_answers_in_bytes(broker: RunningBroker, peer: Peer) -> None:
     full = await settled(peer, broker)
     change, answer = await ask(peer, full.version)
