@@ -392,6 +392,7 @@ def test_each_way_of_sending(
         ({"body": None}, 400),
         ({"body_base64": "eA=="}, 400),
         ({"body": None, "body_base64": "***"}, 400),
+        ({"body": None, "body_base64": "aäüö"}, 400),
         ({"delay_level": 1, "delay_ms": 5}, 400),
         ({"is_transactional": True, "delay_ms": 5}, 400),
         ({"keys": ["with space"]}, 400),
