@@ -121,7 +121,7 @@ def test_a_topics_page_tells_queues_readers_producers_and_config(shop: Console, 
     expect(page.get_by_role("row").filter(has_text="shop-billing")).to_contain_text("7")
     check_accessible(page)
     page.get_by_role("tab", name="Producers").click()
-    expect(page.get_by_text("RocketMQ does not say")).to_be_visible()
+    expect(page.get_by_text("sent to it in the last ten minutes")).to_be_visible()
     check_accessible(page)
     page.get_by_role("tab", name="Configuration").click()
     expect(page.get_by_role("row").filter(has_text="read and write").first).to_be_visible()

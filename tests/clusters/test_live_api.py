@@ -143,6 +143,22 @@ def test_routing_shows_brokers_groups_and_producers(api: APIClient, orders: Clus
     assert body["freshness"]["sampled_at"] is not None
 
 
+def test_routing_names_who_sends_where_every_broker_says_so(api: APIClient, orders: Cluster) -> None:
+    def senders() -> Any:
+        [topic] = api.get("/api/v1/clusters/orders/routing/", {"search": "invoices"}).json()["results"]
+        return topic["senders"]
+
+    assert senders() is None, "its broker does not say"
+    row = LiveTopic.objects.get(name="invoices")
+    [part] = row.brokers.values()
+    row.brokers = {"a": part | {"senders": ["shop"]}, "b": part | {"senders": ["app", "shop"]}}
+    row.save()
+    assert senders() == ["app", "shop"]
+    row.brokers["b"].pop("senders")
+    row.save()
+    assert senders() is None
+
+
 def test_routing_begins_with_the_busiest_or_the_furthest_behind(api: APIClient, orders: Cluster) -> None:
     LiveTopic.objects.filter(name="team-x").update(put_rate=7.0)
     LiveSubscription.objects.filter(topic="invoices").update(lag=50)

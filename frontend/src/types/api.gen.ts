@@ -4638,6 +4638,8 @@ export interface components {
             /** Format: date-time */
             last_seen_at: string | null;
             brokers: string[];
+            /** @description Whether its group sent to this topic in the last ten minutes; null: not known. */
+            sends_here: boolean | null;
         };
         Producers: {
             producers: components["schemas"]["Producer"][];
@@ -5256,6 +5258,8 @@ export interface components {
             kind: string;
             /** Format: double */
             put_rate: number | null;
+            /** @description Producer groups that sent to it in the last ten minutes; null: a broker does not say. */
+            senders: string[] | null;
             brokers: components["schemas"]["RoutingBroker"][];
             groups: components["schemas"]["RoutingGroup"][];
             /** @description Groups that you may not see. */

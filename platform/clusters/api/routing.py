@@ -52,6 +52,11 @@ class RoutingTopicSerializer(serializers.Serializer[Any]):
     topic = serializers.CharField()
     kind = serializers.CharField()
     put_rate = serializers.FloatField(allow_null=True)
+    senders = serializers.ListField(
+        child=serializers.CharField(),
+        allow_null=True,
+        help_text="Producer groups that sent to it in the last ten minutes; null: a broker does not say.",
+    )
     brokers = RoutingBrokerSerializer(many=True)
     groups = RoutingGroupSerializer(many=True)
     hidden_groups = serializers.IntegerField(help_text="Groups that you may not see.")

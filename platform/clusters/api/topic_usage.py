@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
@@ -17,7 +18,7 @@ from clusters.api.group_shapes import SubscriptionSerializer
 from clusters.api.lists import LIMIT, OFFSET, FreshnessSerializer, ListView, page_serializer
 from clusters.api.outcomes import BrokerOutcomeSerializer
 from clusters.gateway import topics as gateway
-from clusters.models import Cluster, LiveBroker, LiveGroup
+from clusters.models import Cluster, LiveBroker, LiveGroup, LiveTopic
 from clusters.selectors import groups as group_selectors
 from clusters.selectors import topics as selectors
 from clusters.selectors.live import freshness_of
@@ -30,7 +31,10 @@ from console.core.shaping import shaped
 
 TAGS = ["topics"]
 READ = Need(Role.VIEWER, Where.NAME)
-UNCERTAIN = "Connected to brokers of this topic; RocketMQ does not say to which topics a producer sends."
+UNCERTAIN = (
+    "Connected to brokers of this topic. Whether they send to it is known of brokers that say so: "
+    "Apache RocketMQ's do not."
+)
 
 
 class RouteSerializer(serializers.Serializer[Any]):
@@ -112,6 +116,10 @@ class ProducerSerializer(serializers.Serializer[Any]):
     version = serializers.IntegerField()
     last_seen_at = serializers.DateTimeField(allow_null=True)
     brokers = serializers.ListField(child=serializers.CharField())
+    sends_here = serializers.BooleanField(
+        allow_null=True,
+        help_text="Whether its group sent to this topic in the last ten minutes; null: not known.",
+    )
 
 
 class ProducersSerializer(serializers.Serializer[Any]):
@@ -133,7 +141,7 @@ class TopicProducersView(ClusterView):
     )
     def get(self, request: Request, cluster: str, topic: str) -> Response:
         live, _ = selectors.get_topic(self.cluster, topic)
-        return Response(producers_of(self.cluster, sorted(live.brokers) if live else []))
+        return Response(producers_of(self.cluster, live.brokers if live else {}))
 
 
 class ImpactGroupSerializer(serializers.Serializer[Any]):
@@ -169,12 +177,15 @@ class TopicImpactView(ClusterView):
         return Response(impact_of(self.cluster, topic, self.grants))
 
 
-def producers_of(cluster: Cluster, brokers: list[str]) -> dict[str, Any]:
+def producers_of(cluster: Cluster, brokers: Mapping[str, Any]) -> dict[str, Any]:
+    """`brokers` as a live topic has them."""
     reached = reach(cluster)
-    rows, outcomes = gateway.producers(reached.address, brokers, reached.expected)
+    rows, outcomes = gateway.producers(reached.address, sorted(brokers), reached.expected)
+    senders = selectors.senders_of(brokers)
     listed = [
         {key: row[key] for key in ("group", "client_id", "address", "language", "version", "brokers")}
         | {"last_seen_at": _time(row["last_seen_ms"])}
+        | {"sends_here": None if senders is None else row["group"] in senders}
         for row in rows
     ]
     return {
@@ -196,7 +207,9 @@ def impact_of(cluster: Cluster, topic: str, grants: Grants) -> dict[str, Any]:
     writes = [queue["last_write_ms"] for queue in queues if queue["last_write_ms"]]
     names = sorted({group for one in there for group in one.read_back["groups"]})
     seen = [name for name in names if grants.may(Role.VIEWER, cluster.name, name)]
-    producing = producers_of(cluster, [one.broker for one in there])
+    live = LiveTopic.objects.filter(cluster=cluster, name=topic).first()
+    said = {} if live is None else live.brokers
+    producing = producers_of(cluster, {one.broker: said.get(one.broker, {}) for one in there})
     body = {
         "name": topic,
         "messages": sum(queue["max"] - queue["min"] for queue in queues) if is_complete else None,

@@ -1,7 +1,7 @@
 """Who sends to a topic, where it lies, who reads it: edges of the routing graph, from live rows alone.
 
-Brokers know who is connected as a producer, and not to which topics they send: producers are edges to
-brokers. Groups that the caller may not see are counted, not named.
+Our brokers say which producer groups sent to a topic lately; of others only is known who is connected as a
+producer. Groups that the caller may not see are counted, not named.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from django.db.models import Q, QuerySet
 
 from clusters.models import Cluster, LiveBroker, LiveSubscription, LiveTopic
 from clusters.selectors.live import plain
+from clusters.selectors.topics import senders_of
 from console.core.models.people import Role
 from console.core.rights import Grants
 
@@ -72,6 +73,7 @@ def _topic(row: LiveTopic) -> dict[str, Any]:
         "topic": row.name,
         "kind": row.kind,
         "put_rate": row.put_rate,
+        "senders": senders_of(row.brokers),
         "brokers": [
             {
                 "broker": broker,

@@ -5,7 +5,7 @@ A topic's lag is its groups' together; as soon as one of them is not known, neit
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from django.db.models import F, Q, QuerySet
@@ -22,6 +22,13 @@ ORDERINGS = {
     "last_write": "last_write_at",
     "groups": "group_count",
 }
+
+
+def senders_of(brokers: Mapping[str, Any]) -> list[str] | None:
+    """Producer groups that sent to a topic lately, by what its brokers say of it (`LiveTopic.brokers`); None
+    when one of them does not say."""
+    told = [part.get("senders") for part in brokers.values()]
+    return None if None in told else sorted({group for groups in told for group in groups})
 
 
 def live_topics(cluster: Cluster, grants: Grants) -> QuerySet[LiveTopic]:

@@ -147,7 +147,7 @@ def test_a_live_producer_and_the_groups_are_part_of_the_impact(
         )
     assert maker in [row["group"] for row in impact["producers"]]
     assert group in [row["name"] for row in impact["groups"]]
-    assert "does not say" in impact["note"]
+    assert "Apache RocketMQ's do not" in impact["note"]
 
 
 @pytest.mark.parametrize("name", ["TBW102", "SCHEDULE_TOPIC_XXXX", "rmq_sys_x", "RMQ_SYS_TRANS_HALF_TOPIC"])

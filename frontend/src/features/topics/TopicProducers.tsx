@@ -1,4 +1,4 @@
-/** Who could be sending: producers that are connected to the topic's brokers, asked now. */
+/** Who sends, and who could: producers that are connected to the topic's brokers, asked now. */
 import { Alert, Button, Group, Stack, Text } from "@mantine/core";
 import { IconRefresh } from "@tabler/icons-react";
 import { useMemo } from "react";
@@ -8,6 +8,8 @@ import { DataTable } from "@/shared/list/DataTable";
 import { EmptyState } from "@/shared/ui/EmptyState";
 import { TONED } from "@/shared/ui/plan_views";
 import { RelativeTime } from "@/shared/ui/RelativeTime";
+import { Tag } from "@/shared/ui/StateBadge";
+import { Unknown } from "@/shared/ui/Unknown";
 import type { components } from "@/types/api.gen";
 import { useTexts } from "./texts";
 
@@ -19,6 +21,10 @@ export function TopicProducers({ cluster, topic }: { cluster: string; topic: str
     "/clusters/{cluster}/topics/{topic}/producers/",
     { params: { cluster, topic } },
     { staleTime: 30_000 },
+  );
+  const rows = useMemo(
+    () => read.data?.producers.toSorted((a, b) => Number(b.sends_here) - Number(a.sends_here)),
+    [read.data],
   );
   const silent = (read.data?.brokers ?? []).filter((broker) => !broker.ok).map((broker) => broker.broker);
   return (
@@ -44,7 +50,7 @@ export function TopicProducers({ cluster, topic }: { cluster: string; topic: str
       <DataTable
         label={t("producer.label", { topic })}
         columns={useColumns()}
-        rows={read.data?.producers}
+        rows={rows}
         rowKey={(row) => `${row.group}\n${row.client_id}`}
         error={read.error}
         onRetry={() => void read.refetch()}
@@ -60,6 +66,19 @@ function useColumns(): readonly Column<Producer>[] {
   return useMemo(
     () => [
       { key: "group", title: t("producer.group"), render: (row) => row.group },
+      {
+        key: "sends",
+        title: t("producer.sends"),
+        width: 150,
+        render: (row) =>
+          row.sends_here === null ? (
+            <Unknown why={t("producer.sendsWhy")} />
+          ) : (
+            <Tag tone={row.sends_here ? "ok" : "quiet"}>
+              {t(row.sends_here ? "producer.yes" : "producer.no")}
+            </Tag>
+          ),
+      },
       {
         key: "client",
         title: t("producer.client"),

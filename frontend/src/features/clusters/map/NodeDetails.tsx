@@ -170,6 +170,12 @@ function AboutProducer({ node }: { node: ProducerNode }) {
         <span>{t("map.connectedTo")}</span>
         <span>{node.brokers.join(", ")}</span>
       </li>
+      {node.topics.length > 0 && (
+        <li>
+          <span>{t("map.sendsTo")}</span>
+          <PlainText text={node.topics.join(", ")} />
+        </li>
+      )}
     </ul>
   );
 }

@@ -17,7 +17,8 @@ import {
 import "@xyflow/react/dist/base.css";
 import { useCallback, useEffect, useMemo } from "react";
 import { useTexts } from "../texts";
-import { joinedTo, type MapGraph } from "./graph";
+import { joinedTo } from "./edges";
+import type { MapGraph } from "./graph";
 import { COLUMNS, layOut, strokeOf, WIDTHS } from "./layout";
 import { nodeTypes } from "./nodes";
 import classes from "./RoutingMap.module.css";

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { LiveRow } from "../cluster_data";
-import { GROUPS_PER_TOPIC, graphOf, joinedTo, MOST_GROUPS, type Reader, sumLag, type Topic } from "./graph";
+import { joinedTo } from "./edges";
+import { GROUPS_PER_TOPIC, graphOf, MOST_GROUPS, type Reader, sumLag, type Topic } from "./graph";
 import { heightOf, layOut, strokeOf } from "./layout";
 
 function reader(group: string, lag: string | null = "0", more: Partial<Reader> = {}): Reader {
@@ -17,11 +18,12 @@ function reader(group: string, lag: string | null = "0", more: Partial<Reader> =
   };
 }
 
-function topic(name: string, groups: Reader[], brokers = ["a"]): Topic {
+function topic(name: string, groups: Reader[], brokers = ["a"], senders: string[] | null = ["shop"]): Topic {
   return {
     topic: name,
     kind: "normal",
     put_rate: 5,
+    senders,
     brokers: brokers.map((broker) => ({ broker, read_queues: 4, write_queues: 4, perm: 6 })),
     groups,
     hidden_groups: 0,
@@ -38,15 +40,32 @@ const MASTER = {
 } as unknown as LiveRow;
 
 describe("the routing map", () => {
-  it("joins producers to brokers, brokers to topics, topics to groups", () => {
-    const producers = [
-      { broker: "a", producer_group: "shop", members: [{ client_id: "c1", language: "JAVA" }] },
-    ];
-    const graph = graphOf([topic("orders", [reader("billing")])], [MASTER], producers);
+  const SHOP = { broker: "a", producer_group: "shop", members: [{ client_id: "c1", language: "JAVA" }] };
+  it("leads from producers over topics and brokers to groups", () => {
+    const graph = graphOf([topic("orders", [reader("billing")])], [MASTER], [SHOP]);
     expect(graph.edges.map((edge) => edge.id)).toEqual([
-      "producer:shop→broker:a",
-      "broker:a→topic:orders",
-      "topic:orders→group:billing",
+      "producer:shop→topic:orders",
+      "topic:orders→broker:a",
+      "broker:a→group:billing",
+    ]);
+  });
+  it("joins producers to brokers where those do not say what is sent", () => {
+    const graph = graphOf([topic("orders", [], ["a"], null)], [MASTER], [SHOP]);
+    expect(graph.edges.map((edge) => edge.id)).toEqual(["producer:shop→broker:a", "topic:orders→broker:a"]);
+  });
+  it("shows who sent and is gone, and nobody to whom it is not for", () => {
+    const sent = [topic("orders", [], ["a"], ["night"])];
+    expect(graphOf(sent, [MASTER], []).columns.producers).toMatchObject([{ name: "night", clients: 0 }]);
+    expect(graphOf(sent, [MASTER], null).columns.producers).toEqual([]);
+  });
+  it("draws one line for all topics between two, and its rate where every one is known", () => {
+    const both = ["orders", "mail"].map((name) => topic(name, [reader("billing")]));
+    const [line] = graphOf(both, [MASTER], []).edges.filter((edge) => edge.to === "group:billing");
+    expect(line).toMatchObject({ topics: ["orders", "mail"], rate: 2 });
+    const spread = graphOf([topic("orders", [reader("billing")], ["a", "b"])], [MASTER], []);
+    expect(spread.edges.filter((edge) => edge.to === "group:billing").map((edge) => edge.rate)).toEqual([
+      null,
+      null,
     ]);
   });
   it("draws the groups that are furthest behind and counts the others", () => {
@@ -80,15 +99,15 @@ describe("the routing map", () => {
     const graph = graphOf([topic("orders", [], ["gone"])], [], []);
     expect(graph.columns.brokers).toMatchObject([{ name: "gone", members: [] }]);
   });
-  it("follows a node both ways and nothing else", () => {
+  it("follows a node both ways, topic by topic", () => {
     const graph = graphOf(
-      [topic("orders", [reader("billing")]), topic("mail", [reader("mailer")], ["b"])],
+      [topic("orders", [reader("billing")]), topic("mail", [reader("mailer")], ["a"], ["post"])],
       [MASTER],
-      [],
+      [SHOP],
     );
-    expect(joinedTo("topic:orders", graph.edges)).toEqual(
-      new Set(["topic:orders", "broker:a", "group:billing"]),
-    );
+    const chain = new Set(["producer:shop", "topic:orders", "broker:a", "group:billing"]);
+    for (const id of chain) if (id !== "broker:a") expect(joinedTo(id, graph.edges)).toEqual(chain);
+    expect(joinedTo("broker:a", graph.edges).size).toBe(7);
   });
 });
 

@@ -1,12 +1,14 @@
 /**
- * The routing map as nodes and edges in four columns: producers, broker groups, topics, consumer groups. Pure.
+ * The routing map as nodes and edges in four columns: producers, topics with their queues, the broker groups that hold
+ * them, consumer groups. Pure.
  *
- * Only what is known is drawn. A producer leads to brokers, because brokers do not know to which topics it sends. Of
- * a topic the groups that are furthest behind are drawn, the others are counted: ten thousand topics stay readable.
+ * Only what is known is drawn. Of a topic the groups that are furthest behind are drawn, the others are counted: ten
+ * thousand topics stay readable.
  */
 import type { Answer } from "@/shared/api/client";
 import { toBigInt } from "@/shared/format/numbers";
 import type { LiveRow } from "../cluster_data";
+import { edgesOf, type MapEdge, type Reading } from "./edges";
 
 export type Routing = Answer<"/clusters/{cluster}/routing/">;
 export type Topic = Routing["results"][number];
@@ -19,6 +21,8 @@ export interface ProducerNode {
   clients: number;
   languages: string[];
   brokers: string[];
+  /** Those on the map that it sent to lately, by the brokers that say so. */
+  topics: string[];
 }
 export interface BrokerNode {
   kind: "broker";
@@ -54,16 +58,7 @@ export interface MoreNode {
   count: number;
 }
 export type MapNode = ProducerNode | BrokerNode | TopicNode | GroupNode | MoreNode;
-export type Column = "producers" | "brokers" | "topics" | "groups";
-
-export interface MapEdge {
-  id: string;
-  from: string;
-  to: string;
-  /** Messages per second; null: not known. */
-  rate: number | null;
-  isLagging: boolean;
-}
+export type Column = "producers" | "topics" | "brokers" | "groups";
 
 export interface MapGraph {
   columns: Record<Column, MapNode[]>;
@@ -79,31 +74,18 @@ export function graphOf(
   brokers: readonly LiveRow[],
   producers: Routing["producers"],
 ): MapGraph {
-  const brokerNodes = brokersOf(brokers, topics, producers);
-  const made = producersOf(producers ?? []);
+  const made = producersOf(producers, topics);
   const shownProducers = made.slice(0, MOST_PRODUCERS);
   const { topicNodes, groups, readings } = readersOf(topics);
-  const edges: MapEdge[] = [
-    ...shownProducers.flatMap((node) =>
-      node.brokers.map((broker) => edge(node.id, `broker:${broker}`, null)),
-    ),
-    ...topics.flatMap((topic) =>
-      topic.brokers.map((part) => edge(`broker:${part.broker}`, `topic:${topic.topic}`, topic.put_rate)),
-    ),
-    ...readings,
-  ];
   const columns = {
     producers: [...shownProducers, ...more("producers", made.length - shownProducers.length)],
-    brokers: brokerNodes,
     topics: topicNodes,
+    brokers: brokersOf(brokers, topics, producers),
     groups: [...groups.slice(0, MOST_GROUPS), ...more("groups", groups.length - MOST_GROUPS)],
   };
   const drawn = new Set(Object.values(columns).flatMap((nodes) => nodes.map((node) => node.id)));
+  const edges = edgesOf(shownProducers, topics, readings);
   return { columns, edges: edges.filter((one) => drawn.has(one.from) && drawn.has(one.to)) };
-}
-
-function edge(from: string, to: string, rate: number | null, isLagging = false): MapEdge {
-  return { id: `${from}→${to}`, from, to, rate, isLagging };
 }
 
 function more(column: Column, count: number): MoreNode[] {
@@ -134,18 +116,30 @@ function brokersOf(
 
 const byName = (a: [string, unknown], b: [string, unknown]) => a[0].localeCompare(b[0]);
 
-function producersOf(edges: NonNullable<Routing["producers"]>): ProducerNode[] {
-  const found = new Map<string, { brokers: Set<string>; clients: Set<string>; languages: Set<string> }>();
+/** Who is connected, and who sent lately and is gone; nobody where it is not for the reader to see. */
+function producersOf(edges: Routing["producers"], topics: readonly Topic[]): ProducerNode[] {
+  if (edges === null) return [];
+  const found = new Map<string, Record<"brokers" | "clients" | "languages" | "topics", Set<string>>>();
+  const noted = (name: string) => {
+    const one = found.get(name) ?? {
+      brokers: new Set(),
+      clients: new Set(),
+      languages: new Set(),
+      topics: new Set(),
+    };
+    found.set(name, one);
+    return one;
+  };
   for (const { broker, producer_group: name, members } of edges) {
     if (name === null) continue;
-    const one = found.get(name) ?? { brokers: new Set(), clients: new Set(), languages: new Set() };
+    const one = noted(name);
     one.brokers.add(broker);
     for (const member of members ?? []) {
       one.clients.add(String(member.client_id));
       one.languages.add(String(member.language));
     }
-    found.set(name, one);
   }
+  for (const topic of topics) for (const name of topic.senders ?? []) noted(name).topics.add(topic.topic);
   return [...found.entries()]
     .map(([name, one]): ProducerNode => ({
       kind: "producer",
@@ -154,23 +148,24 @@ function producersOf(edges: NonNullable<Routing["producers"]>): ProducerNode[] {
       clients: one.clients.size,
       languages: [...one.languages],
       brokers: [...one.brokers],
+      topics: [...one.topics],
     }))
-    .sort((a, b) => b.clients - a.clients || a.name.localeCompare(b.name));
+    .sort(
+      (a, b) => b.topics.length - a.topics.length || b.clients - a.clients || a.name.localeCompare(b.name),
+    );
 }
 
 /** Topics in the API's order; groups by the first topic that they read, so that lines cross little. */
 function readersOf(topics: readonly Topic[]) {
   const groups = new Map<string, GroupNode>();
-  const readings: MapEdge[] = [];
+  const readings: Reading[] = [];
   const topicNodes = topics.map((topic): TopicNode => {
     const sorted = [...topic.groups].sort(byLag);
     const shown = sorted.slice(0, GROUPS_PER_TOPIC);
     for (const reader of shown) {
       if (!groups.has(reader.group) && groups.size >= MOST_GROUPS * 2) continue;
       addReading(groups, topic, reader);
-      readings.push(
-        edge(`topic:${topic.topic}`, `group:${reader.group}`, reader.consume_rate, isLagging(reader)),
-      );
+      readings.push({ topic, reader, isLagging: isLagging(reader) });
     }
     return {
       kind: "topic",
@@ -230,27 +225,4 @@ function addKnown(left: number | null, right: number | null): number | null {
 function slowest(left: number | null | undefined, right: number | null): number | null {
   if (left === null || left === undefined) return right;
   return right === null ? left : Math.max(left, right);
-}
-
-/** A node and everything that is joined to it, to the left and to the right: what stays bright when it is chosen. */
-export function joinedTo(id: string, edges: readonly MapEdge[]): ReadonlySet<string> {
-  const joined = new Set([id]);
-  follow(id, edges, joined, "from", "to");
-  follow(id, edges, joined, "to", "from");
-  return joined;
-}
-
-function follow(
-  id: string,
-  edges: readonly MapEdge[],
-  joined: Set<string>,
-  here: "from" | "to",
-  there: "from" | "to",
-) {
-  let reached = [id];
-  while (reached.length > 0) {
-    const next = edges.filter((one) => reached.includes(one[here])).map((one) => one[there]);
-    reached = [...new Set(next)].filter((one) => !joined.has(one));
-    for (const one of reached) joined.add(one);
-  }
 }

@@ -1,8 +1,8 @@
 /** Where nodes stand: four columns, each centred beside the tallest one. Pure, so that live figures move nothing. */
 import type { Column, MapGraph, MapNode } from "./graph";
 
-export const WIDTHS: Record<Column, number> = { producers: 172, brokers: 210, topics: 236, groups: 216 };
-export const COLUMNS: readonly Column[] = ["producers", "brokers", "topics", "groups"];
+export const WIDTHS: Record<Column, number> = { producers: 172, topics: 236, brokers: 210, groups: 216 };
+export const COLUMNS: readonly Column[] = ["producers", "topics", "brokers", "groups"];
 const SPACE = 104;
 const GAP = 10;
 const HEAD = 34;

@@ -14,7 +14,7 @@ export const en = {
     managed: "The console runs its processes.",
     attached: "Somebody else runs its processes; the console only looks after what is in it.",
   },
-  openOperation: "An operation is open",
+  openOperation: "An operation is open.",
   openOperationLink: "Follow it",
   tile: {
     put: "Messages in",
@@ -91,6 +91,7 @@ export const en = {
     reads: "Reads",
     clients: "Clients",
     connectedTo: "Connected to",
+    sendsTo: "Sends to",
     language: "Language",
     keys: "Tab moves between nodes, Enter chooses one, Esc lets go.",
   },

@@ -17,7 +17,7 @@ export const zh: Same<typeof en> = {
     managed: "进程由控制台管理。",
     attached: "进程由他人管理，控制台只管理其中的内容。",
   },
-  openOperation: "有操作正在进行",
+  openOperation: "有操作正在进行。",
   openOperationLink: "查看进度",
   tile: {
     put: "消息写入",
@@ -94,6 +94,7 @@ export const zh: Same<typeof en> = {
     reads: "消费的主题",
     clients: "客户端",
     connectedTo: "已连接到",
+    sendsTo: "发送到",
     language: "语言",
     keys: "Tab 在节点间移动，回车选择，Esc 取消。",
   },

@@ -103,7 +103,12 @@ export const en = {
     language: "Language",
     seen: "Last heard",
     brokers: "Brokers",
-    note: "RocketMQ does not say to which topics a producer sends: these are the producers that are connected to this topic's brokers. Asked now.",
+    note: "The producers that are connected to this topic's brokers, asked now, and whether their group sent to it in the last ten minutes.",
+    sends: "Sent lately",
+    sendsWhy:
+      "Not known: this broker does not say to which topics a producer sends (Apache RocketMQ's do not).",
+    yes: "yes",
+    no: "no",
     empty: "No producer is connected to its brokers",
     again: "Ask again",
     partial: "Not every broker answered: {{brokers}}. There may be more producers.",
