@@ -25,6 +25,7 @@ class Running:
     home: Path
     name_server: Daemon
     broker: Daemon
+    segment_bytes: int = SEGMENT_BYTES
     sent: dict[str, int] = field(default_factory=lambda: dict.fromkeys(TOPICS, 0))
 
     @property
@@ -32,7 +33,7 @@ class Running:
         return self.home / BROKER
 
     def restart(self) -> None:
-        self.broker = launch_broker(self.home, self.name_server.address)
+        self.broker = launch_broker(self.home, self.name_server.address, self.segment_bytes)
 
     def send(self, count: int, topics: tuple[str, ...] = TOPICS[:2], size: int = 400) -> None:
         asyncio.run(self._send(count, topics, size))
@@ -55,13 +56,13 @@ class Running:
                 self.sent[topic] = before + count
 
 
-def launch_broker(home: Path, name_server: str) -> Daemon:
+def launch_broker(home: Path, name_server: str, segment_bytes: int = SEGMENT_BYTES) -> Daemon:
     return start_broker(
         home,
         name_server,
         BROKER,
-        mappedFileSizeCommitLog=str(SEGMENT_BYTES),
-        maxMessageSize=str(1 << 20),
+        mappedFileSizeCommitLog=str(segment_bytes),
+        maxMessageSize=str(segment_bytes // 4),
         mappedFileSizeConsumeQueue=str(20 * 1000),
     )
 
@@ -74,9 +75,10 @@ async def _make_topics(name_server: str, broker: str) -> None:
                 await asyncio.sleep(0.05)
 
 
-def launch(home: Path) -> Running:
+def launch(home: Path, segment_bytes: int = SEGMENT_BYTES) -> Running:
     name_server = start_name_server(home)
-    running = Running(home, name_server, launch_broker(home, name_server.address))
+    broker = launch_broker(home, name_server.address, segment_bytes)
+    running = Running(home, name_server, broker, segment_bytes)
     asyncio.run(_make_topics(name_server.address, running.broker.address))
     return running
 
