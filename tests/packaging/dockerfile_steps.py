@@ -1,7 +1,7 @@
 """Executes a Dockerfile's steps without Docker: every stage is a folder, RUN is a chroot into it.
 
 What a builder would take from its host (names, certificates, where packages come from) is lent to the chroot:
-apt's sources, pip's settings. Not a builder: no layers, no cache, and only the instructions that
+apt's sources, pip's and npm's settings. Not a builder: no layers, no cache, and only the instructions that
 docker/Dockerfile uses; one that it does not know fails.
 """
 
@@ -21,7 +21,13 @@ from pathlib import Path
 _CERTIFICATES = "/etc/ssl/certs/ca-certificates.crt"
 _LENT = ("/etc/resolv.conf", "/etc/hosts", "/etc/pip.conf", _CERTIFICATES, "/etc/apt/sources.list.d")
 _LENT += ("/etc/apt/apt.conf.d", "/etc/apt/keyrings", "/usr/share/keyrings")
-_ENVIRONMENT = re.compile(r"PIP_\w+|npm_config_\w+|\w+_proxy|\w+_PROXY|SSL_CERT_FILE|REQUESTS_CA_BUNDLE")
+_ENVIRONMENT = re.compile(
+    r"PIP_\w+|(?i:npm_config_\w+|\w+_proxy)|SSL_CERT_FILE|REQUESTS_CA_BUNDLE|NODE_EXTRA_CA_CERTS"
+)
+# As in the image `debian:12-slim`.
+_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+# npm looks for it in the home of whoever runs it, and the chroot's home is another.
+_NPM_SETTINGS = "/etc/lent.npmrc"
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +57,7 @@ def debootstrapped(folder: Path) -> Path:
     _run(["debootstrap", "--variant=minbase", "bookworm", str(root), mirror[1]])
     for name in _LENT:
         _lend(Path(name), root)
+    _lend(Path.home() / ".npmrc", root, _NPM_SETTINGS)
     return root
 
 
@@ -69,7 +76,7 @@ def build(dockerfile: Path, context: Path, base: Path, folder: Path) -> dict[str
 
 def _begun(parent: Stage | None, base: Path, root: Path) -> Stage:
     _run(["cp", "-a", str(parent.root if parent else base), str(root)])
-    return replace(parent, root=root) if parent else Stage(root, {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin"})
+    return replace(parent, root=root) if parent else Stage(root, {"PATH": _PATH})
 
 
 def _step(word: str, rest: str, stage: Stage, stages: dict[str, Stage], context: Path) -> Stage:
@@ -127,9 +134,10 @@ def chrooted(stage: Stage, command: list[str]) -> list[str]:
 
 def environ(stage: Stage, **more: str) -> dict[str, str]:
     lent = {name: value for name, value in os.environ.items() if _ENVIRONMENT.fullmatch(name)}
-    return (
-        {"HOME": "/var/lib/signalbox", "DEBIAN_FRONTEND": "noninteractive"} | lent | stage.environment | more
-    )
+    ours = {"HOME": "/var/lib/signalbox", "DEBIAN_FRONTEND": "noninteractive"}
+    if (stage.root / _NPM_SETTINGS.lstrip("/")).exists():
+        ours["npm_config_userconfig"] = _NPM_SETTINGS
+    return ours | lent | stage.environment | more
 
 
 def _at(stage: Stage, command: list[str]) -> list[str]:
@@ -154,8 +162,8 @@ def mounted(root: Path) -> Iterator[None]:
             _run(["umount", "--recursive", "--lazy", str(target)])
 
 
-def _lend(source: Path, root: Path) -> None:
-    target = root / str(source).lstrip("/")
+def _lend(source: Path, root: Path, name: str = "") -> None:
+    target = root / (name or str(source)).lstrip("/")
     if source.is_dir():
         shutil.copytree(source, target, dirs_exist_ok=True, ignore_dangling_symlinks=True)
     elif source.exists():
