@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from django.contrib.auth.hashers import PBKDF2PasswordHasher
+from django.contrib.sessions.backends.db import SessionStore
 from django.core.cache import cache
 from rest_framework.test import APIClient
 
@@ -69,6 +71,49 @@ def test_signing_in_starts_a_new_session(browser: APIClient) -> None:
     first = browser.cookies["sessionid"].value
     sign_in(browser, "bob")
     assert browser.cookies["sessionid"].value != first
+
+
+def test_a_session_that_somebody_else_chose_is_not_taken_over(browser: APIClient) -> None:
+    """Fixation: a cookie planted before the sign-in, made up or of a real session without a user."""
+    make_user("ann")
+    planted = SessionStore()
+    planted["kept"] = "yes"
+    planted.save()
+    for chosen in ("abcdefghijklmnopqrstuvwxyz012345", planted.session_key):
+        browser.cookies["sessionid"] = chosen
+        assert sign_in(browser).status_code == 200
+        assert browser.cookies["sessionid"].value != chosen
+        stranger = APIClient()
+        stranger.cookies["sessionid"] = chosen
+        assert stranger.get(SESSION).json()["is_signed_in"] is False
+
+
+def test_a_csrf_token_from_before_signing_in_is_worth_nothing_after_it(browser: APIClient) -> None:
+    make_user("ann")
+    before = browser.cookies["csrftoken"].value
+    assert sign_in(browser).status_code == 200
+    assert browser.cookies["csrftoken"].value != before
+    assert browser.delete(SESSION, headers={"X-CSRFToken": before}).status_code == 403
+
+
+@pytest.mark.parametrize("name", ["ann", "nobody", "gone"])
+def test_every_failure_costs_one_hash(
+    browser: APIClient, monkeypatch: pytest.MonkeyPatch, settings: Any, name: str
+) -> None:
+    """The hash is what takes the time; who skips it for unknown names tells which names are known."""
+    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.PBKDF2PasswordHasher"]
+    make_user("ann")
+    User.objects.filter(pk=make_user("gone").pk).update(is_active=False)
+    costs: list[int] = []
+    encode = PBKDF2PasswordHasher.encode
+
+    def counted(self: Any, password: str, salt: str, iterations: int | None = None) -> str:
+        costs.append(iterations or self.iterations)
+        return encode(self, password, salt, iterations)
+
+    monkeypatch.setattr(PBKDF2PasswordHasher, "encode", counted)
+    assert sign_in(browser, name, "wrong").status_code == 401
+    assert costs == [PBKDF2PasswordHasher.iterations]
 
 
 @pytest.mark.parametrize("name", ["ann", "nobody", "gone"])
