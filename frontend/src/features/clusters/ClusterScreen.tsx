@@ -105,7 +105,7 @@ function OpenOperation({ id }: { id: string | null }) {
   if (id === null) return null;
   return (
     <Alert className="sb-info" styles={TONED} mb="sm" py={6} icon={<IconProgress size={18} />}>
-      {t("openOperation")}.{" "}
+      {t("openOperation")}{" "}
       <Link to="/operations/$id" params={{ id }}>
         {t("openOperationLink")}
       </Link>
