@@ -66,6 +66,8 @@ def test_every_column_arrives_in_spark(session: SparkSession, running: Running) 
     assert row["unique_key"] == row["properties"]["UNIQ_KEY"]
     assert row["body"] == b"0 " + b"x" * 400 and row["body_size"] == 402
     assert timedelta(0) <= row["store_time"] - row["born_time"] < timedelta(minutes=5)
+    # Loaded anew: see docs/spark.md, "One load, one filter".
+    frame = session.read.format("commitlog").options(**SMALL).load(named)
     crc = frame.where((F.crc32("body").bitwiseAND(0x7FFFFFFF)) != F.col("body_crc")).count()
     assert crc == 0
 
@@ -148,3 +150,19 @@ def test_bad_input_is_one_clear_line(
         session.read.format("commitlog").options(**options).load(str(tmp_path / name)).count()
     assert reason_of(caught.value).startswith(told.format(home=tmp_path))
     assert "\n" not in reason_of(caught.value)
+
+
+def test_what_the_documents_call_safe_is_right(session: SparkSession, running: Running) -> None:
+    """docs/spark.md, "One load, one filter"."""
+    expected = {topic: running.sent[topic] for topic in ("orders", "rare")}
+
+    def loaded(**options: str) -> DataFrame:
+        return load(session, running.store, **options)
+
+    by_options = loaded(topics="orders").unionByName(loaded(topics="rare"))
+    by_loads = loaded().where("topic = 'orders'").unionByName(loaded().where("topic = 'rare'"))
+    at_once = loaded().where("topic IN ('orders', 'rare')")
+    kept = loaded().cache()
+    by_cache = kept.where("topic = 'orders'").unionByName(kept.where("topic = 'rare'"))
+    assert [counts(frame) for frame in (by_options, by_loads, at_once, by_cache)] == [expected] * 4
+    kept.unpersist()
