@@ -13,8 +13,9 @@ from spark.session import open_session
 @pytest.fixture(scope="session")
 def session() -> Iterator[SparkSession]:
     """Two cores and a driver of 1 GiB: what a laptop spares. Java's second compiler costs these short jobs
-    more than it saves them."""
+    more than it saves them, and so does every empty part of a shuffle."""
     settings = {
+        "spark.sql.shuffle.partitions": "2",
         "spark.driver.memory": "1g",
         "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m",
     }
