@@ -1,21 +1,12 @@
 /** A new way to people: a webhook or mail. */
-import {
-  Button,
-  Group,
-  Modal,
-  PasswordInput,
-  SegmentedControl,
-  Stack,
-  TagsInput,
-  TextInput,
-} from "@mantine/core";
+import { Modal, PasswordInput, SegmentedControl, TagsInput, TextInput } from "@mantine/core";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { post } from "@/shared/api/client";
 import { asProblem, type ProblemError } from "@/shared/api/problem";
 import { refresh } from "@/shared/api/queries";
-import { useShared } from "@/shared/texts/shared";
-import { ProblemAlert } from "@/shared/ui/ProblemAlert";
+import { fieldError } from "@/shared/ui/ProblemWords";
+import { FormFrame } from "./FormFrame";
 import { useTexts } from "./texts";
 
 export function ChannelForm({ opened, onClose }: { opened: boolean; onClose: () => void }) {
@@ -37,7 +28,6 @@ interface Draft {
 
 function Form({ onClose }: { onClose: () => void }) {
   const t = useTexts();
-  const shared = useShared();
   const client = useQueryClient();
   const [draft, setDraft] = useState<Draft>({
     name: "",
@@ -63,40 +53,24 @@ function Form({ onClose }: { onClose: () => void }) {
   const problem = asProblem(make.error);
   const isReady = draft.name.trim() !== "" && (isMail ? draft.recipients.length > 0 : draft.url !== "");
   return (
-    <form
-      onSubmit={(event) => {
-        event.preventDefault();
-        if (isReady) make.mutate();
-      }}
-    >
-      <Stack gap="sm">
-        <SegmentedControl
-          aria-label={t("channels.kind")}
-          value={draft.kind}
-          onChange={(kind) => set({ kind: kind as typeof draft.kind })}
-          data={(["webhook", "mail"] as const).map((kind) => ({ value: kind, label: t(`channels.${kind}`) }))}
-        />
-        <TextInput
-          label={t("form.name")}
-          value={draft.name}
-          error={problem.of("name")}
-          required
-          maxLength={64}
-          data-autofocus
-          onChange={(event) => set({ name: event.currentTarget.value })}
-        />
-        <TargetFields draft={draft} set={set} problem={problem} />
-        {make.isError && <ProblemAlert error={make.error} isWrite />}
-        <Group justify="flex-end">
-          <Button variant="default" onClick={onClose}>
-            {shared("action.cancel")}
-          </Button>
-          <Button type="submit" disabled={!isReady} loading={make.isPending}>
-            {t("form.create")}
-          </Button>
-        </Group>
-      </Stack>
-    </form>
+    <FormFrame isReady={isReady} act={make} actionLabel={t("form.create")} onClose={onClose}>
+      <SegmentedControl
+        aria-label={t("channels.kind")}
+        value={draft.kind}
+        onChange={(kind) => set({ kind: kind as typeof draft.kind })}
+        data={(["webhook", "mail"] as const).map((kind) => ({ value: kind, label: t(`channels.${kind}`) }))}
+      />
+      <TextInput
+        label={t("form.name")}
+        value={draft.name}
+        error={fieldError(problem, "name")}
+        required
+        maxLength={64}
+        data-autofocus
+        onChange={(event) => set({ name: event.currentTarget.value })}
+      />
+      <TargetFields draft={draft} set={set} problem={problem} />
+    </FormFrame>
   );
 }
 
@@ -127,7 +101,7 @@ function TargetFields({ draft, set, problem }: TargetProps) {
         description={t("channels.urlHint")}
         type="url"
         value={draft.url}
-        error={problem.of("url")}
+        error={fieldError(problem, "url")}
         required
         onChange={(event) => set({ url: event.currentTarget.value })}
       />
@@ -135,7 +109,7 @@ function TargetFields({ draft, set, problem }: TargetProps) {
         label={t("channels.secret")}
         description={t("channels.secretHint")}
         value={draft.secret}
-        error={problem.of("secret")}
+        error={fieldError(problem, "secret")}
         autoComplete="new-password"
         onChange={(event) => set({ secret: event.currentTarget.value })}
       />

@@ -1,24 +1,13 @@
 /** A rule, new or changed. */
-import {
-  Button,
-  Checkbox,
-  Group,
-  Modal,
-  MultiSelect,
-  NumberInput,
-  Select,
-  SimpleGrid,
-  Stack,
-  TextInput,
-} from "@mantine/core";
+import { Checkbox, Modal, MultiSelect, NumberInput, Select, SimpleGrid, TextInput } from "@mantine/core";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { patch, post } from "@/shared/api/client";
 import { asProblem } from "@/shared/api/problem";
 import { refresh, useGet } from "@/shared/api/queries";
 import { useRights } from "@/shared/session/session";
-import { useShared } from "@/shared/texts/shared";
-import { ProblemAlert } from "@/shared/ui/ProblemAlert";
+import { fieldError } from "@/shared/ui/ProblemWords";
+import { FormFrame } from "./FormFrame";
 import { draftOf, type Kind, KINDS, newRule, type Rule, type RuleDraft, UNITS, withKind } from "./rule_form";
 import { useTexts } from "./texts";
 
@@ -41,7 +30,6 @@ export function RuleForm({ opened, onClose, cluster, rule }: Props) {
 
 function Form({ onClose, cluster, rule }: Omit<Props, "opened">) {
   const t = useTexts();
-  const shared = useShared();
   const client = useQueryClient();
   const [draft, setDraft] = useState<RuleDraft>(() => (rule ? draftOf(rule) : newRule(cluster)));
   const save = useMutation({
@@ -56,25 +44,14 @@ function Form({ onClose, cluster, rule }: Omit<Props, "opened">) {
   });
   const isReady = draft.name.trim() !== "" && draft.cluster_pattern !== "" && draft.name_pattern !== "";
   return (
-    <form
-      onSubmit={(event) => {
-        event.preventDefault();
-        if (isReady) save.mutate();
-      }}
+    <FormFrame
+      isReady={isReady}
+      act={save}
+      actionLabel={t(rule ? "form.save" : "form.create")}
+      onClose={onClose}
     >
-      <Stack gap="sm">
-        <Fields draft={draft} onChange={setDraft} error={save.error} />
-        {save.isError && <ProblemAlert error={save.error} isWrite />}
-        <Group justify="flex-end">
-          <Button variant="default" onClick={onClose}>
-            {shared("action.cancel")}
-          </Button>
-          <Button type="submit" disabled={!isReady} loading={save.isPending}>
-            {t(rule ? "form.save" : "form.create")}
-          </Button>
-        </Group>
-      </Stack>
-    </form>
+      <Fields draft={draft} onChange={setDraft} error={save.error} />
+    </FormFrame>
   );
 }
 
@@ -99,7 +76,7 @@ function Fields({
         maxLength={64}
         required
         data-autofocus
-        error={problem.of("name")}
+        error={fieldError(problem, "name")}
         onChange={(event) => set({ name: event.currentTarget.value })}
       />
       <SimpleGrid cols={{ base: 1, xs: 2 }} spacing="sm">
@@ -117,7 +94,7 @@ function Fields({
             min={0}
             decimalScale={unit === "ratio" ? 3 : 0}
             step={unit === "ratio" ? 0.05 : 1}
-            error={problem.of("threshold")}
+            error={fieldError(problem, "threshold")}
             onChange={(value) => set({ threshold: Number(value) || 0 })}
             inputWrapperOrder={["label", "input", "description", "error"]}
           />
@@ -129,7 +106,7 @@ function Fields({
           description={t("form.patternHint")}
           value={draft.cluster_pattern}
           required
-          error={problem.of("cluster_pattern")}
+          error={fieldError(problem, "cluster_pattern")}
           onChange={(event) => set({ cluster_pattern: event.currentTarget.value })}
         />
         <TextInput
@@ -137,7 +114,7 @@ function Fields({
           description={t("form.patternHint")}
           value={draft.name_pattern}
           required
-          error={problem.of("name_pattern")}
+          error={fieldError(problem, "name_pattern")}
           onChange={(event) => set({ name_pattern: event.currentTarget.value })}
         />
         <NumberInput

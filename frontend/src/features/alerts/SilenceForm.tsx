@@ -1,14 +1,14 @@
 /** A silence: for whom, from when to when, and why. */
-import { Button, Group, Modal, SimpleGrid, Stack, TextInput } from "@mantine/core";
+import { Button, Group, Modal, SimpleGrid, TextInput } from "@mantine/core";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { post } from "@/shared/api/client";
 import { asProblem, type ProblemError } from "@/shared/api/problem";
 import { refresh } from "@/shared/api/queries";
 import { serverNow } from "@/shared/format/clock";
-import { useShared } from "@/shared/texts/shared";
-import { ProblemAlert } from "@/shared/ui/ProblemAlert";
+import { fieldError } from "@/shared/ui/ProblemWords";
 import { TimeField } from "@/shared/ui/TimeField";
+import { FormFrame } from "./FormFrame";
 import { useTexts } from "./texts";
 
 interface Props {
@@ -42,7 +42,6 @@ interface Draft {
 
 function Form({ onClose, cluster, name, rule }: Omit<Props, "opened">) {
   const t = useTexts();
-  const shared = useShared();
   const client = useQueryClient();
   const [draft, setDraft] = useState<Draft>(() => ({
     name_pattern: name,
@@ -69,33 +68,17 @@ function Form({ onClose, cluster, name, rule }: Omit<Props, "opened">) {
     draft.starts_at !== "" &&
     draft.ends_at !== "";
   return (
-    <form
-      onSubmit={(event) => {
-        event.preventDefault();
-        if (isReady) make.mutate();
-      }}
-    >
-      <Stack gap="sm">
-        <WhenFields draft={draft} set={set} problem={problem} />
-        <TextInput
-          label={t("silences.reason")}
-          value={draft.reason}
-          error={problem.of("reason")}
-          required
-          data-autofocus
-          onChange={(event) => set({ reason: event.currentTarget.value })}
-        />
-        {make.isError && <ProblemAlert error={make.error} isWrite />}
-        <Group justify="flex-end">
-          <Button variant="default" onClick={onClose}>
-            {shared("action.cancel")}
-          </Button>
-          <Button type="submit" disabled={!isReady} loading={make.isPending}>
-            {t("form.create")}
-          </Button>
-        </Group>
-      </Stack>
-    </form>
+    <FormFrame isReady={isReady} act={make} actionLabel={t("form.create")} onClose={onClose}>
+      <WhenFields draft={draft} set={set} problem={problem} />
+      <TextInput
+        label={t("silences.reason")}
+        value={draft.reason}
+        error={fieldError(problem, "reason")}
+        required
+        data-autofocus
+        onChange={(event) => set({ reason: event.currentTarget.value })}
+      />
+    </FormFrame>
   );
 }
 
@@ -114,7 +97,7 @@ function WhenFields({ draft, set, problem }: WhenProps) {
           label={t("form.names")}
           description={t("form.patternHint")}
           value={draft.name_pattern}
-          error={problem.of("name_pattern")}
+          error={fieldError(problem, "name_pattern")}
           required
           onChange={(event) => set({ name_pattern: event.currentTarget.value })}
         />
@@ -122,7 +105,7 @@ function WhenFields({ draft, set, problem }: WhenProps) {
           label={t("silences.rule")}
           description={t("silences.anyRule")}
           value={draft.rule}
-          error={problem.of("rule")}
+          error={fieldError(problem, "rule")}
           onChange={(event) => set({ rule: event.currentTarget.value })}
         />
         <TimeField
@@ -136,7 +119,7 @@ function WhenFields({ draft, set, problem }: WhenProps) {
           label={t("silences.ends")}
           value={draft.ends_at}
           onChange={(ends_at) => set({ ends_at })}
-          error={problem.of("ends_at")}
+          error={fieldError(problem, "ends_at")}
           required
           w="100%"
         />

@@ -19,6 +19,7 @@ import { useShared } from "@/shared/texts/shared";
 import { CodeBlock } from "@/shared/ui/CodeBlock";
 import { TONED } from "@/shared/ui/plan_views";
 import { ProblemAlert } from "@/shared/ui/ProblemAlert";
+import { fieldError } from "@/shared/ui/ProblemWords";
 import { StateBadge } from "@/shared/ui/StateBadge";
 import type { Host } from "./HostsScreen";
 import { useTexts } from "./texts";
@@ -63,7 +64,7 @@ function Joining({ onClose, hosts }: Omit<Props, "opened">) {
           description={t("join.nameHint")}
           value={name}
           onChange={(event) => setName(event.currentTarget.value)}
-          error={problem?.of("name")}
+          error={fieldError(problem, "name")}
           required
           data-autofocus
           spellCheck={false}

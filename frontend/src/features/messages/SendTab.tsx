@@ -24,6 +24,7 @@ import { type Sent, sentOf, SentView } from "@/shared/message/SentView";
 import { TopicPicker } from "@/shared/message/TopicPicker";
 import { Panel } from "@/shared/ui/Panel";
 import { ProblemAlert } from "@/shared/ui/ProblemAlert";
+import { fieldError } from "@/shared/ui/ProblemWords";
 import { TimeField } from "@/shared/ui/TimeField";
 import { type Extras, extrasOf, NO_EXTRAS } from "./send_extras";
 import type { TabProps } from "./tab_props";
@@ -61,7 +62,7 @@ export function SendTab({ cluster, search, setSearch }: TabProps) {
               value={topic}
               onChange={setTopic}
               required
-              error={asProblem(send.error).of("topic")}
+              error={fieldError(asProblem(send.error), "topic")}
             />
             <ContentFields
               draft={draft}

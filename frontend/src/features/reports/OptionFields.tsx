@@ -1,6 +1,8 @@
 /** The options of a report as fields, made from the catalogue: what it learns tomorrow is asked for tomorrow. */
 import { Checkbox, NumberInput, Select, Textarea, TextInput } from "@mantine/core";
+import type { ReactNode } from "react";
 import type { ProblemError } from "@/shared/api/problem";
+import { fieldError } from "@/shared/ui/ProblemWords";
 import type { Option, Typed } from "./option_fields";
 import { readable } from "./summary";
 import { useTexts } from "./texts";
@@ -18,7 +20,7 @@ export function OptionFields({ options, typed, onChange, problem }: Props) {
       key={option.name}
       option={option}
       value={typed[option.name]}
-      error={problem.of(`options.${option.name}`)}
+      error={fieldError(problem, `options.${option.name}`)}
       onChange={(value) => onChange({ ...typed, [option.name]: value })}
     />
   ));
@@ -27,7 +29,7 @@ export function OptionFields({ options, typed, onChange, problem }: Props) {
 interface FieldProps {
   option: Option;
   value: string | boolean | undefined;
-  error: string | undefined;
+  error: ReactNode;
   onChange: (value: string | boolean) => void;
 }
 

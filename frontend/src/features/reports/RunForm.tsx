@@ -7,6 +7,7 @@ import { asProblem } from "@/shared/api/problem";
 import { refresh, useGet } from "@/shared/api/queries";
 import { useShared } from "@/shared/texts/shared";
 import { ProblemAlert } from "@/shared/ui/ProblemAlert";
+import { fieldError } from "@/shared/ui/ProblemWords";
 import { TimeField } from "@/shared/ui/TimeField";
 import { useTexts } from "./texts";
 import { firstWish, wishBody, WishFields } from "./WishFields";
@@ -65,14 +66,14 @@ function Form({ onClose, cluster, onStarted }: Omit<Props, "opened">) {
             label={t("form.from")}
             value={wish.begin}
             onChange={(begin) => set({ begin })}
-            error={problem.of("begin")}
+            error={fieldError(problem, "begin")}
             w="100%"
           />
           <TimeField
             label={t("form.to")}
             value={wish.end}
             onChange={(end) => set({ end })}
-            error={problem.of("end")}
+            error={fieldError(problem, "end")}
             w="100%"
           />
         </SimpleGrid>

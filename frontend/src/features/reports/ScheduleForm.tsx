@@ -8,6 +8,7 @@ import { asProblem } from "@/shared/api/problem";
 import { refresh, useGet } from "@/shared/api/queries";
 import { useShared } from "@/shared/texts/shared";
 import { ProblemAlert } from "@/shared/ui/ProblemAlert";
+import { fieldError } from "@/shared/ui/ProblemWords";
 import { ExactTime } from "@/shared/ui/RelativeTime";
 import { useTexts } from "./texts";
 import { firstWish, wishBody, WishFields } from "./WishFields";
@@ -62,7 +63,7 @@ function Form({ onClose, cluster }: Omit<Props, "opened">) {
         <TextInput
           label={t("form.name")}
           value={wish.name}
-          error={problem.of("name")}
+          error={fieldError(problem, "name")}
           required
           data-autofocus
           onChange={(event) => set({ name: event.currentTarget.value })}
@@ -72,7 +73,7 @@ function Form({ onClose, cluster }: Omit<Props, "opened">) {
             label={t("form.cron")}
             description={t("form.cronHint")}
             value={wish.cron}
-            error={problem.of("cron")}
+            error={fieldError(problem, "cron")}
             required
             onChange={(event) => set({ cron: event.currentTarget.value })}
           />
@@ -82,7 +83,7 @@ function Form({ onClose, cluster }: Omit<Props, "opened">) {
             min={1}
             allowDecimal={false}
             value={wish.last_hours}
-            error={problem.of("last_hours")}
+            error={fieldError(problem, "last_hours")}
             onChange={(hours) => set({ last_hours: String(hours) })}
           />
         </SimpleGrid>

@@ -1,6 +1,7 @@
 /** What runs and schedules ask for alike: which report, with which options, in which zone. */
 import { Select, Stack, Switch, Text } from "@mantine/core";
 import type { ProblemError } from "@/shared/api/problem";
+import { fieldError } from "@/shared/ui/ProblemWords";
 import { OptionFields } from "./OptionFields";
 import { optionsFrom, type Report, type Typed } from "./option_fields";
 import { useReportName } from "./run_views";
@@ -52,7 +53,7 @@ export function WishFields({ reports, wish, set, problem }: Props) {
         label={t("form.report")}
         data={reports.map((one) => ({ value: one.name, label: nameOf(one.name) }))}
         value={wish.report}
-        error={problem.of("report")}
+        error={fieldError(problem, "report")}
         allowDeselect={false}
         onChange={(chosen) => chosen && set({ report: chosen, typed: {} })}
       />
@@ -72,7 +73,7 @@ export function WishFields({ reports, wish, set, problem }: Props) {
         data={zones}
         searchable
         value={wish.time_zone}
-        error={problem.of("time_zone")}
+        error={fieldError(problem, "time_zone")}
         allowDeselect={false}
         onChange={(zone) => zone && set({ time_zone: zone })}
       />

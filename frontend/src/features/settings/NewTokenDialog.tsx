@@ -9,6 +9,7 @@ import type { Role } from "@/shared/session/rights";
 import { useShared } from "@/shared/texts/shared";
 import { CodeBlock } from "@/shared/ui/CodeBlock";
 import { ProblemAlert } from "@/shared/ui/ProblemAlert";
+import { fieldError } from "@/shared/ui/ProblemWords";
 import { RoleSelect } from "./RoleSelect";
 import { SecretOnce } from "./SecretOnce";
 import { useTexts } from "./texts";
@@ -78,7 +79,7 @@ function Form({ onClose, onMade }: { onClose: () => void; onMade: (secret: strin
           description={t("tokens.nameHint")}
           value={name}
           onChange={(event) => setName(event.currentTarget.value)}
-          error={problem?.of("name")}
+          error={fieldError(problem, "name")}
           maxLength={64}
           data-autofocus
         />
@@ -88,7 +89,7 @@ function Form({ onClose, onMade }: { onClose: () => void; onMade: (secret: strin
           description={t("tokens.clustersHint")}
           value={clusters}
           onChange={(event) => setClusters(event.currentTarget.value)}
-          error={problem?.of("cluster_pattern")}
+          error={fieldError(problem, "cluster_pattern")}
         />
         <NumberInput
           label={t("tokens.days")}
@@ -96,7 +97,7 @@ function Form({ onClose, onMade }: { onClose: () => void; onMade: (secret: strin
           onChange={(value) => setDays(Number(value) || 1)}
           min={1}
           max={MOST_DAYS}
-          error={problem?.of("expires_in_days")}
+          error={fieldError(problem, "expires_in_days")}
         />
         {problem && problem.errors.length === 0 && <ProblemAlert error={problem} isWrite />}
         <Group justify="flex-end">

@@ -7,6 +7,7 @@ import { asProblem } from "@/shared/api/problem";
 import { refresh } from "@/shared/api/queries";
 import { useShared } from "@/shared/texts/shared";
 import { ProblemAlert } from "@/shared/ui/ProblemAlert";
+import { fieldError } from "@/shared/ui/ProblemWords";
 import { BindingFields, type NewBinding, VIEWER } from "./BindingFields";
 import { SecretOnce } from "./SecretOnce";
 import { useTexts } from "./texts";
@@ -69,7 +70,7 @@ function Form({ onClose, onMade }: FormProps) {
       label={label}
       value={person[name]}
       onChange={(event) => setPerson({ ...person, [name]: event.currentTarget.value })}
-      error={problem?.of(name)}
+      error={fieldError(problem, name)}
       autoComplete="off"
     />
   );
@@ -93,7 +94,7 @@ function Form({ onClose, onMade }: FormProps) {
             inputWrapperOrder={["label", "input", "description", "error"]}
             value={person.password}
             onChange={(event) => setPerson({ ...person, password: event.currentTarget.value })}
-            error={problem?.of("password")}
+            error={fieldError(problem, "password")}
             autoComplete="new-password"
           />
         </SimpleGrid>

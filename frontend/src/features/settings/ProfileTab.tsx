@@ -11,6 +11,7 @@ import { KeyValue } from "@/shared/ui/KeyValue";
 import { notify } from "@/shared/ui/notices";
 import { Panel } from "@/shared/ui/Panel";
 import { ProblemAlert } from "@/shared/ui/ProblemAlert";
+import { fieldError } from "@/shared/ui/ProblemWords";
 import { Tag } from "@/shared/ui/StateBadge";
 import { LanguageSwitch, ThemeSwitch } from "@/shared/ui/switches";
 import { useTexts } from "./texts";
@@ -138,7 +139,7 @@ function PasswordPanel() {
             value={current}
             onChange={(event) => setCurrent(event.currentTarget.value)}
             autoComplete="current-password"
-            error={problem?.of("current_password")}
+            error={fieldError(problem, "current_password")}
           />
           <PasswordInput
             label={t("password.new")}
@@ -146,7 +147,7 @@ function PasswordPanel() {
             value={wanted}
             onChange={(event) => setWanted(event.currentTarget.value)}
             autoComplete="new-password"
-            error={problem?.of("new_password")}
+            error={fieldError(problem, "new_password")}
           />
           <PasswordInput
             label={t("password.again")}

@@ -9,6 +9,7 @@ import { useRights } from "@/shared/session/session";
 import { Confirm } from "@/shared/ui/Confirm";
 import { notify } from "@/shared/ui/notices";
 import { ProblemAlert } from "@/shared/ui/ProblemAlert";
+import { fieldError } from "@/shared/ui/ProblemWords";
 import { StateBadge, Tag } from "@/shared/ui/StateBadge";
 import { Bindings } from "./Bindings";
 import { SecretOnce } from "./SecretOnce";
@@ -86,7 +87,7 @@ function About({ user }: { user: User }) {
               label={t(label)}
               value={values[name]}
               onChange={(event) => setValues({ ...values, [name]: event.currentTarget.value })}
-              error={problem?.of(name)}
+              error={fieldError(problem, name)}
               miw={200}
             />
           ))}

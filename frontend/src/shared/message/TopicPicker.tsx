@@ -1,6 +1,7 @@
 /** A topic of the cluster: typed, with what fits shown below. One request per pause in typing. */
 import { Autocomplete } from "@mantine/core";
 import { useDebouncedValue } from "@mantine/hooks";
+import type { ReactNode } from "react";
 import { useGet } from "@/shared/api/queries";
 import { useTexts } from "./texts";
 
@@ -9,7 +10,7 @@ interface Props {
   value: string;
   onChange: (topic: string) => void;
   label?: string;
-  error?: string;
+  error?: ReactNode;
   /** Also retries and dead letters: they can be read, not written. */
   all?: boolean;
   required?: boolean;

@@ -132,6 +132,7 @@ export const en = {
     broker: "A broker did not do it",
     said: "It said",
     code: "Code",
+    original: "The console said:",
     page: "This page failed",
     pageDetail: "Reload it. If it happens again, tell whoever runs the console what you did.",
     reload: "Reload",

@@ -132,6 +132,7 @@ export const zh: Same<typeof en> = {
     broker: "Broker 未能执行",
     said: "Broker 的回答",
     code: "代码",
+    original: "控制台原文：",
     page: "页面出错",
     pageDetail: "请重新加载。如再次出现，请把您的操作告知控制台的维护者。",
     reload: "重新加载",

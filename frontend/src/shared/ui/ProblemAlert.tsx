@@ -1,10 +1,15 @@
 /** What went wrong and what to do about it: calm, in the words of the status, with what the console said. */
 import { Alert, Button, Group, List, Text } from "@mantine/core";
 import { IconAlertTriangle, IconInfoCircle } from "@tabler/icons-react";
+import { useEffect, useRef } from "react";
 import { asProblem, OFFLINE, type ProblemError, TIMEOUT } from "@/shared/api/problem";
 import { formatDuration } from "@/shared/format/durations";
 import { useLocale } from "@/shared/texts/i18n";
 import { useShared } from "@/shared/texts/shared";
+import { ProblemWords } from "./ProblemWords";
+
+/** Nothing is broken: somebody may not, came late, or asked for what is not there. */
+const CALM: ReadonlySet<number> = new Set([403, 404, 409]);
 
 interface Props {
   error: unknown;
@@ -17,9 +22,15 @@ export function ProblemAlert({ error, isWrite = false, onRetry }: Props) {
   const t = useShared();
   const problem = asProblem(error);
   const { title, advice } = useAdvice(problem, isWrite);
-  const isCalm = problem.status === 404 || problem.status === 409 || problem.code === OFFLINE;
+  const isCalm = CALM.has(problem.status) || problem.code === OFFLINE;
+  const shown = useRef<HTMLDivElement>(null);
+  // Below a long form it would come into being out of sight.
+  useEffect(() => {
+    void shown.current?.scrollIntoView({ block: "nearest" });
+  }, [error]);
   return (
     <Alert
+      ref={shown}
       role="alert"
       className={isCalm ? "sb-info" : "sb-bad"}
       icon={isCalm ? <IconInfoCircle size={18} /> : <IconAlertTriangle size={18} />}
@@ -50,14 +61,19 @@ export function ProblemAlert({ error, isWrite = false, onRetry }: Props) {
 
 function Said({ problem }: { problem: ProblemError }) {
   if (problem.status === 0 && problem.code !== "page") return null;
+  // A refusal that names one field says the same twice.
+  const errors = problem.errors.filter((error) => error.detail !== problem.detail);
   return (
     <>
-      <Text size="sm">{problem.detail}</Text>
-      {problem.errors.length > 0 && (
+      <Text size="sm" component="div">
+        <ProblemWords code={problem.code} detail={problem.detail} />
+      </Text>
+      {errors.length > 0 && (
         <List size="sm" mt={4}>
-          {problem.errors.map((error) => (
+          {errors.map((error) => (
             <List.Item key={`${error.field}/${error.detail}`}>
-              {error.field ? <span className="sb-mono">{error.field}</span> : null} {error.detail}
+              {error.field ? <span className="sb-mono">{error.field}</span> : null}{" "}
+              <ProblemWords code={error.code} detail={error.detail} />
             </List.Item>
           ))}
         </List>

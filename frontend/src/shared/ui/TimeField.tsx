@@ -1,12 +1,13 @@
 /** A moment in the zone of whoever looks; in addresses and for the API it is UTC. Empty: no limit. */
 import { TextInput } from "@mantine/core";
+import type { ReactNode } from "react";
 import { fromLocal, toLocal } from "@/shared/format/local_time";
 
 interface Props {
   label: string;
   value: string;
   onChange: (at: string) => void;
-  error?: string;
+  error?: ReactNode;
   required?: boolean;
   w?: number | string;
 }

@@ -1,15 +1,16 @@
 /** Short messages in the corner: what was done, what could not be. They go by themselves; failures stay longer. */
 import { Notification, Stack } from "@mantine/core";
-import { useSyncExternalStore } from "react";
+import { type ReactNode, useSyncExternalStore } from "react";
 import { asProblem } from "@/shared/api/problem";
 import { useShared } from "@/shared/texts/shared";
+import { ProblemWords } from "./ProblemWords";
 import type { Tone } from "./StateBadge";
 
 interface Notice {
   id: number;
   tone: Tone;
   title: string;
-  detail?: string;
+  detail?: ReactNode;
 }
 
 const SHOWN_MS = 5_000;
@@ -23,7 +24,7 @@ function set(next: readonly Notice[]) {
   for (const listener of listeners) listener();
 }
 
-export function notify(title: string, detail?: string, tone: Tone = "ok") {
+export function notify(title: string, detail?: ReactNode, tone: Tone = "ok") {
   lastId += 1;
   const id = lastId;
   set([...notices.slice(-3), { id, tone, title, detail }]);
@@ -31,7 +32,8 @@ export function notify(title: string, detail?: string, tone: Tone = "ok") {
 }
 
 export function notifyProblem(title: string, error: unknown) {
-  notify(title, asProblem(error).detail, "bad");
+  const { code, detail } = asProblem(error);
+  notify(title, <ProblemWords code={code} detail={detail} />, "bad");
 }
 
 function dismiss(id: number) {

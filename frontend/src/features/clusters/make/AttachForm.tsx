@@ -12,7 +12,7 @@ import {
 } from "@mantine/core";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
-import { useState } from "react";
+import { type ReactNode, useState } from "react";
 import { post } from "@/shared/api/client";
 import { asProblem } from "@/shared/api/problem";
 import { refresh } from "@/shared/api/queries";
@@ -20,6 +20,7 @@ import { notify } from "@/shared/ui/notices";
 import { Panel } from "@/shared/ui/Panel";
 import { OperationPlanView } from "@/shared/ui/plan_views";
 import { ProblemAlert } from "@/shared/ui/ProblemAlert";
+import { fieldError } from "@/shared/ui/ProblemWords";
 import type { components } from "@/types/api.gen";
 import { linesOf } from "../labels";
 import { useTexts } from "../texts";
@@ -75,7 +76,7 @@ export function AttachForm() {
     >
       <Stack gap="md">
         <Text size="sm">{t("attach.lead")}</Text>
-        <Fields form={form} onChange={change} errorOf={(field) => problem?.of(field)} />
+        <Fields form={form} onChange={change} errorOf={(field) => fieldError(problem, field)} />
         {problem && <ProblemAlert error={problem} isWrite={attach.isError} />}
         {look.data && (
           <Panel title={t("attach.found")}>
@@ -105,7 +106,7 @@ export function AttachForm() {
 interface FieldsProps {
   form: typeof EMPTY;
   onChange: (changes: Partial<typeof EMPTY>) => void;
-  errorOf: (field: string) => string | undefined;
+  errorOf: (field: string) => ReactNode;
 }
 
 function Fields({ form, onChange, errorOf }: FieldsProps) {

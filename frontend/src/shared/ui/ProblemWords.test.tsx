@@ -1,0 +1,47 @@
+import type { ReactNode } from "react";
+import { flushSync } from "react-dom";
+import { createRoot } from "react-dom/client";
+import { afterEach, expect, test } from "vitest";
+import { ProblemError } from "@/shared/api/problem";
+import { setLanguage } from "@/shared/texts/i18n";
+import { fieldError, ProblemWords } from "./ProblemWords";
+
+const taken = new ProblemError({
+  status: 409,
+  code: "exists",
+  detail: "the topic orders is there already",
+  errors: [{ field: "name", code: "exists", detail: "the topic orders is there already" }],
+});
+
+function drawn(node: ReactNode): string {
+  const place = document.createElement("div");
+  const root = createRoot(place);
+  flushSync(() => root.render(node));
+  const markup = place.innerHTML;
+  root.unmount();
+  return markup;
+}
+
+afterEach(() => setLanguage("en"));
+
+test("in English the console's own words are enough", () => {
+  expect(drawn(<ProblemWords code="exists" detail={taken.detail} />)).toBe(taken.detail);
+});
+
+test("in Chinese the code is translated, and the console's words are marked as English", () => {
+  setLanguage("zh");
+  const shown = drawn(fieldError(taken, "name"));
+  expect(shown).toMatch(/^名称已被占用。/);
+  expect(shown).toContain('<span lang="en">the topic orders is there already</span>');
+});
+
+test("words without a known code are shown as they are, marked as English", () => {
+  setLanguage("zh");
+  const shown = drawn(<ProblemWords code="http" detail="Bad Gateway" />);
+  expect(shown).toBe('<span lang="en">Bad Gateway</span>');
+});
+
+test("a field that nobody complained about has no error", () => {
+  expect(fieldError(taken, "team")).toBeUndefined();
+  expect(fieldError(null, "name")).toBeUndefined();
+});
