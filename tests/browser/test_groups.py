@@ -77,7 +77,7 @@ def test_the_list_is_fit_to_look_at(till: Console, open_page: OpenPage) -> None:
     check_accessible(page)
     shoot(page, "groups")
     dark = open_page("/clusters/local/groups", dark=True, language="zh")
-    expect(dark.get_by_role("heading", name="消费者组")).to_be_visible()
+    expect(dark.get_by_role("heading", name="消费组")).to_be_visible()
     check_accessible(dark)
     shoot(dark, "groups-dark-zh")
     narrow = open_page("/clusters/local/groups", size=NARROW)

@@ -5,13 +5,13 @@ import type { en } from "./en";
 export const zh: Same<typeof en> = {
   title: "死信",
   list: {
-    label: "有死信的消费者组",
-    search: "消费者组名称的一部分",
+    label: "有死信的消费组",
+    search: "消费组名称的一部分",
     empty: "没有死信",
-    emptyDetail: "消费者组在所有重试后仍无法消费的消息会进入死信队列，而不会丢失。",
+    emptyDetail: "消费组在所有重试后仍无法消费的消息会进入死信队列，而不会丢失。",
   },
   column: {
-    group: "消费者组",
+    group: "消费组",
     messages: "死信数",
     rate: "新增速率",
     lastWrite: "最近一条",
@@ -27,13 +27,13 @@ export const zh: Same<typeof en> = {
   },
   why: {
     messages: "未知：这些 Broker 不上报主题中保留的消息数。",
-    reason: "未知：该消费者组没有开启消息轨迹。",
+    reason: "未知：该消费组没有开启消息轨迹。",
     rate: "尚未可知：速率需要两次采样。",
   },
   tab: { messages: "死信消息", reasons: "按原因", redrives: "重新投递" },
   filter: { key: "Key", tag: "Tag", body: "消息体包含", sql: "SQL92", find: "查询", clear: "清除" },
   letters: "{{group}} 的死信",
-  lettersEmpty: "该消费者组没有死信",
+  lettersEmpty: "该消费组没有死信",
   lettersNothing: "没有符合条件的死信",
   export: {
     label: "导出",
@@ -61,7 +61,7 @@ export const zh: Same<typeof en> = {
   edit: {
     title: "编辑并重发",
     detail:
-      "只发给 {{group}}（通过其重试主题），该主题的其他消费者组不会收到。审计日志会记录修改前后消息体的摘要。",
+      "只发给 {{group}}（通过其重试主题），该主题的其他消费组不会收到。审计日志会记录修改前后消息体的摘要。",
     keeps: "此处不能修改消息体（{{why}}）：将发送存储的原始字节。",
     binary: "不是文本",
     large: "大于 1 MB",
@@ -98,11 +98,11 @@ export const zh: Same<typeof en> = {
     some_other: "选中的 {{count}} 条",
     what: "范围",
     target: "投递到",
-    targets: { group: "仅该消费者组", original: "原主题", topic: "其他主题" },
+    targets: { group: "仅该消费组", original: "原主题", topic: "其他主题" },
     targetHint: {
       group: "通过该组的重试主题投递：其他组不会收到。使用 POP 消费的组请选择“原主题”。",
-      original: "这些主题的所有消费者组都会再次收到。",
-      topic: "该主题的所有消费者组都会收到。",
+      original: "这些主题的所有消费组都会再次收到。",
+      topic: "该主题的所有消费组都会收到。",
     },
     topic: "主题",
     canary: "先投递",

@@ -4,7 +4,7 @@ import type { en } from "./en";
 
 export const zh: Same<typeof en> = {
   title: "声明式文档",
-  intro: "文档声明应有哪些集群、主题、消费者组、用户和策略。先生成计划，再执行，之后可检查偏差。",
+  intro: "文档声明应有哪些集群、主题、消费组、用户和策略。先生成计划，再执行，之后可检查偏差。",
   noRights: "声明式文档仅供所有集群的管理员使用",
   noRightsDetail: "文档会整体变更集群。管理员可以在“设置”中为您绑定相应角色。",
   tab: { documents: "已执行", plan: "计划与执行" },
@@ -59,7 +59,7 @@ export const zh: Same<typeof en> = {
     now: "现在",
     then: "变更后",
   },
-  kind: { cluster: "集群", topic: "主题", group: "消费者组", user: "用户", policies: "策略：" },
+  kind: { cluster: "集群", topic: "主题", group: "消费组", user: "用户", policies: "策略：" },
   applied: {
     title: "已执行",
     operations: "操作",
