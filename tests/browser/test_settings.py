@@ -79,6 +79,16 @@ def test_a_person_is_made_gets_roles_and_is_deactivated(
     check_accessible(page)
     shoot(page, "settings-person")
     assert {"role": "viewer", "clusters": "test-*"}.items() <= session.get("session/")["grants"][-1].items()
+    drawer.get_by_role("button", name="Take viewer on test-* away").click()
+    asked = page.get_by_role("dialog", name="Take this role away?")
+    expect(asked).to_contain_text("nina is no longer viewer on the clusters test-*")
+    asked.get_by_role("button", name="Cancel").click()
+    expect(asked).to_be_hidden()
+    assert session.get("session/")["grants"][-1]["clusters"] == "test-*", "asking takes nothing away"
+    drawer.get_by_role("button", name="Take viewer on test-* away").click()
+    asked.get_by_role("button", name="Take it away").click()
+    expect(drawer.get_by_role("row").filter(has_text="test-*")).to_have_count(0)
+    assert "test-*" not in [grant["clusters"] for grant in session.get("session/")["grants"]]
     drawer.get_by_role("button", name="Deactivate").click()
     confirm = page.get_by_role("dialog", name="Deactivate nina?")
     button = confirm.get_by_role("button", name="Deactivate")

@@ -6,6 +6,7 @@ import { useState } from "react";
 import { del, post } from "@/shared/api/client";
 import { refresh } from "@/shared/api/queries";
 import { useShared } from "@/shared/texts/shared";
+import { Confirm } from "@/shared/ui/Confirm";
 import { ProblemAlert } from "@/shared/ui/ProblemAlert";
 import { BindingFields, type NewBinding, VIEWER } from "./BindingFields";
 import { RolesExplained } from "./ProfileTab";
@@ -13,8 +14,11 @@ import { useTexts } from "./texts";
 import { RoleTag } from "./TokensTab";
 import type { User } from "./UsersTab";
 
+type Binding = User["bindings"][number];
+
 export function Bindings({ user }: { user: User }) {
   const t = useTexts();
+  const shared = useShared();
   const client = useQueryClient();
   const [wanted, setWanted] = useState<NewBinding>(VIEWER);
   const params = { user: user.username };
@@ -23,11 +27,7 @@ export function Bindings({ user }: { user: User }) {
     mutationFn: () => post("/users/{user}/bindings/", { params, body: wanted }),
     onSuccess,
   });
-  const unbind = useMutation({
-    mutationFn: (binding: User["bindings"][number]["id"]) =>
-      del("/users/{user}/bindings/{binding}/", { params: { ...params, binding } }),
-    onSuccess,
-  });
+  const [leaving, setLeaving] = useState<Binding | null>(null);
   return (
     <Stack gap="sm">
       {user.bindings.length === 0 ? (
@@ -35,9 +35,29 @@ export function Bindings({ user }: { user: User }) {
           {t("users.noRoles")}
         </Text>
       ) : (
-        <BindingTable user={user} onUnbind={(binding) => unbind.mutate(binding)} />
+        <BindingTable user={user} onUnbind={setLeaving} />
       )}
-      {unbind.isError && <ProblemAlert error={unbind.error} isWrite />}
+      <Confirm
+        opened={leaving !== null}
+        onClose={() => setLeaving(null)}
+        title={t("users.unbindTitle")}
+        actionLabel={t("users.unbindAction")}
+        onConfirm={async () => {
+          if (leaving === null) return;
+          await del("/users/{user}/bindings/{binding}/", { params: { ...params, binding: leaving.id } });
+          await onSuccess();
+        }}
+      >
+        <Text size="sm">
+          {leaving &&
+            t("users.unbindDetail", {
+              name: user.username,
+              role: shared(`role.${leaving.role}`),
+              clusters: leaving.cluster_pattern,
+              names: leaving.name_pattern,
+            })}
+        </Text>
+      </Confirm>
       <form
         onSubmit={(event) => {
           event.preventDefault();
@@ -59,13 +79,7 @@ export function Bindings({ user }: { user: User }) {
   );
 }
 
-function BindingTable({
-  user,
-  onUnbind,
-}: {
-  user: User;
-  onUnbind: (binding: User["bindings"][number]["id"]) => void;
-}) {
+function BindingTable({ user, onUnbind }: { user: User; onUnbind: (binding: Binding) => void }) {
   const t = useTexts();
   const shared = useShared();
   return (
@@ -93,7 +107,7 @@ function BindingTable({
               <Table.Td>{binding.name_pattern}</Table.Td>
               <Table.Td>
                 <Tooltip label={label}>
-                  <ActionIcon aria-label={label} onClick={() => onUnbind(binding.id)}>
+                  <ActionIcon aria-label={label} onClick={() => onUnbind(binding)}>
                     <IconTrash size={15} />
                   </ActionIcon>
                 </Tooltip>

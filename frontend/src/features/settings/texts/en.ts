@@ -102,6 +102,9 @@ export const en = {
     bind: "Bind",
     unbind: "Take {{role}} on {{clusters}} away",
     unbindTitle: "Take this role away?",
+    unbindAction: "Take it away",
+    unbindDetail:
+      "{{name}} is no longer {{role}} on the clusters {{clusters}} for {{names}}. It holds at once, also for pages that are open and for tokens.",
     role: "Role",
     clusters: "Clusters",
     names: "Topics and groups",

@@ -104,6 +104,9 @@ export const zh: Same<typeof en> = {
     bind: "绑定",
     unbind: "移除 {{clusters}} 上的 {{role}} 角色",
     unbindTitle: "移除该角色？",
+    unbindAction: "移除",
+    unbindDetail:
+      "{{name}} 将不再拥有集群 {{clusters}} 上 {{names}} 的 {{role}} 角色。立即生效，包括已打开的页面和令牌。",
     role: "角色",
     clusters: "集群",
     names: "主题与消费组",
