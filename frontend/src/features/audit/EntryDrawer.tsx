@@ -125,6 +125,8 @@ function Value({ value, kind }: { value: unknown; kind: "before" | "after" }) {
   const t = useTexts();
   if (value === null || value === undefined)
     return <span style={{ color: "var(--mantine-color-dimmed)" }}>{t("entry.absent")}</span>;
+  if (value === "")
+    return <span style={{ color: "var(--mantine-color-dimmed)" }}>{t("entry.emptyText")}</span>;
   return (
     <span className={`${classes.value} ${kind === "before" ? "sb-bad" : "sb-ok"}`}>
       <PlainText text={typeof value === "string" ? value : JSON.stringify(value)} />

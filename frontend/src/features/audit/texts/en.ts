@@ -43,6 +43,7 @@ export const en = {
     before: "Before",
     after: "After",
     absent: "not there",
+    emptyText: "empty",
     noChanges: "The row notes no values before and after.",
     details: "Details",
     intent: "It began as",

@@ -40,6 +40,7 @@ export const zh: Same<typeof en> = {
     before: "变更前",
     after: "变更后",
     absent: "不存在",
+    emptyText: "空",
     noChanges: "该记录没有变更前后的值。",
     details: "详情",
     intent: "对应的开始记录",
