@@ -196,6 +196,19 @@ def test_lists_cost_the_same_for_any_number_of_rows(
             "changes.mappedFileSizeCommitLog",
         ),
         ("configure/", {"changes": {"maxMessageSize": None}}, 400, "changes.maxMessageSize"),
+        # CVE-2023-33246 and its relatives: commands, paths, a second property behind a line end.
+        ("configure/", {"changes": {"rocketmqHome": "-c $@|sh . echo id"}}, 400, "changes.rocketmqHome"),
+        ("configure/", {"changes": {"filterServerNums": "1"}}, 400, "changes.filterServerNums"),
+        ("configure/", {"changes": {"configStorePath": "/tmp/x"}}, 400, "changes.configStorePath"),
+        (
+            "configure/",
+            {"changes": {"maxMessageSize": "1\nfilterServerNums=1"}},
+            400,
+            "changes.maxMessageSize",
+        ),
+        ("configure/", {"changes": {"maxMessageSize": "9" * 1_000_000}}, 400, "changes.maxMessageSize"),
+        ("configure/", {"changes": {"MAXMESSAGESIZE": "1024"}}, 400, "changes.MAXMESSAGESIZE"),
+        ("configure/", {"changes": {"__class__": "x"}}, 400, "changes.__class__"),
         ("restart/", {"groups": ["nope"]}, 400, "groups"),
     ],
 )
