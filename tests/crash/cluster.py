@@ -18,6 +18,7 @@ from pathlib import Path
 
 from tests.crash.checker.resources import Sample
 from tests.crash.wire import Address
+from tests.freezing import freeze, thaw
 from tests.ports import free_port
 
 REPOSITORY = Path(__file__).parents[2]
@@ -119,10 +120,10 @@ class Daemon:
             self._process.wait()
 
     def freeze(self) -> None:
-        os.kill(self.pid, signal.SIGSTOP)
+        freeze(self.pid)
 
     def thaw(self) -> None:
-        os.kill(self.pid, signal.SIGCONT)
+        thaw(self.pid)
 
     def stop(self, timeout_s: float = 10.0) -> float:
         """SIGTERM; returns the seconds until it ended by itself, fails when it ends badly or not at all."""

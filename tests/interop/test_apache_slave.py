@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import signal
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
+from tests.freezing import freeze, thaw
 
 from .clusters import APACHE_TARGETS
 from .groups import SEGMENT_BYTES, Group, broker_group, decode, log_start, same_bytes
@@ -60,11 +60,11 @@ def test_it_has_the_same_log_and_acknowledges(group: Group, java: JavaClient) ->
     end = group.caught_up(1)
     assert end > SEGMENT_BYTES
     assert same_bytes(group.members[0], group.members[1], log_start(group.members[1]), end)
-    os.kill(group.members[1].broker_pid, signal.SIGSTOP)
+    freeze(group.members[1].broker_pid)
     try:
         assert sent(java, "stopped", 1) == ["FLUSH_SLAVE_TIMEOUT"]
     finally:
-        os.kill(group.members[1].broker_pid, signal.SIGCONT)
+        thaw(group.members[1].broker_pid)
     wait_until(lambda: sent(java, "again", 1) == ["SEND_OK"], 60)
 
 
