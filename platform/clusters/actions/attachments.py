@@ -29,6 +29,8 @@ from engine.errors import PeerUnreachable
 from engine.protocol.signing import Credentials
 
 MOST_NAME_SERVERS = 16
+# However it failed: who may name an address must not learn by it what else listens in the console's networks.
+_NOBODY_ANSWERS = ("unreachable", "timeout", "deadline", "engine")
 _ADDRESS = re.compile(r"(\[[0-9a-fA-F:]{2,45}\]|[A-Za-z0-9._-]{1,253}):([0-9]{1,5})")
 
 
@@ -68,7 +70,7 @@ def plan_attach(request: AttachRequest) -> Attachment:
         raise Problem("invalid", "credentials are an access key and a secret key", 400, field="secret_key")
     check_addresses(request.name_servers)
     address = _address(request)
-    found = discovery.discover(address)
+    found = _found(address)
     check_addresses(found.addresses, "brokers")
     asked = replace(address, brokers=frozenset(found.addresses))
     return Attachment(found, _flavour(asked, found))
@@ -84,6 +86,18 @@ def _address(request: AttachRequest) -> ClusterAddress:
         request.uses_tls,
         request.broker_cluster_name,
     )
+
+
+def _found(address: ClusterAddress) -> discovery.Found:
+    try:
+        return discovery.discover(address)
+    except Problem as problem:
+        if problem.code not in _NOBODY_ANSWERS:
+            raise
+        listed = ", ".join(address.name_servers)
+        raise Problem(
+            "unreachable", f"no name server answers at {listed}", 503, field="name_servers"
+        ) from None
 
 
 def _flavour(address: ClusterAddress, found: discovery.Found) -> str:
@@ -143,7 +157,7 @@ def do_refresh_addresses(cluster: Cluster, *, actor: Actor, now: datetime) -> Cl
     """Brokers that came or went since it was attached, as its name servers say now."""
     if cluster.kind != Cluster.Kind.ATTACHED:
         raise Problem("managed", f"{cluster.name} is not attached: its addresses are its rows", 409)
-    found = discovery.discover(replace(address_of(cluster), brokers=frozenset()))
+    found = _found(replace(address_of(cluster), brokers=frozenset()))
     check_addresses(found.addresses, "brokers")
     details = {"before": cluster.broker_addresses, "after": found.addresses}
     with transaction.atomic():

@@ -12,6 +12,7 @@ from engine.errors import EngineError, PeerError
 from engine.protocol.codes import ResponseCode
 
 SIGNALBOX, APACHE, UNKNOWN = "signalbox", "apache", "unknown"
+DEADLINE_S = 3.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +29,7 @@ class Found:
 
 def discover(address: ClusterAddress) -> Found:
     """Asks the name servers alone; brokers are dialled once their addresses were seen and stored."""
-    info = ask(address, lambda admin: admin.cluster.info())
+    info = ask(address, lambda admin: admin.cluster.info(), deadline_s=DEADLINE_S)
     names = sorted(info.cluster_addr_table)
     wanted = address.broker_cluster_name or (names[0] if names else "")
     if wanted not in info.cluster_addr_table:
