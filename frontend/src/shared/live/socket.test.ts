@@ -115,10 +115,28 @@ test("a dead socket means polling, and is tried again ever less often", () => {
   pass(1_000);
   expect(wires).toHaveLength(3);
   wire().onopen?.();
-  expect(socket.state).toBe("live");
-  expect(wire().sent).toEqual([{ type: "subscribe", channel: "c" }]);
+  expect(socket.state).toBe("polling");
+  expect(wire().sent).toEqual([{ type: "subscribe", channel: "c" }, { type: "ping" }]);
   wire().say(state(1, {}));
+  expect(socket.state).toBe("live");
   expect(heard).toHaveLength(1);
+});
+
+test("a socket that opens and is dropped at once does not disturb polling", () => {
+  const { heard } = opened("c");
+  wire().onclose?.({ code: 1011 });
+  const states: string[] = [];
+  socket.watch(() => states.push(socket.state));
+  for (const wait of [1_000, 2_000, 4_000, 8_000]) {
+    const before = wires.length;
+    pass(wait - 1);
+    expect(wires).toHaveLength(before);
+    pass(1);
+    expect(wires).toHaveLength(before + 1);
+    wire().onopen?.();
+    wire().onclose?.({ code: 1011 });
+  }
+  expect([states, heard]).toEqual([[], []]);
 });
 
 test("a wire that says nothing is pinged, and then taken for dead", () => {

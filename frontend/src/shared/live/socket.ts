@@ -138,12 +138,16 @@ export class LiveSocket {
       channel.told = undefined;
       this.say({ type: "subscribe", channel: name });
     }
-    this.failures = 0;
-    this.become("live");
+    // A proxy may open what it drops at once: after a failure only an answer is proof, and until then
+    // screens go on asking, undisturbed.
+    if (this.failures === 0) this.become("live");
+    else this.say({ type: "ping" });
     this.pingLater();
   }
 
   private heard(text: string) {
+    this.failures = 0;
+    if (this.isOpen) this.become("live");
     this.pingLater();
     const message = parseMessage(text);
     if (message.type === "error") this.tellError(message);

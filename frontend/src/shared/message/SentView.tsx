@@ -1,6 +1,6 @@
 /** What a send came to: sent, refused, or unsure; never a green tick for something that nobody knows. */
 import { Alert, Stack, Text } from "@mantine/core";
-import type { ReactNode } from "react";
+import { type ReactNode, useEffect, useRef } from "react";
 import { asProblem, type ProblemError } from "@/shared/api/problem";
 import type { components } from "@/types/api.gen";
 import { CopyButton } from "@/shared/ui/CopyButton";
@@ -22,10 +22,25 @@ export function sentOf(error: unknown): Sent | null {
 
 export function SentView({ sent, children }: { sent: Sent; children?: ReactNode }) {
   const t = useTexts();
+  const shown = useRef<HTMLDivElement>(null);
+  // It stands below a long form: what became of the message must be seen without looking for it.
+  useEffect(() => {
+    void shown.current?.scrollIntoView({ block: "nearest" });
+  }, [sent]);
   return (
-    <Alert className={TONES[sent.fate]} styles={TONED} title={t(`sent.${sent.fate}`)} role="status">
+    <Alert
+      ref={shown}
+      className={TONES[sent.fate]}
+      styles={TONED}
+      title={t(`sent.${sent.fate}`)}
+      role="status"
+    >
       <Stack gap="xs">
-        {sent.detail && <Text size="sm">{sent.detail}</Text>}
+        {sent.detail && (
+          <Text size="sm" lang="en">
+            {sent.detail}
+          </Text>
+        )}
         {sent.fate === "unsure" && <Text size="sm">{t("sent.unsureAdvice")}</Text>}
         <KeyValue
           items={[

@@ -9,7 +9,11 @@ let now = Date.now();
 
 function subscribe(listener: () => void): () => void {
   listeners.add(listener);
-  timer ??= window.setInterval(tick, TICK_MS);
+  if (timer === undefined) {
+    // While nothing showed an age nobody looked at the clock: what is new would seem to be of the future.
+    now = Date.now();
+    timer = window.setInterval(tick, TICK_MS);
+  }
   return () => {
     listeners.delete(listener);
     if (listeners.size > 0) return;
