@@ -84,6 +84,14 @@ def test_a_silenced_one_fires_and_nobody_is_told_until_the_silence_ends() -> Non
     assert alert.state == "resolved"
 
 
+def test_a_silence_over_one_that_fires_is_seen_and_its_end_is_told() -> None:
+    alert = firing()
+    found = look([alert], 70, figure(), silent=True)
+    assert (alert.is_silenced, found.changed, found.told) == (True, [alert], [])
+    assert look([alert], 80, figure()).told == [(alert, "firing")]
+    assert not alert.is_silenced
+
+
 def test_what_a_silence_matches() -> None:
     def silence(
         clusters: str = "*", names: str = "*", rule: int | None = None, start: int = -10

@@ -100,9 +100,10 @@ def _go_on(
         alert.is_silenced = is_silenced
         if not is_silenced:
             found.told.append((alert, "firing"))
-    elif alert.fired_at is not None and alert.is_silenced and not is_silenced:
-        alert.is_silenced = False
-        found.told.append((alert, "firing"))
+    elif alert.fired_at is not None and alert.is_silenced != is_silenced:
+        alert.is_silenced = is_silenced
+        if not is_silenced:
+            found.told.append((alert, "firing"))
     after = (alert.state, alert.value, alert.summary, alert.is_silenced, alert.fired_at)
     if alert.pk is not None and before != after:
         found.changed.append(alert)
