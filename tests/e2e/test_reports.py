@@ -8,20 +8,23 @@ from __future__ import annotations
 
 import csv
 import io
+import re
+import subprocess
 import urllib.request
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pandas
 import pytest
 
 from engine.client import Message, blocking
-from tests.e2e.running import Platform, Rest, until
+from tests.e2e.running import ROOT, Platform, Rest, until
 
 # A retention run is a minute of processor time: two of them and a search do not fit beside all other tests.
-pytestmark = [pytest.mark.nightly, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.nightly, pytest.mark.timeout(3600)]
 CLUSTER, TOPIC, SENT = "local", "orders", 500
-SPARK_S = 180.0
+SPARK_S = 600.0
 """A JVM and its Python workers on a machine that does other things too."""
 
 
@@ -134,3 +137,36 @@ def test_a_paused_schedule_runs_no_more_and_a_run_is_cancelled(world: World) -> 
     world.rest.post(world.path(f"reports/runs/{run['id']}/cancel/"))
     ended = until(lambda: world.ended(run["id"]), "it ends", 60)
     assert ended["state"] == "cancelled"
+
+
+def shell_lines() -> list[str]:
+    """The commands of docs/reports-in-the-console.md, in their order."""
+    text = (ROOT / "docs" / "reports-in-the-console.md").read_text()
+    blocks = re.findall(r"```sh\n(.*?)```", text, re.DOTALL)
+    return [line for block in blocks for line in block.splitlines() if line.startswith("curl ")]
+
+
+def test_the_lines_of_the_document_work(world: World, tmp_path: Path) -> None:
+    """Each as it stands there, in a shell; a refusal fails. `$RUN` is a run that is done, but a new one where
+    it is cancelled."""
+    wish = {"name": "documents", "role": "admin", "expires_in_days": 1}
+    token = world.rest.post("tokens/", wish)["secret"]
+    namesrv = world.rest.get(world.path())["name_server_addresses"]
+    world.rest.post("clusters/", {"kind": "attached", "name": "orders", "name_servers": namesrv})
+    done = world.runs(state="done", report="retention")[0]["id"]
+    lines = shell_lines()
+    assert len(lines) >= 12, "the document has its commands"
+    head = f"set -e\nAPI=http://{world.rest.address}/api/v1\nH='Authorization: Bearer {token}'\n"
+    head += f"HERE=$API/clusters/{CLUSTER}/reports\n"
+    for line in lines:
+        run = done
+        if "/cancel/" in line:
+            run = world.rest.post(world.path("reports/runs/"), {"report": "usage"})["id"]
+        script = f"{head}RUN={run}\n" + line.replace("curl -sH", "curl --fail-with-body -sSH")
+        told = subprocess.run(
+            ["bash", "-c", script], cwd=tmp_path, capture_output=True, text=True, timeout=120
+        )
+        assert told.returncode == 0, f"{line}: {told.stdout[-1000:]} {told.stderr[-500:]}"
+    frame = pandas.read_parquet(tmp_path / "topics.parquet")
+    assert int(frame[frame["topic"] == TOPIC]["messages"].sum()) == SENT
+    assert (tmp_path / "topics.csv").read_text().startswith("cluster,topic,")

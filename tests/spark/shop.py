@@ -28,6 +28,7 @@ from engine.client import (
     TransactionProducer,
     TransactionState,
 )
+from engine.protocol.bodies.groups import SubscriptionGroupConfig
 from engine.protocol.bodies.topics import TopicConfig
 from tests.interop.clusters import BROKER_NAME, Cluster, running
 
@@ -60,6 +61,8 @@ async def trade(cluster: Cluster) -> Shop:
         await _wait_for_routes(admin)
         await _send(cluster, shop)
         await _consume(cluster, shop)
+        # Apache's 5.x takes no offsets of a group that it does not know.
+        await admin.groups.create(cluster.broker, SubscriptionGroupConfig("late"))
         for queue in (0, 1):
             await admin.offsets.commit("late", MessageQueue(ORDERS, BROKER_NAME, queue), 0)
     return shop
