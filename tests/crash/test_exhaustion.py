@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.crash import requests as rq
-from tests.crash.campaign import Campaign
+from tests.crash.campaign import PERSIST_INTERVAL_S, Campaign
 from tests.crash.cluster import ASYNC, SYNC, Broker, Daemon
 from tests.crash.conftest import MakeBroker
 from tests.crash.load import TOPIC
@@ -31,12 +31,16 @@ class Limit:
         self._pid = broker.pid
         self._kind = kind
         self._before = resource.prlimit(self._pid, kind)
+        self._set_at = 0.0
 
     def set(self, value: int) -> None:
+        self._set_at = time.monotonic()
         resource.prlimit(self._pid, self._kind, (value, self._before[1]))
 
-    def lift(self) -> None:
+    def lift(self) -> float:
+        """How long it was there: meanwhile offsets, which take a new file, could not be saved."""
         resource.prlimit(self._pid, self._kind, self._before)
+        return time.monotonic() - self._set_at
 
 
 def open_descriptors(broker: Broker) -> int:
@@ -54,6 +58,7 @@ def accept_rounds(broker: Broker, rounds: int, seed: int) -> None:
     """No descriptor for newcomers; those who are there already are served."""
     campaign = Campaign(broker, seed)
     campaign.start()
+    held_s = 0.0
     for number in range(1, rounds + 1):
         campaign.begin_load()
         time.sleep(0.5)
@@ -62,7 +67,7 @@ def accept_rounds(broker: Broker, rounds: int, seed: int) -> None:
         newcomers = [socket.create_connection(broker.address, 2) for _ in range(_NEWCOMERS)]
         time.sleep(1.0)
         assert broker.is_alive, broker.tail()
-        limit.lift()
+        held_s = limit.lift()
         for newcomer in newcomers:
             newcomer.close()
         begun = time.monotonic()
@@ -74,13 +79,14 @@ def accept_rounds(broker: Broker, rounds: int, seed: int) -> None:
         campaign.verify(at_least=100 * number)
     campaign.crash()
     campaign.restart()
-    campaign.verify()
+    campaign.verify(persist_interval_s=PERSIST_INTERVAL_S + held_s)
 
 
 def roll_rounds(broker: Broker, rounds: int, kind: int, seed: int) -> None:
     """The next segment cannot be had: sends are refused with 14 until it can."""
     campaign = Campaign(broker, seed, readers=1)
     campaign.start()
+    held_s = 0.0
     for number in range(1, rounds + 1):
         campaign.load_for(0.7)
         limit = Limit(broker, kind)
@@ -94,7 +100,7 @@ def roll_rounds(broker: Broker, rounds: int, kind: int, seed: int) -> None:
             assert time.monotonic() < deadline, "the log never had to roll"
             assert broker.is_alive, broker.tail()
             time.sleep(0.05)
-        limit.lift()
+        held_s = limit.lift()
         resumes(broker.address, within_s=ACCEPT_AGAIN_S)
         codes = campaign.end_load()
         assert codes.keys() <= {rq.SUCCESS, rq.SYSTEM_BUSY, rq.SERVICE_NOT_AVAILABLE}, codes
@@ -102,7 +108,7 @@ def roll_rounds(broker: Broker, rounds: int, kind: int, seed: int) -> None:
         campaign.verify(at_least=100 * number)
     campaign.crash()
     campaign.restart()
-    campaign.verify()
+    campaign.verify(persist_interval_s=PERSIST_INTERVAL_S + held_s)
 
 
 def let_off(daemons: list[Daemon], kind: int) -> None:
