@@ -78,6 +78,10 @@ def test_the_map_shows_who_sends_and_who_reads_live(console: Console, open_page:
     topic = console.topic("map-orders")
     group = console.group("map-billing")
     console.send(topic, *(f"order {number}" for number in range(20)))
+    routing = console.path(f"routing/?search={topic}")
+    console.seen(
+        routing, lambda body: body["results"] and body["results"][0]["senders"], "its sender is known"
+    )
     with console.consuming(group, topic):
         page = open_page(f"/clusters/{LOCAL}?search={topic}")
         node = page.locator(f"[data-node='topic:{topic}']")
