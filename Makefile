@@ -69,10 +69,10 @@ test-frontend: setup ## those of the pages alone, without a browser (vitest)
 	cd frontend && npm run --silent test
 
 test-browser: setup ## the pages in chromium, on the real platform and brokers; pictures in build/screens/
-	$(PYTEST) -n $(WORKERS) --dist loadfile $(BROWSER_TESTS) $(ARGS) || $(NOTHING_FITS)
+	$(PYTEST) -n $(WORKERS) --dist loadfile -m "$(SHORT)" $(BROWSER_TESTS) $(ARGS) || $(NOTHING_FITS)
 
 screens: ## the same, with the pictures in docs/screens/ (look at each: some show paths)
-	SIGNALBOX_SCREENS=$(CURDIR)/docs/screens $(MAKE) test-browser
+	SIGNALBOX_SCREENS=$(CURDIR)/docs/screens $(MAKE) test-browser SHORT="not bench"
 
 check: setup ## format, lint, types, layers, house rules
 	$(PY) -m ruff format --check .

@@ -17,7 +17,7 @@ from tests.browser.running import LOCAL, Console
 from tests.browser.screens import check_accessible, shoot
 from tests.e2e.running import until
 
-pytestmark = pytest.mark.timeout(300)
+pytestmark = [pytest.mark.nightly, pytest.mark.timeout(300)]
 
 TOPIC, GROUP, LATE = "mail-bags", "mail-sorting", 8
 CHANNEL, RULE, SECRET = "on-call", "sorting is behind", "kept-in-the-vault"

@@ -13,7 +13,7 @@ from tests.browser.conftest import NARROW, OpenPage
 from tests.browser.running import Console
 from tests.browser.screens import check_accessible, shoot
 
-pytestmark = pytest.mark.timeout(300)
+pytestmark = [pytest.mark.nightly, pytest.mark.timeout(300)]
 
 NAME, TOPIC = "audrey", "audited-parcels"
 

@@ -10,7 +10,7 @@ from tests.browser.running import Console
 from tests.browser.screens import check_accessible, shoot
 from tests.browser.watching import Watch
 
-pytestmark = pytest.mark.timeout(300)
+pytestmark = [pytest.mark.nightly, pytest.mark.timeout(300)]
 
 TEXT = """name: bakery
 clusters:
