@@ -65,6 +65,7 @@ class Pops:
             options.live,
             now_ms=now_ms,
             appended=appended,
+            save=self._save,
             topics_saved=self._topics_saved,
         )
         self._saving: asyncio.Task[None] | None = None

@@ -38,6 +38,8 @@ class PoppingConsumer(threading.Thread):
         self._forgets = forgets
         self._quit = threading.Event()
         self.given: list[Given] = []
+        self.failure: Exception | None = None
+        """Why it stopped by itself: of a broker that dies, a broken connection."""
 
     def stop(self) -> None:
         self._quit.set()
@@ -47,8 +49,8 @@ class PoppingConsumer(threading.Thread):
             with Link(self._address) as link:
                 while not self._quit.is_set():
                     self._round(link)
-        except OSError:
-            pass
+        except Exception as error:  # noqa: BLE001 - whoever started it judges
+            self.failure = error
 
     def _round(self, link: Link) -> None:
         fields = {

@@ -89,6 +89,7 @@ def kill_while_popping(
         crash(broker)
         for consumer in consumers:
             consumer.join(JOIN_S)
+            assert isinstance(consumer.failure, OSError | None), repr(consumer.failure)
             given += consumer.given
         broker.start()
     given += consume_the_rest(broker.address, seed, sent, given, settle_s=settle_s)
@@ -116,6 +117,7 @@ def consume_the_rest(
     time.sleep(2 * HIDDEN_MS / 1000)
     last.stop()
     last.join(JOIN_S)
+    assert last.failure is None, repr(last.failure)
     return last.given
 
 

@@ -3,7 +3,7 @@
 A message comes back as a message of the group's pop retry topic, one try older. It is appended there first
 and acknowledged in the revive log in the same turn of the loop: a crash in between loses nothing, and a
 start sees to it that it does not come twice (`last_step`). What cannot be appended now is tried again later.
-Messages of a topic or group that is gone go too.
+Messages of a topic that is gone go too, and of a group that is gone and may not make itself.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from collections.abc import Awaitable, Callable
 from engine.broker.deliverer import Deliverer
 from engine.broker.groups import SubscriptionGroupTable
 from engine.broker.options import LiveOptions
+from engine.broker.persistence import GROUPS_FILE
 from engine.broker.pop.checkpoints import Checkpoints, OpenCheckpoint
 from engine.broker.pop.revive_log import ReviveLog
 from engine.broker.redelivery import draft_of
@@ -60,6 +61,7 @@ class Revival:
         *,
         now_ms: Callable[[], int],
         appended: Callable[[], None],
+        save: Callable[[str], None],
         topics_saved: Callable[[], Awaitable[None]],
     ) -> None:
         self._store = store
@@ -71,6 +73,7 @@ class Revival:
         self._live = live
         self._now_ms = now_ms
         self._appended = appended
+        self._save = save
         self._topics_saved = topics_saved
         self._task: asyncio.Task[None] | None = None
 
@@ -97,7 +100,7 @@ class Revival:
 
     async def _revive(self, entry: OpenCheckpoint) -> bool:
         """False: the store takes nothing for the moment."""
-        if entry.topic not in self._topics or entry.group not in self._groups:
+        if entry.topic not in self._topics or not self._has_group(entry.group):
             return self._close(entry, list(entry.unacked))
         target = comes_back_in(entry.topic, entry.group, is_v2=self._live.enable_retry_topic_v2)
         await self._make_topic(target)
@@ -106,6 +109,16 @@ class Revival:
             if queue_offset in entry.unacked and not self._bring_back(entry, queue_offset, raw, target):
                 return False
         return True
+
+    def _has_group(self, name: str) -> bool:
+        """A group that made itself by its first pop may be unknown after a crash or on a new master, whose
+        copy of the table is older than the log: it makes itself again, and nothing is lost."""
+        group, is_new = self._groups.find_or_create(
+            name, self._live.auto_create_subscription_group, self._now_ms()
+        )
+        if is_new:
+            self._save(GROUPS_FILE)
+        return group is not None
 
     async def _make_topic(self, topic: str) -> None:
         if topic not in self._topics:

@@ -7,6 +7,7 @@ import time
 import tracemalloc
 from collections.abc import Hashable
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -293,6 +294,27 @@ async def test_what_was_popped_and_acknowledged_is_known_after_a_restart(start_b
     await broker.stop()
     broker = await start_broker()
     assert len(broker.inner.pops.checkpoints) == 0
+
+
+async def test_a_group_that_a_crash_made_unknown_gets_its_messages_back(
+    start_broker: StartBroker, tmp_path: Path
+) -> None:
+    """The table of groups is saved a moment after the first pop of a group that makes itself."""
+    broker = await start_broker()
+    peer = Peer(broker.address)
+    await send(peer, "orders", b"1", b"2", queues=1)
+    await eventually(lambda: broker.inner.store.max_offset("orders", 0) == 2)
+    assert len(await pop(peer, "orders", invisible_time=SOON)) == 2
+    await peer.close()
+    await broker.stop()
+    for saved in tmp_path.rglob("subscriptionGroup.json*"):
+        saved.unlink()
+    broker = await start_broker()
+    await eventually(lambda: len(broker.inner.pops.checkpoints) == 0)
+    assert "poppers" in broker.inner.groups
+    peer = Peer(broker.address)
+    assert sorted([message.body for message in await pop(peer, "orders", poll_time=5_000)]) == [b"1", b"2"]
+    await peer.close()
 
 
 async def restarted(start_broker: StartBroker, count: int, **settings: str) -> tuple[RunningBroker, Peer]:
