@@ -49,7 +49,7 @@ class PoppingConsumer(threading.Thread):
             with Link(self._address) as link:
                 while not self._quit.is_set():
                     self._round(link)
-        except Exception as error:  # noqa: BLE001 - whoever started it judges
+        except Exception as error:
             self.failure = error
 
     def _round(self, link: Link) -> None:

@@ -49,7 +49,7 @@ def trouble_of(group: Group, member: Member) -> str:
     return (status.trouble or "") if status is not None else ""
 
 
-@pytest.mark.parametrize("flush", [SYNC, ASYNC])
+@pytest.mark.parametrize("flush", [SYNC, pytest.param(ASYNC, marks=pytest.mark.crash_long)])
 def test_it_follows_the_master_that_replaced_it(make_group: MakeGroup, flush: str, seed: int) -> None:
     group = make_group(3, flush=flush)
     campaign = GroupCampaign(group, seed)

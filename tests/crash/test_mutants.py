@@ -27,6 +27,8 @@ from tests.crash.wire import Stored
 
 SOUND = "engine.broker"
 _AHEAD = 5
+LONG = pytest.mark.crash_long
+"""`make test` takes one of each kind: that the checker is alive."""
 
 
 def mutant(name: str) -> str:
@@ -41,9 +43,9 @@ def caught_by(campaign: Campaign, *, persist_interval_s: float = 1.5) -> set[str
     ("name", "checker"),
     [
         ("stored_twice", "duplicate-append"),
-        ("refused_after_append", "phantom"),
+        pytest.param("refused_after_append", "phantom", marks=LONG),
         ("unit_dropped", "lost-by-offset"),
-        ("units_swapped", "order"),
+        pytest.param("units_swapped", "order", marks=LONG),
     ],
 )
 def test_a_broker_that_is_wrong_in_good_weather_is_caught(
@@ -58,7 +60,11 @@ def test_a_broker_that_is_wrong_in_good_weather_is_caught(
 
 
 @pytest.mark.parametrize(
-    ("name", "checker"), [("offset_reused", "inconsistent-offset"), ("offsets_ahead", "offset-commit")]
+    ("name", "checker"),
+    [
+        ("offset_reused", "inconsistent-offset"),
+        pytest.param("offsets_ahead", "offset-commit", marks=LONG),
+    ],
 )
 def test_a_broker_that_is_wrong_after_a_restart_is_caught(
     make_broker: MakeBroker, name: str, checker: str, seed: int
@@ -72,6 +78,7 @@ def test_a_broker_that_is_wrong_after_a_restart_is_caught(
     assert checker in caught_by(campaign)
 
 
+@LONG
 def test_a_broker_that_forgets_offsets_when_it_stops_is_caught(make_broker: MakeBroker, seed: int) -> None:
     settings = {"flushConsumerOffsetInterval": "60000"}
     campaign = Campaign(make_broker(launcher=mutant("offsets_not_saved"), settings=settings), seed)
@@ -113,7 +120,10 @@ def cut_once(
 
 @pytest.mark.parametrize(
     ("name", "wait", "checker"),
-    [("ack_before_flush", a_while, "lost"), ("dispatch_past_flush", until_readers_are_ahead, "phantom")],
+    [
+        ("ack_before_flush", a_while, "lost"),
+        pytest.param("dispatch_past_flush", until_readers_are_ahead, "phantom", marks=LONG),
+    ],
 )
 def test_getting_ahead_of_the_sync_is_caught(
     make_broker: MakeBroker,
@@ -139,6 +149,7 @@ def test_getting_ahead_of_the_sync_is_caught(
     assert checker in caught_by(campaign)
 
 
+@LONG
 def test_a_topic_that_a_power_cut_can_take_is_caught(
     make_broker: MakeBroker, tmp_path: Path, seed: int
 ) -> None:
@@ -152,6 +163,7 @@ def test_a_topic_that_a_power_cut_can_take_is_caught(
         campaign.restart()
 
 
+@LONG
 def test_going_on_after_a_failed_sync_is_caught(make_broker: MakeBroker, tmp_path: Path, seed: int) -> None:
     faults = Faults(tmp_path, "/commitlog/")
     broker = make_broker(flush=SYNC, environment=faults.environment, launcher=mutant("unfenced"))
@@ -215,6 +227,7 @@ def test_delivering_a_damaged_body_is_caught(
     assert bool(check_phantom(torn.history.events())) == is_caught
 
 
+@LONG
 @pytest.mark.parametrize(("launcher", "is_caught"), [(SOUND, False), (mutant("tail_not_cleared"), True)])
 def test_a_tail_that_comes_back_to_life_is_caught(
     make_broker: MakeBroker, launcher: str, is_caught: bool, seed: int
