@@ -29,7 +29,7 @@ def noted(console: Console) -> Console:
 
 def test_a_row_tells_field_by_field_what_changed(noted: Console, open_page: OpenPage) -> None:
     page = open_page("/audit")
-    rows = page.get_by_role("table", name="Audit log").locator("tbody tr")
+    rows = page.get_by_role("table", name="Audit log").locator("tbody tr[data-at]")
     expect(rows.filter(has_text="topic.create").filter(has_text=TOPIC).first).to_contain_text("succeeded")
     check_accessible(page)
     shoot(page, "audit")
@@ -50,7 +50,7 @@ def test_a_row_tells_field_by_field_what_changed(noted: Console, open_page: Open
 
 def test_an_intent_leads_to_how_it_ended(noted: Console, open_page: OpenPage) -> None:
     page = open_page(f"/audit?action=topic.create&target={TOPIC}", size=NARROW, dark=True, language="zh")
-    rows = page.get_by_role("table").first.locator("tbody tr")
+    rows = page.get_by_role("table").first.locator("tbody tr[data-at]")
     expect(rows).to_have_count(2)
     rows.last.click()
     drawer = page.get_by_role("dialog")
@@ -73,7 +73,7 @@ def test_the_chain_is_walked_and_the_rows_are_exported(noted: Console, open_page
     page.keyboard.press("Escape")
 
     page.goto(f"/audit?target={NAME}")
-    expect(page.get_by_role("table", name="Audit log").locator("tbody tr").first).to_be_visible()
+    expect(page.get_by_role("table", name="Audit log").locator("tbody tr[data-at]").first).to_be_visible()
     page.get_by_role("button", name="Export").click()
     with page.expect_download() as lines:
         page.get_by_role("menuitem", name="As NDJSON").click()
@@ -91,7 +91,7 @@ def test_a_viewer_sees_their_own_rows_and_cannot_walk_the_chain(noted: Console, 
     page = open_page("/audit", user=NAME)
     expect(page.get_by_role("heading", name="Audit")).to_be_visible()
     expect(page.get_by_role("button", name="Verify the chain")).to_have_count(0)
-    rows = page.get_by_role("table", name="Audit log").locator("tbody tr")
+    rows = page.get_by_role("table", name="Audit log").locator("tbody tr[data-at]")
     expect(rows.first).to_contain_text(NAME)
     expect(rows.filter(has_text=TOPIC)).to_have_count(0)
     assert noted.session_of(NAME).call("GET", "audit/verify/")[0] == 403

@@ -73,7 +73,7 @@ def parcels(console: Console) -> Iterator[Console]:
 def open_found(page: Page, topic: str, key: str, tab: str = "body") -> None:
     """From the list to the message, as a person goes."""
     page.goto(f"/clusters/local/messages?by=key&topic={topic}&key={key}")
-    page.get_by_role("table", name="Messages found").locator("tbody tr").first.click()
+    page.get_by_role("table", name="Messages found").locator("tbody tr[data-at]").first.click()
     expect(page.get_by_role("heading", name="Message", exact=True)).to_be_visible()
     if tab != "body":
         page.get_by_role("tab", name=tab).click()
@@ -85,7 +85,7 @@ def was_hacked(page: Page) -> bool:
 
 def test_a_search_says_how_far_it_looked(parcels: Console, open_page: OpenPage) -> None:
     page = open_page(f"/clusters/local/messages?topic={TOPIC}&sql=grams%20%3E%203000")
-    rows = page.get_by_role("table", name="Messages found").locator("tbody tr")
+    rows = page.get_by_role("table", name="Messages found").locator("tbody tr[data-at]")
     expect(rows).to_have_count(9)
     expect(page.get_by_text("everything was looked at")).to_be_visible()
     check_accessible(page)
@@ -119,7 +119,7 @@ def test_a_search_in_the_background_shows_its_progress_and_results(
     page.get_by_role("button", name="Continue", exact=True).click()
     expect(page.get_by_text("everything was looked at")).to_be_visible(timeout=60_000)
     results = page.get_by_role("table", name="Results")
-    expect(results.locator("tbody tr")).to_have_count(14)
+    expect(results.locator("tbody tr[data-at]")).to_have_count(14)
     check_accessible(page)
     shoot(page, "messages-job")
 
@@ -182,7 +182,7 @@ def test_markup_is_text_wherever_it_stands(parcels: Console, open_page: OpenPage
     expect(table).to_contain_text("<i>key</i>")
     check_accessible(page)
     shoot(page, "messages-odd")
-    table.locator("tbody tr").filter(has_text="<i>key</i>").click()
+    table.locator("tbody tr[data-at]").filter(has_text="<i>key</i>").click()
     expect(page.get_by_role("region", name="Body of the message")).to_have_text(MARKUP)
     page.get_by_role("tab", name="Properties").click()
     expect(page.get_by_text("<s>v</s>")).to_be_visible()
