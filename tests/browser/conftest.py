@@ -22,6 +22,7 @@ FLAGS = (
     "--disable-component-update",
     "--disable-sync",
 )
+BROWSERS = ("chromium-headless-shell", "chromium", "google-chrome")
 SLOW_MS = 20_000
 """Two cores, several browsers and brokers: a slow machine is no failure."""
 WIDE, NARROW = (1360, 860), (360, 740)
@@ -48,7 +49,7 @@ def console(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Console]:
 @pytest.fixture(scope="session")
 def chromium() -> Iterator[Browser]:
     # Without its own window, which costs more than our pages: a third of the time.
-    found = shutil.which("chromium-headless-shell") or shutil.which("chromium") or shutil.which("google-chrome")
+    found = next(filter(None, map(shutil.which, BROWSERS)), None)
     assert found, "no chromium-headless-shell on PATH: tools/debian-packages.txt names it"
     expect.set_options(timeout=SLOW_MS)
     with sync_playwright() as playwright:

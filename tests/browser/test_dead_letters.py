@@ -56,7 +56,8 @@ def test_dead_letters_are_listed_by_group_and_by_reason(buried: Console, open_pa
     expect(letters.filter(has_text="EXCEPTION")).to_have_count(LETTERS)
     shoot(page, "dead-letters-group")
     page.get_by_role("tab", name="By reason").click()
-    reasons = page.get_by_role("table", name="Dead letters by what they have in common").locator("tbody tr[data-at]")
+    table = page.get_by_role("table", name="Dead letters by what they have in common")
+    reasons = table.locator("tbody tr[data-at]")
     expect(reasons).to_have_count(2)
     expect(reasons.first).to_contain_text("EXCEPTION")
     check_accessible(page)
@@ -105,7 +106,8 @@ def test_a_redrive_begins_with_a_canary_and_tells_every_outcome(buried: Console,
 
 def test_narrow_dark_and_chinese(buried: Console, open_page: OpenPage) -> None:
     page = open_page(f"/clusters/local/dead-letters/{GROUP}", size=NARROW, dark=True, language="zh")
-    expect(page.get_by_role("table", name=f"{GROUP} 的死信").locator("tbody tr[data-at]").first).to_be_visible()
+    letters = page.get_by_role("table", name=f"{GROUP} 的死信").locator("tbody tr[data-at]")
+    expect(letters.first).to_be_visible()
     check_accessible(page)
     shoot(page, "dead-letters-dark-zh-narrow")
 
