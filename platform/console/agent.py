@@ -149,7 +149,6 @@ def _pick_up(name: str, serves_control: bool) -> None:
         if serves_control:
             run_steps("")
         if host is not None:
-            # Last: a run takes minutes.
             pick_up_reports(host)
     finally:
         connections.close_all()

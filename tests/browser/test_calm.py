@@ -1,4 +1,4 @@
-"""What goes wrong is told calmly: a right that was taken away, two operations at once."""
+"""What goes wrong is told calmly: a dead socket, a right that was taken away, two operations at once."""
 
 from __future__ import annotations
 
@@ -45,6 +45,35 @@ class Line:
 
 def live_badge(page: Page, word: str) -> Any:
     return page.get_by_role("banner").get_by_role("status").filter(has_text=word)
+
+
+def test_a_dead_socket_is_told_and_the_page_asks_until_it_lives(
+    console: Console, open_page: OpenPage
+) -> None:
+    console.topic("quay-crates", 1)
+    console.seen(console.path("topics/quay-crates/"), lambda topic: topic["messages"] == "0", "it is known")
+    line = Line()
+    page = open_page("about:blank")
+    page.route_web_socket("**/ws/v1/", line.carry)
+    page.goto(f"/clusters/{LOCAL}/topics?search=quay-crates")
+    written = page.get_by_role("row").filter(has_text="quay-crates").get_by_role("cell").nth(2)
+    expect(live_badge(page, "Live")).to_be_visible()
+    expect(written).to_have_text("0")
+
+    line.cut()
+    badge = live_badge(page, "Every 10 s")
+    expect(badge).to_be_visible()
+    console.send("quay-crates", "crate-1", "crate-2")
+    expect(written).to_have_text("2", timeout=POLLED_MS)
+    badge.hover()
+    expect(page.get_by_role("tooltip")).to_contain_text("The live connection is lost")
+    check_accessible(page)
+    shoot(page, "not-live")
+
+    line.mend()
+    expect(live_badge(page, "Live")).to_be_visible(timeout=POLLED_MS)
+    console.send("quay-crates", "crate-3")
+    expect(written).to_have_text("3")
 
 
 def test_a_right_that_was_taken_away_meanwhile_is_told_where_it_is_missed(

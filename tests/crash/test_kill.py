@@ -23,9 +23,10 @@ def kill_rounds(make_broker: MakeBroker, flush: str, rounds: int, seed: int) -> 
         assert took_s <= READY_S, f"ready only {took_s:.1f} s after start"
 
 
+@pytest.mark.parametrize("chain", [1, 2])
 @pytest.mark.parametrize("flush", [SYNC, ASYNC])
-def test_kill_9_loses_nothing(make_broker: MakeBroker, flush: str, seed: int) -> None:
-    kill_rounds(make_broker, flush, rounds=5, seed=seed)
+def test_kill_9_loses_nothing(make_broker: MakeBroker, flush: str, chain: int, seed: int) -> None:
+    kill_rounds(make_broker, flush, rounds=5, seed=seed + chain)
 
 
 @pytest.mark.crash_long

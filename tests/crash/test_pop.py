@@ -212,7 +212,7 @@ def cut_while_popping(
     return [violation.text for violation in check_delivery(sent, given)]
 
 
-@pytest.mark.parametrize("flush", [SYNC, ASYNC])
+@pytest.mark.parametrize("flush", [SYNC, pytest.param(ASYNC, marks=LONG)])
 def test_a_power_cut_loses_no_popped_message(
     make_broker: MakeBroker, tmp_path: Path, flush: str, seed: int
 ) -> None:

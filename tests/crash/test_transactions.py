@@ -164,6 +164,7 @@ def cut_rounds(make_broker: MakeBroker, folder: Path, flush: str, seed: int, *, 
     return shop
 
 
+@pytest.mark.crash_long
 def test_power_cuts_repeat_and_lose_no_transaction(
     make_broker: MakeBroker, tmp_path: Path, seed: int
 ) -> None:

@@ -134,7 +134,7 @@ def do_put_policies(
         cluster,
         "acl.policies.update",
         name,
-        {"before": before, "policies": entries},
+        {"before": before, "after": dict.fromkeys(before, entries)},
         lambda to: gateway.put_policies(to.address, name, entries, to.expected),
         actor=actor,
     )

@@ -114,17 +114,24 @@ def payload_of(rule: AlertRule, alert: Alert, cluster: str, event: str) -> dict[
 def do_save_rule(rule: AlertRule | None, values: dict[str, Any], *, actor: Actor, now: datetime) -> AlertRule:
     channels = values.pop("channels", None)
     with transaction.atomic():
-        is_new = rule is None
+        before = {} if rule is None else _said(rule, values)
+        action = "alert_rule.create" if rule is None else "alert_rule.change"
         rule = rule or AlertRule(created_by=actor.name[:150], created_at=now)
         for name, value in values.items():
             setattr(rule, name, value)
         rule.save()
         if channels is not None:
             rule.channels.set(channels)
-        details = values | {"channels": [channel.name for channel in rule.channels.all()]}
-        action = "alert_rule.create" if is_new else "alert_rule.change"
+        details = {"before": before, "after": _said(rule, values)}
         audit.record(actor, action, target=rule.name, details=details, now=now)
     return rule
+
+
+def _said(rule: AlertRule, values: dict[str, Any]) -> dict[str, Any]:
+    """What the rule says of these, for the audit chain."""
+    return {name: getattr(rule, name) for name in values} | {
+        "channels": sorted(channel.name for channel in rule.channels.all())
+    }
 
 
 def do_delete_rule(rule: AlertRule, *, actor: Actor, now: datetime) -> None:
@@ -139,7 +146,8 @@ def do_save_channel(
 ) -> AlertChannel:
     """Addresses and secrets go in sealed, and never into the audit chain."""
     with transaction.atomic():
-        is_new = channel is None
+        before = {} if channel is None else _shown(channel)
+        action = "alert_channel.create" if channel is None else "alert_channel.change"
         channel = channel or AlertChannel(created_by=actor.name[:150], created_at=now)
         if url := values.pop("url", ""):
             channel.sealed_url, channel.host = seal(url), urlsplit(url).netloc.rpartition("@")[2]
@@ -148,10 +156,18 @@ def do_save_channel(
         for name, value in values.items():
             setattr(channel, name, value)
         channel.save()
-        details = {"kind": channel.kind, "host": channel.host, "is_enabled": channel.is_enabled}
-        action = "alert_channel.create" if is_new else "alert_channel.change"
+        details = {"before": before, "after": _shown(channel)}
         audit.record(actor, action, target=channel.name, details=details, now=now)
     return channel
+
+
+def _shown(channel: AlertChannel) -> dict[str, Any]:
+    return {
+        "name": channel.name,
+        "kind": channel.kind,
+        "host": channel.host,
+        "is_enabled": channel.is_enabled,
+    }
 
 
 def do_delete_channel(channel: AlertChannel, *, actor: Actor, now: datetime) -> None:

@@ -50,5 +50,13 @@ def change_brokers(
     return outcomes
 
 
+def as_change(planned: list[dict[str, Any]]) -> dict[str, Any]:
+    """A plan's rows as the audit chain keeps changes: what each broker had, and what it is to have."""
+    return {
+        "before": {row["broker"]: row["now"] for row in planned},
+        "after": {row["broker"]: row["then"] for row in planned},
+    }
+
+
 def is_complete(outcomes: list[BrokerOutcome]) -> bool:
     return all(one.ok for one in outcomes)

@@ -149,10 +149,11 @@ POLICY = ("labels", "needs_approval", "repairs_drift")
 def do_change_cluster(cluster: Cluster, changes: dict[str, Any], *, actor: Actor, now: datetime) -> Cluster:
     """What concerns no process: labels and policy."""
     values = {name: value for name, value in changes.items() if name in POLICY}
+    details = {"before": {name: getattr(cluster, name) for name in values}, "after": values}
     with transaction.atomic():
         Cluster.objects.filter(pk=cluster.pk).update(**values)
         audit.record(
-            actor, "cluster.change", cluster=cluster.name, target=cluster.name, details=values, now=now
+            actor, "cluster.change", cluster=cluster.name, target=cluster.name, details=details, now=now
         )
     cluster.refresh_from_db()
     return cluster

@@ -8,8 +8,9 @@ from typing import Any
 
 from django.db import transaction
 
-from clusters.actions.broker_changes import Reach, change_brokers, is_complete, reach
-from clusters.actions.topics import ABOUT, refuse_unconfirmed
+from clusters.actions.broker_changes import Reach, as_change, change_brokers, is_complete, reach
+from clusters.actions.describing import say
+from clusters.actions.topics import refuse_unconfirmed
 from clusters.gateway import groups as gateway
 from clusters.gateway import offsets
 from clusters.gateway.topics import delete_topic, read_topic
@@ -61,8 +62,8 @@ def do_change_group(cluster: Cluster, wish: GroupWish, *, actor: Actor, now: dat
     if not wish.spec:
         _describe(cluster, wish, actor, now)
         return []
-    plan_group(cluster, wish, is_new=False)
-    outcomes = _put(cluster, "group.update", wish, wish.spec, actor)
+    planned = plan_group(cluster, wish, is_new=False)
+    outcomes = _put(cluster, "group.update", wish, wish.spec, actor, as_change(planned))
     _keep(cluster, wish, wish.spec, now)
     return outcomes
 
@@ -165,13 +166,18 @@ def refuse_system_group(name: str) -> None:
 
 
 def _put(
-    cluster: Cluster, action: str, wish: GroupWish, spec: dict[str, Any], actor: Actor
+    cluster: Cluster,
+    action: str,
+    wish: GroupWish,
+    spec: dict[str, Any],
+    actor: Actor,
+    change: dict[str, Any] | None = None,
 ) -> list[BrokerOutcome]:
     return change_brokers(
         cluster,
         action,
         wish.name,
-        {"config": spec, **wish.about},
+        {**(change or {"config": spec}), **wish.about},
         lambda to: gateway.put_group(to.address, wish.name, spec, (), to.expected),
         actor=actor,
     )
@@ -236,18 +242,18 @@ def _keep(cluster: Cluster, wish: GroupWish, spec: dict[str, Any], now: datetime
         row = _row(cluster, wish.name, now)
         row.config = (row.config or {}) | spec
         row.updated_at, row.deleted_at, row.keepsake = now, None, None
-        _say(row, wish.about)
+        say(row, wish.about)
         row.save()
 
 
 def _describe(cluster: Cluster, wish: GroupWish, actor: Actor, now: datetime) -> None:
     with transaction.atomic():
         row = _row(cluster, wish.name, now)
-        _say(row, wish.about)
+        details = say(row, wish.about)
         row.updated_at = now
         row.save()
         audit.record(
-            actor, "group.describe", cluster=cluster.name, target=wish.name, details=wish.about, now=now
+            actor, "group.describe", cluster=cluster.name, target=wish.name, details=details, now=now
         )
 
 
@@ -261,9 +267,3 @@ def _bury(cluster: Cluster, name: str, keepsake: dict[str, Any], now: datetime) 
 def _row(cluster: Cluster, name: str, now: datetime) -> ConsumerGroup:
     fresh = {"created_at": now, "updated_at": now}
     return ConsumerGroup.objects.get_or_create(cluster=cluster, name=name, defaults=fresh)[0]
-
-
-def _say(row: ConsumerGroup, about: dict[str, Any]) -> None:
-    for name in ABOUT:
-        if name in about:
-            setattr(row, name, about[name])

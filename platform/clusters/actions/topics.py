@@ -8,7 +8,8 @@ from typing import Any
 
 from django.db import transaction
 
-from clusters.actions.broker_changes import change_brokers, is_complete, reach
+from clusters.actions.broker_changes import as_change, change_brokers, is_complete, reach
+from clusters.actions.describing import say
 from clusters.gateway import topics as gateway
 from clusters.gateway.writes import BrokerOutcome
 from clusters.models import Cluster, Favourite, Topic
@@ -16,8 +17,6 @@ from console.core import audit
 from console.core.actors import Actor
 from console.core.problems import Problem, not_found
 from engine.protocol.names import DLQ_PREFIX, RETRY_PREFIX, is_system_topic
-
-ABOUT = ("owner", "team", "description", "labels", "document")
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +79,7 @@ def do_change_topic(cluster: Cluster, wish: TopicWish, *, actor: Actor, now: dat
         cluster,
         "topic.update",
         wish.name,
-        {"plan": planned, **wish.about},
+        as_change(planned) | wish.about,
         lambda to: gateway.put_topic(to.address, wish.name, wish.spec, brokers, to.expected),
         actor=actor,
     )
@@ -229,7 +228,7 @@ def _keep(cluster: Cluster, wish: TopicWish, spec: dict[str, Any], now: datetime
         row.config = (row.config or {}) | spec
         row.updated_at, row.deleted_at, row.keepsake = now, None, None
         row.brokers = sorted(wish.brokers) or row.brokers
-        _say(row, wish.about)
+        say(row, wish.about)
         row.save()
 
 
@@ -238,18 +237,12 @@ def _describe(cluster: Cluster, wish: TopicWish, actor: Actor, now: datetime) ->
         row, _ = Topic.objects.get_or_create(
             cluster=cluster, name=wish.name, defaults={"created_at": now, "updated_at": now}
         )
-        _say(row, wish.about)
+        details = say(row, wish.about)
         row.updated_at = now
         row.save()
         audit.record(
-            actor, "topic.describe", cluster=cluster.name, target=wish.name, details=wish.about, now=now
+            actor, "topic.describe", cluster=cluster.name, target=wish.name, details=details, now=now
         )
-
-
-def _say(row: Topic, about: dict[str, Any]) -> None:
-    for name in ABOUT:
-        if name in about:
-            setattr(row, name, about[name])
 
 
 def _bury(cluster: Cluster, name: str, keepsake: dict[str, Any], now: datetime) -> None:

@@ -6,8 +6,8 @@ from typing import Any
 
 from rest_framework import serializers
 
+from clusters.actions.describing import ABOUT
 from clusters.actions.groups import GroupWish
-from clusters.actions.topics import ABOUT
 from clusters.api.lists import FreshnessSerializer
 from clusters.api.topic_shapes import AboutSerializer
 from clusters.gateway.groups import FIELDS

@@ -6,7 +6,8 @@ from typing import Any
 
 from rest_framework import serializers
 
-from clusters.actions.topics import ABOUT, TopicWish
+from clusters.actions.describing import ABOUT
+from clusters.actions.topics import TopicWish
 from clusters.api.lists import FreshnessSerializer
 from clusters.models import LiveTopic
 from console.core.fields import Int64Field, TopicNameField

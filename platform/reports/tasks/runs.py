@@ -13,24 +13,33 @@ from clusters.provisioning.executor import stopping
 from console.core.waking import host_queue, wake
 from reports.actions.expiring import do_expire_runs
 from reports.actions.run_work import do_run_reports
+from reports.actions.runs import RUN
 from reports.actions.schedules import do_start_due_runs
 from reports.actions.searches import do_follow_searches
 from reports.actions.settling import do_adopt_runs, do_settle_runs, wake_hosts
 from reports.actions.spark_hosts import do_note_spark, unseen_hosts
 
 _running = threading.Lock()
+_woken = threading.Event()
 
 
 @shared_task
 def run_reports(host: str) -> int:
-    """One worker of this process at a time; a second wake-up has nothing to add."""
+    """One worker of this process at a time. Who comes second only leaves word: the first may have looked for
+    the last time already, and looks again once it is through."""
     mine = agents.current()
-    if mine is None or mine.name != host or not _running.acquire(blocking=False):
+    if mine is None or mine.name != host:
         return 0
-    try:
-        return do_run_reports(mine, worker=agents.worker_name("reports"), clock=timezone.now, stop=stopping)
-    finally:
-        _running.release()
+    _woken.set()
+    count = 0
+    while _woken.is_set() and _running.acquire(blocking=False):
+        try:
+            _woken.clear()
+            name = agents.worker_name("reports")
+            count += do_run_reports(mine, worker=name, clock=timezone.now, stop=stopping)
+        finally:
+            _running.release()
+    return count
 
 
 @shared_task
@@ -54,8 +63,9 @@ def look_after_reports() -> None:
 
 
 def pick_up(host: Host) -> None:
-    """For an agent that boots: what it can do, what its last agent left, what waits."""
+    """For an agent that boots: what it can do, what its last agent left, what waits. Runs are left to a task:
+    an agent that stops waits for its tasks, and they put their runs back."""
     now = timezone.now()
     do_note_spark(host, now=now)
     do_adopt_runs(host, worker=agents.worker_name("reports"), now=now)
-    run_reports(host.name)
+    wake(RUN, queue=host_queue(host.name), host=host.name)

@@ -11,6 +11,7 @@ import pytest
 from rest_framework.test import APIClient
 
 from clusters.models import Cluster, ConsumerGroup
+from console.audit_reading import changes
 from console.core.models import AuditEntry
 from engine.client import Message, MessageQueue, blocking
 from tests.clusters.api.conftest import HERE, until
@@ -34,6 +35,9 @@ def test_a_group_is_made_changed_and_read_back(
     assert changed.status_code == 200
     config = admin.groups.configs(engine.broker)[name]
     assert (config.consume_enable, config.retry_max_times) == (False, 3)
+    intent = AuditEntry.objects.get(action="group.update", target=name, phase="intent")
+    [change] = changes(intent.details)
+    assert (change["path"].split(".")[-1], change["before"], change["after"]) == ("is_enabled", True, False)
     row = ConsumerGroup.objects.get(cluster=attached, name=name)
     assert (row.team, row.config["is_enabled"]) == ("shop", False)
     [told] = api.get(f"{HERE}groups/{name}/config/").json()["brokers"]

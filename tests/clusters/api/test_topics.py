@@ -12,6 +12,7 @@ from rest_framework.test import APIClient
 
 from clusters.models import BrokerGroup, Cluster, LiveBroker, LiveTopic, Topic
 from clusters.selectors.broker_names import expected_brokers
+from console.audit_reading import changes
 from console.core.models import AuditEntry
 from console.core.models.people import Role
 from engine.client import Message, blocking
@@ -69,6 +70,9 @@ def test_a_change_leaves_what_was_not_said(
     assert answer.status_code == 200, answer.json()
     config = admin.topics.config(engine.broker, topic)
     assert (config.perm, config.read_queue_nums) == (4, 2)
+    intent = AuditEntry.objects.get(action="topic.update", target=topic, phase="intent")
+    [change] = changes(intent.details)
+    assert (change["path"].split(".")[-1], change["before"], change["after"]) == ("perm", 6, 4)
     planned = api.patch(f"{HERE}topics/{topic}/?dry_run=1", {"perm": 6}, format="json").json()["brokers"]
     assert [row["change"] for row in planned] == ["update"] and planned[0]["now"]["perm"] == 4
     [told] = api.get(f"{HERE}topics/{topic}/config/").json()["brokers"]
@@ -198,6 +202,8 @@ def test_what_is_said_about_a_topic_asks_no_broker(
     monkeypatch.setattr("clusters.gateway.connections._kept", None)
     assert api.patch(url, {"owner": "ann", "team": "shop"}, format="json").status_code == 200
     assert api.put(f"{url}favourite/", {"is_favourite": True}, format="json").status_code == 200
+    said = AuditEntry.objects.get(action="topic.describe", target="%RETRY%g").details
+    assert said == {"before": {"owner": "", "team": ""}, "after": {"owner": "ann", "team": "shop"}}
     found = api.get(url).json()
     assert (found["owner"], found["team"], found["is_favourite"]) == ("ann", "shop", True)
 
