@@ -3,13 +3,12 @@
 
 from __future__ import annotations
 
-import asyncio
 from statistics import median
 
 import pytest
 from playwright.sync_api import Page, expect
 
-from engine.client.admin import Admin
+from engine.client import blocking
 from engine.protocol.bodies.groups import SubscriptionGroupConfig
 from engine.protocol.bodies.topics import TopicConfig
 from tests.browser.conftest import OpenPage
@@ -46,21 +45,21 @@ SCROLL = """async () => {
 }"""
 
 
-async def fill(namesrv: str, brokers: list[str]) -> None:
-    async with Admin(namesrv=namesrv, timeout_ms=60_000) as admin:
+def fill(namesrv: str, brokers: list[str]) -> None:
+    with blocking.Admin(namesrv=namesrv, timeout_ms=60_000) as admin:
         for broker in brokers:
             for start in range(0, TOPICS, SLICE):
                 names = [f"large-{number:05}" for number in range(start, start + SLICE)]
-                await admin.topics.create_many(broker, [TopicConfig(name, 1, 1) for name in names])
+                admin.topics.create_many(broker, [TopicConfig(name, 1, 1) for name in names])
             groups = [SubscriptionGroupConfig(f"large-readers-{number:05}") for number in range(GROUPS)]
-            await admin.groups.create_many(broker, groups)
+            admin.groups.create_many(broker, groups)
 
 
 @pytest.fixture(scope="module")
 def large(console: Console) -> Console:
     rows = console.rest.get(console.path("brokers/"))
-    masters = [row["address"] for row in rows["results"] if row["role"] == "master"]
-    asyncio.run(fill(console.namesrv(), masters))
+    masters = [row["address"] for row in rows["results"] if row["is_master"]]
+    fill(console.namesrv(), masters)
     for kind, count in (("topics", TOPICS), ("groups", GROUPS)):
         console.seen(
             console.path(f"{kind}/?page_size=1"), lambda page, n=count: page["count"] >= n, kind, 120
@@ -81,14 +80,18 @@ def first_paint_ms(page: Page, name: str) -> float:
 def test_a_large_list_is_painted_at_once_and_scrolls_without_blanks(
     large: Console, open_page: OpenPage, watch: Watch, kind: str, first: str
 ) -> None:
-    address = f"/clusters/local/{kind}?sort=name&search=large&size=500"
+    address = f"/clusters/local/{kind}?sort=name&search=large"
     took = []
     for _ in range(LOOKS):
         page = open_page(address)
         took.append(first_paint_ms(page, first))
+        # One that stays open is drawn again and again beside the next.
+        page.context.close()
     print(f"{kind}: first row after {sorted(map(round, took))} ms")
     lists = [each for each in watch.requests if f"/{kind}/" in each]
     assert len(lists) == LOOKS, "one request per page, none per row"
+    page = open_page(f"{address}&size=500")
+    print(f"{kind}: first of 500 rows after {round(first_paint_ms(page, first))} ms")
     before = len(watch.requests)
     scrolled = page.evaluate(SCROLL)
     assert not scrolled["blank"] and scrolled["seen"] >= 490, scrolled

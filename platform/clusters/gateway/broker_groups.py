@@ -19,6 +19,8 @@ class Health:
     trouble: str
     """Empty: the group is whole."""
     master: int | None
+    in_sync: tuple[int, ...] = ()
+    """Members of the master's in-sync set, if the group is whole."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +55,7 @@ def judge(answers: Mapping[int, GroupStatus | EngineError], *, wants_in_sync: bo
     missing = sorted(set(statuses) - {*master.in_sync.ids})
     if missing and wants_in_sync:
         return Health(f"member {missing[0]} is not in sync yet", master.member_id)
-    return Health("", master.member_id)
+    return Health("", master.member_id, tuple(sorted(master.in_sync.ids)))
 
 
 def promote(address: ClusterAddress, broker: str, *, wanted: int | None, unclean: bool) -> Promoted:

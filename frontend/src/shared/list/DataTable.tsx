@@ -22,7 +22,10 @@ import { NothingHere, Placeholder } from "./states";
 
 export const ROW_PX = 36;
 /** Fewer rows than this are all drawn: virtual rows would only cost. */
-const FEW = 60;
+const FEW = 30;
+/** Rows drawn beyond those that are seen: few at first, so that those are there soon; then enough to scroll fast. */
+const BEYOND = { first: 4, then: 24 };
+const THEN_MS = 150;
 /** Lower than this nobody can read a list: then the page scrolls as well. */
 const LEAST_PX = 320;
 /** Before the table was measured, every column is there. */
@@ -134,11 +137,17 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
 function useDrawn<Row>(lines: TableRow<Row>[], scroller: RefObject<HTMLDivElement | null>, fill: boolean) {
   const isVirtual = fill && lines.length > FEW;
   const [active, setActive] = useState(0);
+  const [overscan, setOverscan] = useState(BEYOND.first);
+  useEffect(() => {
+    if (lines.length === 0) return;
+    const timer = window.setTimeout(() => setOverscan(BEYOND.then), THEN_MS);
+    return () => window.clearTimeout(timer);
+  }, [lines.length]);
   const virtual = useVirtualizer({
     count: lines.length,
     getScrollElement: () => scroller.current,
     estimateSize: () => ROW_PX,
-    overscan: 24,
+    overscan,
     getItemKey: (at) => lines[at]?.id ?? at,
   });
   function move(event: React.KeyboardEvent) {

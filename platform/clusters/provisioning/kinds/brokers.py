@@ -88,11 +88,15 @@ def promote_back(ctx: StepContext) -> dict[str, Any] | None:
 
 def _promote(ctx: StepContext, group: BrokerGroup, wanted: int | None, *, unclean: bool) -> dict[str, Any]:
     members = _members(group)
-    current = _current_master(ctx, members)
-    if current is not None and current == wanted:
+    current, in_sync = _current_master(ctx, members)
+    before = ctx.result.get("before")
+    if current is not None and (current == wanted or (wanted is None and current != before)):
         # A run before this one got as far as here and was killed.
         _follow(group, current)
         return {"master": current}
+    if wanted is None and current is not None:
+        # It answers, so its own log is the longest: but a slave was asked for.
+        wanted = next((member for member in in_sync if member != current), None)
     broker = members[wanted] if wanted is not None else _any_slave(group, members)
     ctx.check(at_once=True)
     details = {"group": group.name, "wanted": wanted, "unclean": unclean}
@@ -124,11 +128,13 @@ def _handed_over(
         waited += _LOOK_S
 
 
-def _current_master(ctx: StepContext, members: dict[int, str]) -> int | None:
+def _current_master(ctx: StepContext, members: dict[int, str]) -> tuple[int | None, tuple[int, ...]]:
+    """And who is in sync with it, if all of them answer."""
     try:
-        return broker_groups.group_health(address_of(ctx.cluster), members, wants_in_sync=False).master
+        health = broker_groups.group_health(address_of(ctx.cluster), members, wants_in_sync=False)
     except Problem:
-        return None
+        return None, ()
+    return health.master, health.in_sync
 
 
 def _any_slave(group: BrokerGroup, members: dict[int, str]) -> str:
