@@ -44,6 +44,8 @@ _LOCAL_SETTINGS = {
     "spark.driver.host": "127.0.0.1",
     # 200, Spark's default, is for clusters: here every empty one costs a task.
     "spark.sql.shuffle.partitions": "8",
+    # What is longer is never compiled by the JVM: twenty columns in one generated method took twice as long.
+    "spark.sql.codegen.hugeMethodLimit": "8000",
 }
 _WORKER_ERROR = re.compile(r"^(?:engine\.errors\.\w+|\w*Error): (.+)$", re.MULTILINE)
 
