@@ -92,7 +92,8 @@ def shrink(state: ClusterState, group: GroupState, *, ignore_groups: Sequence[st
     plan.say(f"Refuse writes on {group.name}; producers go on to the other groups.")
     waits = "Wait until every consumer group has consumed what is in it"
     plan.say(waits + (f", but for {', '.join(ignore_groups)}." if ignore_groups else "."))
-    plan.say(f"Stop its {len(group.members)} brokers and {_what_happens(data)}.")
+    brokers = "broker" if len(group.members) == 1 else f"{len(group.members)} brokers"
+    plan.say(f"Stop its {brokers} and {_what_happens(data)}.")
     plan.warnings.append("Delayed and half messages in it that are not due yet are not waited for.")
     named = {"group": group.name}
     plan.then([StepSpec("drain_group", f"Mark {group.name} as being removed", None, named)])
