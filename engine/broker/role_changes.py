@@ -126,10 +126,15 @@ class RoleChanges:
         return self._turn
 
     async def _all_dispatched(self, turn: int) -> bool:
-        """Everything in the log is in its queue; False: another role was asked for meanwhile."""
+        """Everything in the log is in its queue and may be read; False: another role was asked for meanwhile.
+
+        After a restart queues reach to the end of the log, although the replicas have not confirmed it all:
+        the duties would not find what is open, nor what was decided, in records that nobody may see yet.
+        """
         polls = 0
         while turn == self._turn:
-            if self._store.dispatched_offset >= self._store.commit_log_max_offset:
+            seen_to = min(self._store.dispatched_offset, self._store.readable_end())
+            if seen_to >= self._store.commit_log_max_offset:
                 return True
             if self._store.replica.ends_in_partial_record():
                 # The old master died while it sent this: nobody will ever send the rest.

@@ -108,12 +108,21 @@ async def test_roles_change_back_and_forth(start_member: StartMember) -> None:
     assert broker.inner.store.max_offset("orders", 0) == 4
 
 
-async def test_no_master_before_all_of_its_log_is_confirmed(start_member: StartMember) -> None:
+@pytest.mark.parametrize(
+    "is_dispatched", [False, True], ids=["", "all of it is in queues, as after a restart"]
+)
+async def test_no_master_before_all_of_its_log_is_confirmed(
+    start_member: StartMember, is_dispatched: bool
+) -> None:
     master, at_master = await start_member("a")
     slave, at_slave = await start_member("b", **SLAVE)
-    await at_master.send("orders", b"0")
-    slave.inner.store.confirmed_offset = 0
+    half = {"TRAN_MSG": "true", "PGROUP": "producers", "UNIQ_KEY": "K1"}
+    await at_master.send("orders", b"0", properties=half, sys_flag=4)
+    slave.inner.store.confirmed_offset = None if is_dispatched else 0
     copy_log(master, slave)
+    await asyncio.sleep(0.05)
+    assert slave.inner.store.has_undispatched() is False
+    slave.inner.store.confirmed_offset = 0
     promoting = asyncio.ensure_future(slave.inner.become_master(2))
     await asyncio.sleep(0.05)
     assert slave.inner.role.kind is RoleKind.SEEKING
@@ -121,6 +130,7 @@ async def test_no_master_before_all_of_its_log_is_confirmed(start_member: StartM
     slave.inner.store.confirmed_offset = slave.inner.store.commit_log_max_offset
     await promoting
     assert slave.inner.role.is_master
+    assert len(slave.inner.transactions.table) == 1, "what is open could be read"
 
 
 async def test_a_promotion_that_waits_gives_way_to_a_later_word(start_member: StartMember) -> None:
