@@ -53,8 +53,7 @@ up: setup ## run console, agent and a first cluster; Ctrl-C leaves brokers runni
 down: ## stop a `make up` and the brokers that it made
 	@exec $(PY) manage.py down $(ARGS)
 
-SUITES := test-engine test-platform test-spark test-frontend test-browser
-test: $(SUITES) ## all tests but the long ones (ARGS="-k name")
+test: test-engine test-platform test-spark test-frontend test-browser ## all tests but the long ones (ARGS="-k name")
 
 test-engine: setup ## those of the engine alone
 	$(PYTEST) -n $(WORKERS) -m "$(SHORT)" $(ENGINE_TESTS) $(ARGS) || $(NOTHING_FITS)

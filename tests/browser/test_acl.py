@@ -103,6 +103,7 @@ def test_a_user_is_made_and_given_policies(guarded: Console, open_page: OpenPage
     assert secret not in str(found)
 
 
+@pytest.mark.nightly
 def test_users_are_fit_to_look_at(guarded: Console, open_page: OpenPage) -> None:
     page = open_page(HERE)
     expect(page.get_by_role("row").filter(has_text="alice")).to_be_visible()

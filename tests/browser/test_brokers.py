@@ -65,6 +65,7 @@ def test_the_log_is_for_operators(console: Console, open_page: OpenPage) -> None
     expect(page.get_by_role("button", name="Refuse writes")).to_have_count(0)
 
 
+@pytest.mark.nightly
 def test_in_chinese_in_the_dark_and_on_a_narrow_window(open_page: OpenPage) -> None:
     page = open_page(f"{BASE}/broker-a-0?tab=replication", language="zh", dark=True)
     expect(page.get_by_role("tab", name="主从复制")).to_be_visible()

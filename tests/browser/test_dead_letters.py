@@ -104,6 +104,7 @@ def test_a_redrive_begins_with_a_canary_and_tells_every_outcome(buried: Console,
     shoot(page, "dead-letters-outcomes")
 
 
+@pytest.mark.nightly
 def test_narrow_dark_and_chinese(buried: Console, open_page: OpenPage) -> None:
     page = open_page(f"/clusters/local/dead-letters/{GROUP}", size=NARROW, dark=True, language="zh")
     letters = page.get_by_role("table", name=f"{GROUP} 的死信").locator("tbody tr[data-at]")

@@ -71,6 +71,7 @@ def test_the_list_of_groups_moves_by_itself(till: Console, open_page: OpenPage) 
         expect(row.get_by_role("cell").nth(1)).to_have_text("0")
 
 
+@pytest.mark.nightly
 def test_the_list_is_fit_to_look_at(till: Console, open_page: OpenPage) -> None:
     page = open_page("/clusters/local/groups")
     expect(page.get_by_role("link", name=BUSY)).to_be_visible()
@@ -184,6 +185,7 @@ def test_a_group_is_diagnosed_and_its_config_shown(till: Console, open_page: Ope
     shoot(page, "group-config")
 
 
+@pytest.mark.nightly
 def test_a_groups_page_is_fit_to_look_at(till: Console, open_page: OpenPage) -> None:
     page = open_page(f"/clusters/local/groups/{BUSY}")
     expect(page.get_by_role("row").filter(has_text=TOPIC)).to_be_visible()

@@ -79,6 +79,7 @@ def test_the_list_moves_by_itself(shop: Console, open_page: OpenPage) -> None:
     expect(row).to_contain_text("ago")
 
 
+@pytest.mark.nightly
 def test_the_list_is_fit_to_look_at(shop: Console, open_page: OpenPage) -> None:
     page = open_page("/clusters/local/topics")
     expect(page.get_by_role("link", name=LONG)).to_be_visible()

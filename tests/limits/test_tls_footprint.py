@@ -88,7 +88,7 @@ async def half_handshakes(broker: Broker, first: bytes) -> tuple[int, float]:
     return cost, max(closed) - begun
 
 
-@pytest.mark.parametrize("share", ["cut short", "whole"])
+@pytest.mark.parametrize("share", [pytest.param("cut short", marks=pytest.mark.nightly), "whole"])
 def test_two_thousand_half_handshakes_are_small_and_closed_in_time(broker, authority, share):
     descriptors = broker.sample().descriptors
     hello = client_hello(TlsOptions(authority.ca).context())

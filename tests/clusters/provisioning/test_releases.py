@@ -31,7 +31,7 @@ from tests.clusters.provisioning.operating import (
 from tests.e2e.load import Load
 from tests.packaging.distribution import copy_sources, install
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.timeout(400), pytest.mark.nightly]
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.timeout(400)]
 NEXT = "0.2.0"
 NEW = {
     "name": "orders",

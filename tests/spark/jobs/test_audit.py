@@ -66,6 +66,7 @@ def test_a_whole_store_has_no_findings(run: Run, shop: Shop) -> None:
     assert queues[LOGS] == LOG_COUNT
 
 
+@pytest.mark.nightly
 def test_a_broken_record_is_a_hole_and_leaves_its_entry_behind(run: Run, store: Path) -> None:
     at = place_of(store, b"order-3")
     change(log_of(store), at + 4, b"\0\0\0\1")
@@ -87,6 +88,7 @@ def test_a_log_that_was_cut_misses_its_end(run: Run, store: Path) -> None:
     assert found["entry_without_record"] > 0
 
 
+@pytest.mark.nightly
 def test_every_changed_byte_is_one_finding_at_its_place(run: Run, store: Path) -> None:
     """One of each kind in one store: an audit takes Spark some seconds, however much it finds."""
     queue = store / "consumequeue" / ORDERS / "0" / "00000000000000000000"

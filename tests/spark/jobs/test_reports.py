@@ -53,6 +53,7 @@ def test_a_trace_tells_what_senders_and_consumers_did(run: Run, shop: Shop) -> N
     assert "audit has passed 6 messages of logs untraced: read or skipped" in done.summary["unknown"]
 
 
+@pytest.mark.nightly
 def test_a_trace_of_a_range_is_of_the_messages_stored_in_it(run: Run, shop: Shop) -> None:
     tomorrow = (datetime.now(UTC) + timedelta(days=1)).isoformat()
     done = run(message_trace.JOB, shop.store, f"--from={tomorrow}", "--topic=orders")

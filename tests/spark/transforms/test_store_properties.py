@@ -130,6 +130,7 @@ def lost_by_hand(world: World, offsets: list[Row], hours: int) -> Counter[tuple[
     )
 
 
+@pytest.mark.nightly
 def test_retention_takes_what_a_look_at_each_record_says(session: SparkSession, seeds: list[int]) -> None:
     worlds = {f"w{seed}": laid_out(seed) for seed in seeds}
     offsets = {name: committed_in(world) for name, world in worlds.items()}
@@ -256,6 +257,7 @@ def harmed(world: World, entries: list[Row], rng: random.Random) -> tuple[World,
     return world, entries, {"entry_without_record"}
 
 
+@pytest.mark.nightly
 def test_an_audit_finds_every_fault_and_nothing_else(session: SparkSession, seeds: list[int]) -> None:
     logs, entries, blanks, files, extents = [], [], [], [], []
     expected: dict[str, set[str]] = {}

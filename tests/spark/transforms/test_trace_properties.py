@@ -122,6 +122,7 @@ def nearest_rank(values: list[int], share: float) -> int:
     return sorted(values)[math.ceil(share * len(values)) - 1]
 
 
+@pytest.mark.nightly
 def test_every_message_and_group_ends_as_its_history_says(session: SparkSession, seeds: list[int]) -> None:
     histories = {f"w{seed}": history(seed) for seed in seeds}
     report = trace_report(
