@@ -131,6 +131,7 @@ def test_a_crash_is_tried_again_and_what_ends_well_without_a_summary_is_not(
     assert (row.state, row.error) == ("failed", "the job ended well and left no summary")
 
 
+@pytest.mark.nightly
 def test_cancel_ends_every_process_of_the_run(
     api: APIClient, agent: AgentProcess, host: Host, store: Path
 ) -> None:
@@ -196,6 +197,7 @@ def test_a_killed_agents_run_leaves_no_spark_and_begins_again(
     assert spark_processes(token) == []
 
 
+@pytest.mark.nightly
 def test_a_stopped_agent_puts_its_run_back_uncounted(
     api: APIClient, agent: AgentProcess, host: Host, store: Path
 ) -> None:
