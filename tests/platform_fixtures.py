@@ -8,7 +8,10 @@ from __future__ import annotations
 import itertools
 import os
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
 
 import pytest
 from django.conf import settings
@@ -26,6 +29,8 @@ from tests.engine.client.servers import start_broker, start_name_server
 
 _numbers = itertools.count(1)
 PASSWORD = "a long enough password"
+_servers: dict[str, Any] = {}
+_S = TypeVar("_S")
 
 
 @pytest.fixture
@@ -34,13 +39,29 @@ def fresh() -> Callable[[str], str]:
     return lambda stem: f"{stem}-{os.getpid()}-{next(_numbers)}"
 
 
+@contextmanager
+def one(name: str, start: Callable[[], AbstractContextManager[_S]]) -> Iterator[_S]:
+    """Every conftest that imports this file has its own fixtures, also those of a session; the server behind
+    them is one. Who comes first starts it, and is the last to end. (A second Redis on the same socket would
+    leave connections to the first, where nobody hears what is sent.)"""
+    if name in _servers:
+        yield _servers[name]
+        return
+    with start() as server:
+        _servers[name] = server
+        try:
+            yield server
+        finally:
+            del _servers[name]
+
+
 @pytest.fixture(scope="session")
 def redis() -> Iterator[str]:
     """The embedded server, on the socket that the settings name; or the one of REDIS_URL."""
     if os.environ.get("REDIS_URL"):
         yield settings.REDIS_URL
         return
-    with redis_server(settings.DATA_ROOT.console) as url:
+    with one("redis", lambda: redis_server(settings.DATA_ROOT.console)) as url:
         assert url == settings.REDIS_URL
         yield url
 
@@ -114,7 +135,12 @@ def api(people: People) -> APIClient:
 @pytest.fixture(scope="session")
 def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EngineCluster]:
     """One real name server and one real broker for all tests of this process."""
-    home = tmp_path_factory.mktemp("engine")
+    with one("engine", lambda: _start_engine(tmp_path_factory.mktemp("engine"))) as cluster:
+        yield cluster
+
+
+@contextmanager
+def _start_engine(home: Path) -> Iterator[EngineCluster]:
     name_server = start_name_server(home)
     try:
         broker = start_broker(home, name_server.address, enablePropertyFilter="true", traceTopicEnable="true")

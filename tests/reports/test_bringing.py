@@ -70,7 +70,6 @@ def blind(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(bringing, "folders_of", lambda data_root: elsewhere)
 
 
-@pytest.mark.nightly
 def test_a_table_and_a_log_are_brought_and_kept_until_the_run_expires(
     api: APIClient, agent: AgentProcess, host: Host, run: ReportRun, blind: None
 ) -> None:
@@ -89,7 +88,6 @@ def test_a_table_and_a_log_are_brought_and_kept_until_the_run_expires(
     assert not copy.exists()
 
 
-@pytest.mark.nightly
 def test_files_that_are_gone_are_said_to_be(
     api: APIClient, agent: AgentProcess, host: Host, run: ReportRun, blind: None
 ) -> None:

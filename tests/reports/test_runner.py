@@ -113,7 +113,6 @@ def test_bad_input_fails_at_once_with_the_jobs_own_line(
     assert "a log line" in row.log_tail
 
 
-@pytest.mark.nightly
 def test_a_crash_is_tried_again_and_what_ends_well_without_a_summary_is_not(
     api: APIClient, agent: AgentProcess, store: Path
 ) -> None:
@@ -131,7 +130,6 @@ def test_a_crash_is_tried_again_and_what_ends_well_without_a_summary_is_not(
     assert (row.state, row.error) == ("failed", "the job ended well and left no summary")
 
 
-@pytest.mark.nightly
 def test_cancel_ends_every_process_of_the_run(
     api: APIClient, agent: AgentProcess, host: Host, store: Path
 ) -> None:
@@ -157,7 +155,6 @@ def test_cancel_ends_every_process_of_the_run(
     assert until(again["id"], "done", "failed", agent=agent).state == "done"
 
 
-@pytest.mark.nightly
 def test_time_and_memory_are_bounded(
     api: APIClient, shop: Cluster, host: Host, store: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -178,7 +175,6 @@ def test_time_and_memory_are_bounded(
         agent.stop()
 
 
-@pytest.mark.nightly
 def test_a_killed_agents_run_leaves_no_spark_and_begins_again(
     api: APIClient, agent: AgentProcess, host: Host, store: Path
 ) -> None:
@@ -197,7 +193,6 @@ def test_a_killed_agents_run_leaves_no_spark_and_begins_again(
     assert spark_processes(token) == []
 
 
-@pytest.mark.nightly
 def test_a_stopped_agent_puts_its_run_back_uncounted(
     api: APIClient, agent: AgentProcess, host: Host, store: Path
 ) -> None:

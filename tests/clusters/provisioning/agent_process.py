@@ -15,16 +15,13 @@ from pathlib import Path
 from typing import Any
 
 import psutil
-from django.conf import settings
 from django.db import transaction
 from django.utils import timezone
-from redis import Redis
 
 from clusters.actions.hosts import Ranges, add_host
 from clusters.models import Host, Operation
 from clusters.provisioning.host_keys import make_key, public_half
 from console.agent import VERSION, remember
-from console.core.waking import CONTROL, REPORTS, host_queue
 from tests.platform_processes import database_url
 
 ROOT = Path(__file__).parents[3]
@@ -61,13 +58,6 @@ def make_host(name: str, folder: Path, brokers: int = 8) -> Host:
     return host
 
 
-def forget_wake_ups(host: str) -> None:
-    """Hundreds of tests before this one woke agents that were not there: those messages wait, and whoever
-    starts would work them off first."""
-    with Redis.from_url(settings.REDIS_URL) as redis:
-        redis.delete(host_queue(host), CONTROL, REPORTS)
-
-
 class AgentProcess:
     def __init__(self, host: Host, *, control: bool = True) -> None:
         self.host = host
@@ -77,8 +67,6 @@ class AgentProcess:
     def start(self) -> None:
         """Returns once it beats."""
         Host.objects.filter(pk=self.host.pk).update(heartbeat_at=None)
-        if self.process is None:
-            forget_wake_ups(self.host.name)
         root = Path(self.host.data_root)
         command = [sys.executable, "manage.py", "agent", "--data-root", str(root), *self._control]
         environment = {**os.environ, "DATABASE_URL": database_url()}
