@@ -39,7 +39,7 @@ class Collector:
         self._holder = holder
         self._clock = clock
         self._executor = ThreadPoolExecutor(_THREADS, "collector")
-        self._redis = Redis.from_url(settings.REDIS_URL)
+        self._redis = Redis.from_url(settings.REDIS_URL, **settings.REDIS_LIMITS)
         self._running: dict[int, tuple[ClusterCollector, asyncio.Task[None]]] = {}
 
     async def run(self, stop: asyncio.Event) -> None:

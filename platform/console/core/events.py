@@ -6,6 +6,7 @@ a message; whoever listens counts sequence numbers and reads again (console/live
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import logging
 from typing import Any
@@ -16,6 +17,9 @@ from django.db import transaction
 from redis.exceptions import RedisError
 
 log = logging.getLogger(__name__)
+
+_SEND_S = 3.0
+"""A Redis that hangs holds up nobody's request for longer."""
 
 
 def group_name(channel: str) -> str:
@@ -35,14 +39,12 @@ def publish(channel: str, payload: dict[str, Any]) -> None:
 async def publish_now(channel: str, payload: dict[str, Any]) -> None:
     """From the collector's loop, which has nothing to commit."""
     try:
-        await get_channel_layer().group_send(group_name(channel), message(channel, payload))
+        async with asyncio.timeout(_SEND_S):
+            await get_channel_layer().group_send(group_name(channel), message(channel, payload))
     except (OSError, RedisError) as error:
-        log.warning("event on %s was not sent: %s", channel, error)
+        # Redis is away: browsers poll, and nothing that counts is lost.
+        log.warning("event on %s was not sent: %s", channel, error or "Redis does not answer")
 
 
 def _send(channel: str, payload: dict[str, Any]) -> None:
-    try:
-        async_to_sync(get_channel_layer().group_send)(group_name(channel), message(channel, payload))
-    except (OSError, RedisError) as error:
-        # Redis is away: browsers poll, and nothing that counts is lost.
-        log.warning("event on %s was not sent: %s", channel, error)
+    async_to_sync(publish_now)(channel, payload)

@@ -37,7 +37,7 @@ class Hub:
         self._seen: dict[str, tuple[str, int]] = {}
         self._watched: Counter[Channel] = Counter()
         self.sockets: Counter[int] = Counter()
-        self._redis = Redis.from_url(settings.REDIS_URL)
+        self._redis = Redis.from_url(settings.REDIS_URL, **settings.REDIS_LIMITS)
         self._name: str | None = None
         self._tasks: list[asyncio.Task[None]] = []
         self._starting = asyncio.Lock()

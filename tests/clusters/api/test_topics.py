@@ -146,10 +146,12 @@ def test_a_live_producer_and_the_groups_are_part_of_the_impact(
     until(lambda: len(got) == 2)
     with blocking.Producer(maker, namesrv=engine.namesrv) as producer:
         producer.send(Message(topic, b"x"))
-        impact = until(
-            lambda: (found := api.get(f"{HERE}topics/{topic}/impact/").json())["producers"] and found
-        )
-    assert maker in [row["group"] for row in impact["producers"]]
+
+        def told() -> Any:
+            found = api.get(f"{HERE}topics/{topic}/impact/").json()
+            return maker in [row["group"] for row in found["producers"]] and found
+
+        impact = until(told)
     assert group in [row["name"] for row in impact["groups"]]
     assert "Apache RocketMQ's do not" in impact["note"]
 

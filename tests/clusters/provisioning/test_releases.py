@@ -17,6 +17,7 @@ from rest_framework.test import APIClient
 from clusters.models import Broker, BrokerGroup, Cluster, Step
 from clusters.provisioning.states import drifted
 from console.beat import Beat
+from engine.client.options import ClientOptions
 from engine.protocol.signing import Credentials
 from tests.clusters.provisioning.agent_process import AgentProcess, agents, wait
 from tests.clusters.provisioning.operating import (
@@ -32,6 +33,7 @@ from tests.e2e.load import Load
 from tests.packaging.distribution import copy_sources, install
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.timeout(400)]
+ROUTE_POLL_S = ClientOptions().poll_name_server_s
 NEXT = "0.2.0"
 NEW = {
     "name": "orders",
@@ -107,7 +109,8 @@ def test_releases_roll_backs_and_repairs_lose_nothing_under_load(agent: AgentPro
         _roll_back_half_way(agent, api)
         _repair_what_was_given_up(agent, api)
     load.check_nothing_is_lost("readers")
-    assert load.longest_gap_s < 10, "a hand-over is a moment, not a restart"
+    # 4 s on a quiet machine; a client that was not sent on would wait for its next look at the routes.
+    assert load.longest_gap_s < ROUTE_POLL_S, "a hand-over is a moment"
 
 
 def _upgrade_and_return(agent: AgentProcess, api: APIClient) -> None:

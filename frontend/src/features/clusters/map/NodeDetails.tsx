@@ -45,21 +45,28 @@ function Part({ title, children }: { title: string; children: ReactNode }) {
   );
 }
 
+function Traffic({ rate, lag }: Pick<GroupNode, "rate" | "lag">) {
+  const t = useTexts();
+  return (
+    <ul className={classes.list}>
+      <li>
+        <span>{t("map.rate")}</span>
+        <Rate value={rate} />
+      </li>
+      <li>
+        <span>{t("map.lag")}</span>
+        <Count value={lag} />
+      </li>
+    </ul>
+  );
+}
+
 function AboutTopic({ cluster, node }: { cluster: string; node: TopicNode }) {
   const t = useTexts();
   const { topic } = node;
   return (
     <>
-      <ul className={classes.list}>
-        <li>
-          <span>{t("map.rate")}</span>
-          <Rate value={topic.put_rate} />
-        </li>
-        <li>
-          <span>{t("map.lag")}</span>
-          <Count value={node.lag} />
-        </li>
-      </ul>
+      <Traffic rate={topic.put_rate} lag={node.lag} />
       <Part title={t("map.perBroker")}>
         {topic.brokers.map((part) => (
           <li key={part.broker}>
@@ -93,16 +100,7 @@ function AboutGroup({ cluster, node }: { cluster: string; node: GroupNode }) {
   const t = useTexts();
   return (
     <>
-      <ul className={classes.list}>
-        <li>
-          <span>{t("map.rate")}</span>
-          <Rate value={node.rate} />
-        </li>
-        <li>
-          <span>{t("map.lag")}</span>
-          <Count value={node.lag} />
-        </li>
-      </ul>
+      <Traffic rate={node.rate} lag={node.lag} />
       <Part title={t("map.reads")}>
         {node.topics.map((topic) => (
           <li key={topic}>
