@@ -26,6 +26,9 @@ TOPICS_FILE = "topics.json"
 GROUPS_FILE = "subscriptionGroup.json"
 OFFSETS_FILE = "consumerOffset.json"
 
+SLOW_S = 1.0
+"""A write that takes longer is worth a line: what a crash takes back grows by as much."""
+
 Done = Callable[[OSError | None], None]
 
 
@@ -54,6 +57,7 @@ class _Writer:
         self._threads = threads
         self._flush_log = flush_log
         self._waiting: list[Done] = []
+        self._begun_s = 0.0
         self.running: asyncio.Future[None] | None = None
 
     def request(self, done: Done) -> None:
@@ -63,6 +67,7 @@ class _Writer:
 
     def _start(self) -> None:
         waiting, self._waiting = self._waiting, []
+        self._begun_s = self._loop.time()
         snapshot = self._file.take()
         if self._file.without_log is not None:
             self.running = self._loop.create_task(self._write_behind_log(snapshot, self._file.without_log))
@@ -78,6 +83,8 @@ class _Writer:
     def _finish(self, future: asyncio.Future[None], snapshot: Any, waiting: list[Done]) -> None:
         self.running = None
         error = _os_error(future.exception())
+        if (took_s := self._loop.time() - self._begun_s) > SLOW_S:
+            log.warning("%s took %.1f s to be written: the disk is slow", self._file.path.name, took_s)
         if error is None:
             self._file.saved(snapshot)
         else:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import re
 import threading
 from collections.abc import AsyncIterator
 from concurrent.futures import ThreadPoolExecutor
@@ -68,6 +69,17 @@ async def test_what_is_on_disk_is_what_was_asked_for(persistence: Persistence, t
     assert await saved(persistence) is None
     assert table.file.path.read_bytes() == b"7"
     assert table.saved == [7]
+
+
+async def test_a_slow_disk_is_said_to_be_one(
+    persistence: Persistence, table: Table, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("engine.broker.persistence.SLOW_S", 1e9)
+    assert await saved(persistence) is None
+    assert caplog.text == ""
+    monkeypatch.setattr("engine.broker.persistence.SLOW_S", -1.0)
+    assert await saved(persistence) is None
+    assert re.search(r"table.json took \d+\.\d s to be written: the disk is slow", caplog.text)
 
 
 async def test_changes_during_a_write_share_the_next_one(persistence: Persistence, table: Table) -> None:
