@@ -108,7 +108,7 @@ lock: setup ## resolve pyproject.toml into requirements/*.lock (ARGS="--upgrade"
 		--no-emit-index-url --no-header --no-annotate --quiet --output-file requirements/frontend.lock $(ARGS)
 
 interop: setup ## clients and servers that we did not write, both ways (needs Maven Central)
-	$(PYTEST) -m "interop or interop_smoke" --timeout 900 tests/interop $(ARGS)
+	$(PYTEST) -n auto --dist loadfile -m "interop or interop_smoke" --timeout 900 tests/interop $(ARGS)
 
 interop-smoke: setup ## the official Java client sends and receives
 	$(PYTEST) -m interop_smoke --timeout 300 tests/interop $(ARGS)

@@ -112,8 +112,12 @@ def _commit(broker: Broker, round_: int) -> dict[int, int]:
 
 
 def _saved(broker: Broker) -> dict[int, int]:
-    file = broker.store / "config" / "consumerOffset.json"
-    table = fastjson.loads(file.read_bytes())["offsetTable"] if file.exists() else {}
+    try:
+        data = (broker.store / "config" / "consumerOffset.json").read_bytes()
+    except FileNotFoundError:
+        # Not yet, or just now: for a moment the old one is the .bak and the new one is not there yet.
+        return {}
+    table = fastjson.loads(data)["offsetTable"]
     return {int(queue): offset for queue, offset in table.get(f"{TOPIC}@{GROUP}", {}).items()}
 
 
