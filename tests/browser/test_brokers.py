@@ -55,6 +55,7 @@ def test_a_group_refuses_writes_and_takes_them_again(console: Console, open_page
         expect(page.locator("header").get_by_text("refuses writes")).to_have_count(badge)
 
 
+@pytest.mark.nightly
 def test_the_log_is_for_operators(console: Console, open_page: OpenPage) -> None:
     page = open_page(f"{BASE}/broker-a-0?tab=log", user=console.operator())
     expect(page.get_by_role("log")).to_contain_text("ready on")

@@ -145,6 +145,7 @@ def test_a_viewer_sees_no_write_buttons_and_is_refused_anyway(
     assert status == 403
 
 
+@pytest.mark.nightly
 def test_in_chinese_in_the_dark_and_on_a_narrow_window(open_page: OpenPage) -> None:
     page = open_page(f"/clusters/{LOCAL}", language="zh", dark=True)
     expect(page.get_by_text("Broker 组").first).to_be_visible()

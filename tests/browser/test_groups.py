@@ -117,6 +117,7 @@ def test_offsets_are_reset_with_a_preview_and_put_back(till: Console, open_page:
     check_accessible(page)
 
 
+@pytest.mark.nightly
 def test_the_backlog_is_skipped_and_a_group_is_cloned(
     till: Console, open_page: OpenPage, watch: Watch
 ) -> None:

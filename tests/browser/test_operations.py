@@ -43,6 +43,7 @@ def test_a_restart_waits_for_a_second_person_and_then_runs(console: Console, ope
     shoot(page, "operations")
 
 
+@pytest.mark.nightly
 def test_a_token_for_a_host_is_shown_once(console: Console, open_page: OpenPage) -> None:
     page = open_page("/hosts")
     expect(page.get_by_role("row").filter(has_text="local").first).to_contain_text("answers")

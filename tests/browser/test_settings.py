@@ -57,6 +57,7 @@ def test_a_token_is_made_shown_once_used_and_revoked(
     refused.close()
 
 
+@pytest.mark.nightly
 def test_a_person_is_made_gets_roles_and_is_deactivated(
     console: Console, open_page: OpenPage, watch: Watch
 ) -> None:

@@ -96,6 +96,7 @@ def test_the_list_is_fit_to_look_at(shop: Console, open_page: OpenPage) -> None:
     shoot(narrow, "topics-narrow")
 
 
+@pytest.mark.nightly
 def test_sorting_and_searching_are_the_servers_and_in_the_address(shop: Console, open_page: OpenPage) -> None:
     page = open_page("/clusters/local/topics?kind=all")
     page.get_by_role("button", name="Lag").click()

@@ -113,6 +113,7 @@ def test_bad_input_fails_at_once_with_the_jobs_own_line(
     assert "a log line" in row.log_tail
 
 
+@pytest.mark.nightly
 def test_a_crash_is_tried_again_and_what_ends_well_without_a_summary_is_not(
     api: APIClient, agent: AgentProcess, store: Path
 ) -> None:
@@ -155,6 +156,7 @@ def test_cancel_ends_every_process_of_the_run(
     assert until(again["id"], "done", "failed", agent=agent).state == "done"
 
 
+@pytest.mark.nightly
 def test_time_and_memory_are_bounded(
     api: APIClient, shop: Cluster, host: Host, store: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -175,6 +177,7 @@ def test_time_and_memory_are_bounded(
         agent.stop()
 
 
+@pytest.mark.nightly
 def test_a_killed_agents_run_leaves_no_spark_and_begins_again(
     api: APIClient, agent: AgentProcess, host: Host, store: Path
 ) -> None:
