@@ -21,6 +21,8 @@ ROOT = Path(__file__).resolve().parents[2]
 FLAGS = "-fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer -g -O1"
 SUITES = sorted(path.relative_to(ROOT).as_posix() for path in ROOT.glob("tests/engine/protocol/test_*_cy.py"))
 BUILD_TIMEOUT_S, RUN_TIMEOUT_S = 1200, 3600
+# The copy has the engine alone, without the console that pytest's options expect.
+WITHOUT_CONSOLE = ("-p", "no:django", "-p", "no:schemathesis", "-o", "addopts=--strict-markers -p pytester")
 pytestmark = [pytest.mark.nightly, pytest.mark.timeout(7200)]
 
 
@@ -77,7 +79,7 @@ def test_the_suites_of_the_compiled_modules_run_clean(sanitized: Path) -> None:
     # -s: what a sanitizer says would be lost with the process. The profile: a sanitized process is slow, and
     # hypothesis would call that a fault.
     options = ("-q", "-x", "-s", "-p", "no:cacheprovider", "--hypothesis-profile", "ci")
-    done = run(sanitized, "-m", "pytest", *options, *SUITES)
+    done = run(sanitized, "-m", "pytest", *WITHOUT_CONSOLE, *options, *SUITES)
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr[:4000]
 
 
