@@ -80,7 +80,7 @@ _OPERATION = (
     "finished_at",
     "revision",
 )
-_INT64 = frozenset(("id", "revision", "estimate", "scanned", "total", "position"))
+_INT64 = frozenset(("id", "revision", "estimate", "scanned", "max_scan", "total", "position"))
 _STEP = ("position", "kind", "summary", "state", "progress", "error", "attempts", "started_at", "finished_at")
 
 
@@ -110,8 +110,37 @@ def _may_see(operation: Operation, grants: Grants) -> bool:
     return grants.may(Role.VIEWER, operation.cluster.name)
 
 
-_SEARCH = ("id", "created_by", "topics", "state", "estimate", "scanned", "found", "error", "created_at")
-_REDRIVE = ("id", "created_by", "group", "state", "reason", "total", "position", "created_at", "finished_at")
+_SEARCH = (
+    "id",
+    "created_by",
+    "topics",
+    "state",
+    "stopped",
+    "estimate",
+    "scanned",
+    "found",
+    "max_scan",
+    "max_hits",
+    "problems",
+    "error",
+    "created_at",
+    "started_at",
+    "finished_at",
+)
+"""All that changes while it runs: a search that is continued can be done again before anybody was told that
+it was not, and a page that took half of it from an older read would never learn how it ended."""
+_REDRIVE = (
+    "id",
+    "created_by",
+    "group",
+    "state",
+    "reason",
+    "total",
+    "position",
+    "canary_until",
+    "created_at",
+    "finished_at",
+)
 
 
 def _jobs(cluster_id: int, cluster: str, viewer: Viewer) -> Rows:

@@ -163,6 +163,32 @@ def test_jobs_are_told_to_their_owner_and_to_administrators(
         assert hear(nothing)["data"] == {}
 
 
+def test_a_search_that_is_done_again_at_once_is_told_with_how_it_ended(
+    server: str, attached: Cluster, engine: EngineCluster, fresh: Callable[[str], str]
+) -> None:
+    """Continued and done within the second in which nobody is told: its state is what it was."""
+    topic = fresh("haystack")
+    send(engine, topic, 30)
+    owner = make_user("owner", Role.VIEWER)
+    rest, searches = client_of(owner), "/api/v1/clusters/attached/searches/"
+    wish = {"topics": [topic], "body": "message", "max_scan": 10}
+    job = rest.post(searches, wish, format="json").json()["id"]
+    do_run_search(uuid.UUID(job), worker="test", clock=timezone.now)
+    with following(server, owner, "jobs/attached") as socket:
+        row = _job(socket, job)
+        assert (row["state"], row["stopped"]) == ("done", "max_scan")
+        assert rest.post(f"{searches}{job}/continue/", {}, format="json").status_code == 202
+        do_run_search(uuid.UUID(job), worker="test", clock=timezone.now)
+        while row["stopped"] != "end":
+            row |= _job(socket, job)
+        read = rest.get(f"{searches}{job}/").json()
+        assert row["state"] == "done"
+        # Never in part from an older read: all that a run changes is in what is told.
+        assert {"scanned", "found", "max_scan", "max_hits", "problems", "error", "finished_at"} <= row.keys()
+        for name in read.keys() & row.keys() - {"created_at", "started_at", "finished_at"}:
+            assert (name, row[name]) == (name, read[name])
+
+
 def _job(socket: ClientConnection, job: str) -> dict[str, Any]:
     while not (row := hear(socket)["data"].get(job)):
         pass

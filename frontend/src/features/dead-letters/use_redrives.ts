@@ -21,9 +21,10 @@ export function useRedrives(cluster: string, group: string) {
     live.rows?.some(
       (redrive) => isOpen(redrive.state) && redrive.state !== "paused" && redrive.state !== "stopped",
     ) ?? false;
+  // Resumed and stopped again within a second, its state is what it was: only its position tells.
   const states = Object.values(told ?? {})
-    .filter((row) => row.job === "redrive" || row.kind === "redrive")
-    .map((row) => `${String(row.id)}:${String(row.state)}`)
+    .filter((row) => row.job === "redrive")
+    .map((row) => `${String(row.id)}:${String(row.state)}:${String(row.position)}`)
     .sort()
     .join();
   const { refetch } = read;

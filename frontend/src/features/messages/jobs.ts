@@ -20,16 +20,16 @@ export function useJobs(cluster: string) {
   const channel = jobsChannel(cluster);
   const live = useLiveList(read.data?.results, channel, (job) => job.id);
   const told = useLive(channel).rows;
-  // Why a job stopped is only in the list: it is read again when a state changed.
-  const states = Object.values(told ?? {})
-    .filter((row) => row.job === "search" || row.kind === "search")
-    .map((row) => `${String(row.id)}:${String(row.state)}`)
+  // What a job looks for is only in the list: it is read again when there are others than before.
+  const ids = Object.values(told ?? {})
+    .filter((row) => row.job === "search")
+    .map((row) => String(row.id))
     .sort()
     .join();
   const { refetch } = read;
   useEffect(() => {
-    if (states !== "") void refetch();
-  }, [states, refetch]);
+    if (ids !== "") void refetch();
+  }, [ids, refetch]);
   return { read, jobs: live.rows };
 }
 

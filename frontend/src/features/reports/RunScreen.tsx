@@ -36,9 +36,9 @@ export function RunScreen() {
   const polling = usePolling();
   const read = useGet(RUN, { params: { cluster, id } }, { refetchInterval: polling });
   const live = useLive<Run & Record<string, unknown>>(`reports/${encodeURIComponent(cluster)}`).rows?.[id];
-  const told = live?.state;
+  const told = live && `${live.state} ${live.finished_at ?? ""}`;
   useEffect(() => {
-    // The channel tells how far it is; results and log are read when its state is another one.
+    // The channel tells how far it is; results and log are read when it began or ended.
     if (told !== undefined) void refresh(client, RUN);
   }, [client, told]);
   if (read.data === undefined) return read.isError ? <ProblemAlert error={read.error} /> : <PageSkeleton />;
