@@ -68,9 +68,16 @@ function useLiveSocket() {
       if (code === SIGNED_OUT) tellSignedOut();
       if (code === NO_RIGHTS) void refresh(client, "/session/");
     };
+    let before = liveSocket.state;
+    const leave = liveSocket.watch(() => {
+      // What it told is gone, and what was read before is older still.
+      if (liveSocket.state === "polling" && before !== "polling") void client.invalidateQueries();
+      before = liveSocket.state;
+    });
     liveSocket.turnOn();
     document.addEventListener("visibilitychange", hidden);
     return () => {
+      leave();
       document.removeEventListener("visibilitychange", hidden);
       liveSocket.turnOff();
     };

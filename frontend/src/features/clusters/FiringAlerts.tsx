@@ -1,6 +1,7 @@
-/** Alerts of this cluster that fire now, the newest first; told by the socket. */
+/** Alerts of this cluster that fire now, the newest first; told by the socket, read while it is dead. */
 import { Link } from "@tanstack/react-router";
-import { useLive } from "@/shared/live/live";
+import { useGet } from "@/shared/api/queries";
+import { useLive, usePolling } from "@/shared/live/live";
 import { RelativeTime } from "@/shared/ui/RelativeTime";
 import { StateBadge } from "@/shared/ui/StateBadge";
 import { PlainText } from "@/shared/ui/TextBody";
@@ -21,12 +22,19 @@ interface FiringAlert {
 }
 
 const SHOWN = 3;
+const MOST = 500;
 
 export function useFiring(cluster: string): FiringAlert[] | undefined {
   const { rows } = useLive<FiringAlert>("alerts");
-  if (rows === undefined) return undefined;
-  return Object.values(rows)
-    .filter((alert) => alert.cluster === cluster && alert.state === "firing" && !alert.is_silenced)
+  const polling = usePolling();
+  const read = useGet(
+    "/alerts/",
+    { query: { cluster, state: "firing", limit: MOST } },
+    { enabled: polling !== false, refetchInterval: polling },
+  );
+  const alerts: FiringAlert[] | undefined = rows ? Object.values(rows) : read.data?.results;
+  return alerts
+    ?.filter((alert) => alert.cluster === cluster && alert.state === "firing" && !alert.is_silenced)
     .sort((a, b) => (b.fired_at ?? "").localeCompare(a.fired_at ?? ""));
 }
 

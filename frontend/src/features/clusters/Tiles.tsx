@@ -65,7 +65,7 @@ export function Tiles({ cluster, totals: told, rows, sampledAt }: Props) {
         tone={firing?.length ? "bad" : undefined}
         note={
           <Link to="/clusters/$cluster/alerts" params={{ cluster }}>
-            {t(firing?.length ? "tile.alertsSome" : "tile.alertsNone")}
+            {t(firing === undefined ? "alerts.more" : firing.length ? "tile.alertsSome" : "tile.alertsNone")}
           </Link>
         }
       >

@@ -57,7 +57,7 @@ export function useLive<R extends Row = Row>(channel: string | null): Live<R> {
     return liveSocket.subscribe(channel, (told, error) => {
       setHeard((before) => ({
         channel,
-        told: told ?? (before.channel === channel ? before.told : undefined),
+        told: told ?? (error !== null && before.channel === channel ? before.told : undefined),
         error: error?.code ?? null,
       }));
     });
@@ -81,8 +81,8 @@ export function useLives<R extends Row = Row>(channels: readonly string[]): Reco
         setHeard((before) => ({
           ...before,
           [channel]: {
-            rows: (told?.rows ?? before[channel]?.rows) as Record<string, R> | undefined,
-            sampledAt: told?.sampledAt ?? before[channel]?.sampledAt ?? null,
+            rows: (error === null ? told?.rows : before[channel]?.rows) as Record<string, R> | undefined,
+            sampledAt: (error === null ? told?.sampledAt : before[channel]?.sampledAt) ?? null,
             error: error?.code ?? null,
           },
         }));

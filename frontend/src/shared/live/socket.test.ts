@@ -122,6 +122,18 @@ test("a dead socket means polling, and is tried again ever less often", () => {
   expect(heard).toHaveLength(1);
 });
 
+test("what a wire told is forgotten when it dies: whatever is read afterwards is newer", () => {
+  const { heard } = opened("c");
+  wire().say(state(1, { a: { lag: 7 } }));
+  wire().onclose?.({ code: 1006 });
+  expect(heard.at(-1)).toBeNull();
+  const late: (Told | null)[] = [];
+  socket.subscribe("c", (told) => late.push(told));
+  pass(1_000);
+  wire().onclose?.({ code: 1006 });
+  expect([heard.length, late]).toEqual([2, []]);
+});
+
 test("a socket that opens and is dropped at once does not disturb polling", () => {
   const { heard } = opened("c");
   wire().onclose?.({ code: 1011 });

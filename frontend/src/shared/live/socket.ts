@@ -3,12 +3,13 @@
  *
  * States: `live`; `connecting`; `polling` (the socket is dead: screens ask every ten seconds, and it is tried
  * again, ever less often); `paused` (the tab has been hidden for a while: nothing is asked); `off` (nobody is signed
- * in). Sequence numbers are watched per channel: after a gap the state is asked for, and until it is there the rows
+ * in). What a wire told is forgotten when it dies: reads that come after it are newer. Sequence numbers are watched per channel: after a gap the state is asked for, and until it is there the rows
  * stay what they were. Time and the socket itself are given in, so that tests need neither.
  */
 import { type ErrorMessage, parseMessage, take, type Told } from "./messages";
 
 export type LiveState = "off" | "connecting" | "live" | "polling" | "paused";
+/** Neither: what was told is known no longer. */
 export type Listener = (told: Told | null, error: ErrorMessage | null) => void;
 
 export interface Wire {
@@ -176,9 +177,18 @@ export class LiveSocket {
     this.become(code === SIGNED_OUT ? "off" : "polling");
     this.onClosed(code);
     if (code === SIGNED_OUT) return;
+    this.forgetTold();
     const soonest = code === TOO_MANY ? SLOWEST_MS : 0;
     const wait = Math.max(soonest, Math.min(SLOWEST_MS, 500 * 2 ** this.failures));
     this.retry = this.world.later(() => this.connect(), wait);
+  }
+
+  private forgetTold() {
+    for (const channel of this.channels.values()) {
+      if (channel.told === undefined) continue;
+      channel.told = undefined;
+      for (const listener of channel.listeners) listener(null, null);
+    }
   }
 
   private pause() {
