@@ -14,6 +14,8 @@ ARGS ?=
 # What the long suites leave to `make test`, and how many tests go on at once: most of them wait.
 SHORT := not interop and not interop_smoke and not crash_long and not nightly and not bench
 WORKERS := $(shell echo $$((2 * $$(nproc))))
+# Each of these starts a platform and a browser first: on two cores three are done sooner than four.
+BROWSERS := $(shell echo $$(($$(nproc) + 1)))
 # The rooms of tests: whatever is not named here is the engine's, and runs without Django in the process.
 PLATFORM_TESTS := tests/e2e tests/reports tests/clusters tests/console tests/test_audit_watch.py
 BROWSER_TESTS := tests/browser
@@ -69,7 +71,7 @@ test-frontend: setup ## those of the pages alone, without a browser (vitest)
 	cd frontend && npm run --silent test
 
 test-browser: setup ## the pages in chromium, on the real platform and brokers; pictures in build/screens/
-	$(PYTEST) -n $(WORKERS) --dist loadfile -m "$(SHORT)" $(BROWSER_TESTS) $(ARGS) || $(NOTHING_FITS)
+	$(PYTEST) -n $(BROWSERS) --dist loadfile -m "$(SHORT)" $(BROWSER_TESTS) $(ARGS) || $(NOTHING_FITS)
 
 screens: ## the same, with the pictures in docs/screens/ (look at each: some show paths)
 	SIGNALBOX_SCREENS=$(CURDIR)/docs/screens $(MAKE) test-browser SHORT="not bench"
