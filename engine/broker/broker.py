@@ -315,6 +315,7 @@ class Broker:
             self.group,
             save=self.persistence.save,
             timers_read=self.waiting.timer_store.follow,
+            now_ms=now_ms,
         )
         self.role_changes = RoleChanges(
             self.role,
@@ -324,7 +325,7 @@ class Broker:
             use_routes=self._use_routes,
             dispatch=self._when_appended(),
             announce=self._register_again,
-            take_over=self.metadata_sync.settle,
+            take_over=self.metadata_sync.take_over,
             follow=self.metadata_sync.wake,
             cut_log=self.cut_log,
         )

@@ -151,6 +151,7 @@ def metadata_sync(
     *,
     save: Callable[[str], None],
     timers_read: Callable[[int], None],
+    now_ms: Callable[[], int],
 ) -> MetadataSync:
     """What a slave takes from its master besides the log."""
     cluster, name = options.broker_cluster_name, options.broker_name
@@ -162,6 +163,7 @@ def metadata_sync(
         is_own_topic=lambda topic: is_system_topic(topic, cluster, name),
         drop_queues=store.delete_topic_queues,
         timers_read=timers_read,
+        now_ms=now_ms,
     )
 
     async def ask(address: str, request: Command) -> Command:
@@ -170,4 +172,6 @@ def metadata_sync(
     def is_master(status: GroupStatus | None) -> bool:
         return group is not None and group.replication.is_under(status)
 
-    return MetadataSync(role, store, targets, ask=ask, is_master=is_master, clock_s=time.monotonic)
+    sync = MetadataSync(role, store, targets, ask=ask, is_master=is_master, clock_s=time.monotonic)
+    store.when_queue_made(sync.saw)
+    return sync

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from bisect import insort
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from operator import attrgetter
 from pathlib import Path
 
@@ -31,6 +31,8 @@ class ConsumeQueues:
         self.table: dict[QueueKey, ConsumeQueue] = {}
         self._of_topic: dict[str, list[ConsumeQueue]] = {}
         """The same queues, by id: one look-up for who wants all of a topic."""
+        self.when_made: Callable[[str], object] = _nobody
+        """Told the topic of a queue that was not there before."""
 
     def load(self) -> list[QueueKey]:
         """Find the queues on disk; the keys of those whose files contradict each other (now empty)."""
@@ -71,6 +73,7 @@ class ConsumeQueues:
         if queue is None and queue_id >= 0 and is_valid_topic(topic):
             queue = self._make(topic, queue_id)
             self._add(queue)
+            self.when_made(topic)
         return queue
 
     def _add(self, queue: ConsumeQueue) -> None:
@@ -130,6 +133,10 @@ class ConsumeQueues:
 
     def close(self) -> None:
         self.descriptors.close()
+
+
+def _nobody(topic: str) -> None:
+    """Nobody wants to know."""
 
 
 def _subfolders(folder: str) -> list[str]:

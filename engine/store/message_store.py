@@ -416,6 +416,9 @@ class MessageStore:
     def is_writable(self, disk_usage_ratio: float) -> bool:
         return not self.is_fenced and is_disk_writable(self.options.retention, disk_usage_ratio)
 
+    def when_queue_made(self, tell: Callable[[str], object]) -> None:
+        self._queues.when_made = tell
+
     def delete_topic_queues(self, topic: str) -> int:
         """Forget a topic: its queues go at once, its records with their segments."""
         self._offsets.forget_topic(topic)

@@ -1,6 +1,7 @@
 """A slave asks its master, over the remoting port, for everything that is not in the log: by the clock.
 
-Every three seconds while that costs little, at least every sixty; at once when there is a new master. The
+Every three seconds while that costs little, at least every sixty; at once when there is a new master, or a
+message of a topic that this broker has not heard of (strangers.py). The
 requests are RocketMQ's (21, 201, 43, 45, 402, 61, 60, and 28 for where the log ends), so any RocketMQ can be
 the master; what it does not know is left out. A master of ours also has 30020.
 
@@ -26,6 +27,7 @@ from engine.broker.replication.metadata import (
     apply_progress,
 )
 from engine.broker.replication.replica_files import ReplicaFiles
+from engine.broker.replication.strangers import Strangers
 from engine.broker.replication.table_reads import read_groups, read_topics
 from engine.broker.request_modes import RequestModes
 from engine.broker.role import Role, RoleKind
@@ -73,6 +75,7 @@ class SyncTargets:
     is_own_topic: Callable[[str], bool]
     drop_queues: Callable[[str], object]
     timers_read: Callable[[int], None]
+    now_ms: Callable[[], int]
 
 
 class MetadataSync:
@@ -94,6 +97,11 @@ class MetadataSync:
         self._ask = ask
         self._clock_s = clock_s
         self._woken = asyncio.Event()
+        self._strangers = Strangers(
+            targets.tables.topics, store.queue_table, save=targets.save, now_ms=targets.now_ms
+        )
+        self._soonest_s = 0.0
+        """Before this, strangers do not have the master asked again: asking has its share of the time."""
         self._staged: Progress | None = None
         self._failing: str | None = None
         self._task: asyncio.Task[None] | None = None
@@ -109,13 +117,25 @@ class MetadataSync:
         self._staged = None
         self._woken.set()
 
+    def saw(self, topic: str) -> None:
+        """A queue of this topic was made."""
+        if not self._role.is_master and self._strangers.note(topic):
+            wait_s = max(0.0, self._soonest_s - self._clock_s())
+            asyncio.get_running_loop().call_later(wait_s, self._woken.set)
+
+    def take_over(self) -> None:
+        """The last thing before this broker is master."""
+        self.settle()
+        self._strangers.adopt()
+
     async def _run(self) -> None:
         while True:
+            self._woken.clear()
             began_s = self._clock_s()
             is_done = await self.round()
             took_s = self._clock_s() - began_s
             pause_s = min(max(PERIOD_S, took_s / SHARE), FULL_PERIOD_S)
-            self._woken.clear()
+            self._soonest_s = began_s + took_s / SHARE
             try:
                 async with asyncio.timeout(pause_s if is_done or self._failing else _SOON_S):
                     await self._woken.wait()
@@ -127,6 +147,7 @@ class MetadataSync:
         role, master = self._role, self._role.master_address
         if role.kind is not RoleKind.SLAVE or master is None:
             return False
+        strangers = self._strangers.names()
         try:
             metadata, progress = await self._read(master)
         except _NotMaster:  # its stream says more, and a new slave has not heard of its group yet
@@ -138,6 +159,7 @@ class MetadataSync:
             self._failing = master
             if role.master_address == master:
                 role.is_master_alive = False
+                self._strangers.adopt()
             return False
         if role.kind is not RoleKind.SLAVE or role.master_address != master:
             return False
@@ -146,6 +168,7 @@ class MetadataSync:
         self._failing = None
         role.is_master_alive = True
         self._apply(metadata)
+        self._strangers.forget(strangers)
         await self._stage(progress)
         return True
 
@@ -214,7 +237,7 @@ class MetadataSync:
             await asyncio.sleep(_COVER_POLL_S)
 
     def settle(self) -> bool:
-        """Take what waits, if the log has come that far. Also the last thing before this broker is master."""
+        """Take what waits, if the log has come that far."""
         progress, targets = self._staged, self._targets
         if progress is None or self._store.commit_log_max_offset < progress.log_end:
             return False

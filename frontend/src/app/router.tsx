@@ -53,7 +53,7 @@ export function makeRouter(client: QueryClient) {
     parseSearch: parseAddress,
     stringifySearch: writeAddress,
     defaultPreload: "intent",
-    // Reads belong to TanStack Query; the router only loads code.
+    // Reads belong to TanStack Query: of them, loaders only begin early what a screen asks for first.
     defaultPreloadStaleTime: 0,
     scrollRestoration: true,
     defaultPendingComponent: PageLoading,

@@ -1,12 +1,20 @@
 /** /clusters/$cluster/groups and one group of it. */
 import { createRoute, lazyRouteComponent } from "@tanstack/react-router";
-import { groupSearch, groupsSearch } from "@/features/groups/search";
+import { groupSearch, groupsQuery, groupsSearch } from "@/features/groups/search";
+import { read } from "@/shared/api/queries";
 import { clusterRoute } from "./layout";
 
 const groupsRoute = createRoute({
   getParentRoute: () => clusterRoute,
   path: "groups",
   validateSearch: groupsSearch,
+  // Asked for while the screen is loaded and drawn, not after it.
+  loaderDeps: ({ search }) => search,
+  loader: ({ context, params, deps }) => {
+    void context.client.prefetchQuery(
+      read("/clusters/{cluster}/groups/", { params, query: groupsQuery(groupsSearch.full(deps)) }),
+    );
+  },
   component: lazyRouteComponent(() => import("@/features/groups/GroupsScreen"), "GroupsScreen"),
 });
 

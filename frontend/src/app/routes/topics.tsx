@@ -1,12 +1,20 @@
 /** /clusters/$cluster/topics and one topic of it. */
 import { createRoute, lazyRouteComponent } from "@tanstack/react-router";
-import { topicSearch, topicsSearch } from "@/features/topics/search";
+import { topicSearch, topicsQuery, topicsSearch } from "@/features/topics/search";
+import { read } from "@/shared/api/queries";
 import { clusterRoute } from "./layout";
 
 const topicsRoute = createRoute({
   getParentRoute: () => clusterRoute,
   path: "topics",
   validateSearch: topicsSearch,
+  // Asked for while the screen is loaded and drawn, not after it.
+  loaderDeps: ({ search }) => search,
+  loader: ({ context, params, deps }) => {
+    void context.client.prefetchQuery(
+      read("/clusters/{cluster}/topics/", { params, query: topicsQuery(topicsSearch.full(deps)) }),
+    );
+  },
   component: lazyRouteComponent(() => import("@/features/topics/TopicsScreen"), "TopicsScreen"),
 });
 

@@ -7,6 +7,7 @@ import { del } from "@/shared/api/client";
 import { refresh, useGet } from "@/shared/api/queries";
 import { formatBytes } from "@/shared/format/bytes";
 import { formatDuration } from "@/shared/format/durations";
+import { numberFormat } from "@/shared/format/formatters";
 import { formatRatio } from "@/shared/format/numbers";
 import type { Column } from "@/shared/list/columns";
 import { DataTable } from "@/shared/list/DataTable";
@@ -165,7 +166,7 @@ function useThreshold(rule: Rule): string {
     case "members":
       return String(rule.threshold);
     default:
-      return `${new Intl.NumberFormat(locale).format(rule.threshold)} ${t("unit.messages")}`;
+      return `${numberFormat(locale).format(rule.threshold)} ${t("unit.messages")}`;
   }
 }
 

@@ -16,12 +16,12 @@ import { EmptyState } from "@/shared/ui/EmptyState";
 import { IfMay } from "@/shared/ui/IfMay";
 import { Page } from "@/shared/ui/Page";
 import { PageHeader } from "@/shared/ui/PageHeader";
-import { pageQuery, type SearchOf } from "@/shared/url/search";
+import type { SearchOf } from "@/shared/url/search";
 import { useSearchState } from "@/shared/url/use_search";
 import { CreateGroup } from "./CreateGroup";
 import { withBehind } from "./group";
 import { useGroupColumns } from "./group_columns";
-import { groupsSearch } from "./search";
+import { groupsQuery, groupsSearch } from "./search";
 import { useTexts } from "./texts";
 
 /** Live rows change in place; groups that come, go or trade places are read anew as often as the collector asks. */
@@ -45,7 +45,7 @@ export function GroupsScreen() {
   const [isCreating, create] = useDisclosure(false);
   const page = useGet(
     "/clusters/{cluster}/groups/",
-    { params: { cluster }, query: queryOf(search) },
+    { params: { cluster }, query: groupsQuery(search) },
     { keepPrevious: true, refetchInterval: usePolling() || REREAD_MS },
   );
   const live = useLiveList(page.data?.results, namedChannel("groups", cluster, visible), (row) => row.name);
@@ -101,20 +101,6 @@ function isFiltered(search: GroupsSearch): boolean {
   return Object.entries(NO_FILTERS).some(
     ([name, value]) => search[name as keyof typeof NO_FILTERS] !== value,
   );
-}
-
-function queryOf(search: GroupsSearch) {
-  const { members, system, favourites, owner, team } = search;
-  return {
-    ...pageQuery(search),
-    search: search.search,
-    ordering: search.sort,
-    has_members: members === "any" ? undefined : members === "online",
-    system: system || undefined,
-    favourites: favourites || undefined,
-    owner,
-    team,
-  };
 }
 
 interface FilterProps {

@@ -16,10 +16,10 @@ import { EmptyState } from "@/shared/ui/EmptyState";
 import { IfMay } from "@/shared/ui/IfMay";
 import { Page } from "@/shared/ui/Page";
 import { PageHeader } from "@/shared/ui/PageHeader";
-import { pageQuery, type SearchOf } from "@/shared/url/search";
+import type { SearchOf } from "@/shared/url/search";
 import { useSearchState } from "@/shared/url/use_search";
 import { CreateTopic } from "./CreateTopic";
-import { TOPIC_KINDS, topicsSearch } from "./search";
+import { TOPIC_KINDS, topicsQuery, topicsSearch } from "./search";
 import { useTexts } from "./texts";
 import { useTopicColumns } from "./topic_columns";
 
@@ -37,7 +37,7 @@ export function TopicsScreen() {
   const [isCreating, create] = useDisclosure(false);
   const page = useGet(
     "/clusters/{cluster}/topics/",
-    { params: { cluster }, query: queryOf(search) },
+    { params: { cluster }, query: topicsQuery(search) },
     { keepPrevious: true, refetchInterval: usePolling() || REREAD_MS },
   );
   const live = useLiveList(page.data?.results, namedChannel("topics", cluster, visible), (row) => row.name);
@@ -87,19 +87,6 @@ export function TopicsScreen() {
       {isCreating && <CreateTopic cluster={cluster} onClose={create.close} />}
     </Page>
   );
-}
-
-function queryOf(search: TopicsSearch) {
-  const { kind, sort, favourites, owner, team } = search;
-  return {
-    ...pageQuery(search),
-    search: search.search,
-    ordering: sort,
-    kind: kind === "all" ? undefined : [kind],
-    favourites: favourites || undefined,
-    owner,
-    team,
-  };
 }
 
 interface FilterProps {

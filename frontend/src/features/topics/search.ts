@@ -1,6 +1,6 @@
 /** The state of the topic screens in their addresses. Orders are the API's words. */
 import { rangeField } from "@/shared/chart/ranges";
-import { flag, listShape, oneOf, searchShape, text } from "@/shared/url/search";
+import { flag, listShape, oneOf, pageQuery, type SearchOf, searchShape, text } from "@/shared/url/search";
 
 export const TOPIC_KINDS = ["normal", "retry", "dlq", "system"] as const;
 export type TopicKind = (typeof TOPIC_KINDS)[number];
@@ -13,6 +13,20 @@ export const topicsSearch = searchShape({
   owner: text(),
   team: text(),
 });
+
+/** What the list asks the API for. */
+export function topicsQuery(search: SearchOf<typeof topicsSearch>) {
+  const { kind, sort, favourites, owner, team } = search;
+  return {
+    ...pageQuery(search),
+    search: search.search,
+    ordering: sort,
+    kind: kind === "all" ? undefined : [kind],
+    favourites: favourites || undefined,
+    owner,
+    team,
+  };
+}
 
 export const TOPIC_TABS = ["overview", "queues", "groups", "producers", "config"] as const;
 export type TopicTab = (typeof TOPIC_TABS)[number];

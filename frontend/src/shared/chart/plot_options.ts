@@ -1,5 +1,6 @@
 /** How charts look: thin lines in the colours of the theme, few grid lines, no ornaments. */
 import type uPlot from "uplot";
+import { timeFormat } from "@/shared/format/formatters";
 
 /** Colours of series, by their order. */
 export const TONES = ["--sb-accent", "--sb-info", "--sb-warn", "--sb-bad", "--sb-ok", "--sb-quiet"] as const;
@@ -86,7 +87,7 @@ function zoom(plot: uPlot, wanted: Wanted) {
 function timeLabels(times: number[], locale: string): string[] {
   const [first = 0, last = 0] = [times[0], times[times.length - 1]];
   const isLong = last - first > 86_400 * 1.5;
-  const format = new Intl.DateTimeFormat(
+  const format = timeFormat(
     locale,
     isLong ? { month: "2-digit", day: "2-digit" } : { hour: "2-digit", minute: "2-digit", hourCycle: "h23" },
   );

@@ -1,4 +1,5 @@
 /** Sizes in bytes, by 1,024, as brokers count them. */
+import { numberFormat } from "./formatters";
 import { toBigInt, type Whole } from "./numbers";
 
 const UNITS = ["B", "KB", "MB", "GB", "TB", "PB", "EB"];
@@ -19,5 +20,5 @@ export function formatBytes(value: Whole, locale: string): string {
     unit += 1;
   }
   const digits = unit === 0 || shown >= 100 ? 0 : 1;
-  return `${sign}${new Intl.NumberFormat(locale, { maximumFractionDigits: digits }).format(shown)} ${UNITS[unit]}`;
+  return `${sign}${numberFormat(locale, { maximumFractionDigits: digits }).format(shown)} ${UNITS[unit]}`;
 }

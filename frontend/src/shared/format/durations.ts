@@ -1,4 +1,6 @@
 /** How long, in the two largest units that matter: 40s, 3m 20s, 2h 5m, 4d 3h. */
+import { numberFormat } from "./formatters";
+
 const UNITS = [
   ["day", 86_400],
   ["hour", 3_600],
@@ -25,5 +27,5 @@ export function formatMilliseconds(ms: number, locale: string): string {
 }
 
 function piece(count: number, unit: string, locale: string): string {
-  return new Intl.NumberFormat(locale, { style: "unit", unit, unitDisplay: "narrow" }).format(count);
+  return numberFormat(locale, { style: "unit", unit, unitDisplay: "narrow" }).format(count);
 }

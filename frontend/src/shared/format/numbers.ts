@@ -2,6 +2,8 @@
  * Counts and rates in words for people. 64-bit numbers are strings: BigInt for arithmetic, never Number.
  * Nothing here knows what unknown looks like: callers show <Unknown/> for null.
  */
+import { numberFormat } from "./formatters";
+
 export type Whole = string | number | bigint;
 
 export function toBigInt(value: Whole): bigint {
@@ -10,30 +12,28 @@ export function toBigInt(value: Whole): bigint {
 
 /** 1,234,567 */
 export function formatCount(value: Whole, locale: string): string {
-  return new Intl.NumberFormat(locale).format(toBigInt(value));
+  return numberFormat(locale).format(toBigInt(value));
 }
 
 /** 1.2M: where there is little room; the whole number belongs into the title. */
 export function formatShort(value: Whole, locale: string): string {
-  return new Intl.NumberFormat(locale, { notation: "compact", maximumFractionDigits: 1 }).format(
-    toBigInt(value),
-  );
+  return numberFormat(locale, { notation: "compact", maximumFractionDigits: 1 }).format(toBigInt(value));
 }
 
 /** Messages per second: whole above a hundred, a digit below. */
 export function formatRate(value: number, locale: string): string {
   const digits = value === 0 || value >= 100 ? 0 : value < 1 ? 2 : 1;
-  return `${new Intl.NumberFormat(locale, { maximumFractionDigits: digits }).format(value)}/s`;
+  return `${numberFormat(locale, { maximumFractionDigits: digits }).format(value)}/s`;
 }
 
 /** Along the axis of a chart: 1.2M, 450, 2.5. A picture, so fractions are fine. */
 export function formatScale(value: number, locale: string): string {
-  return new Intl.NumberFormat(locale, { notation: "compact", maximumFractionDigits: 1 }).format(value);
+  return numberFormat(locale, { notation: "compact", maximumFractionDigits: 1 }).format(value);
 }
 
 /** 0.42 -> 42% */
 export function formatRatio(value: number, locale: string): string {
-  return new Intl.NumberFormat(locale, {
+  return numberFormat(locale, {
     style: "percent",
     maximumFractionDigits: value < 0.1 ? 1 : 0,
   }).format(value);

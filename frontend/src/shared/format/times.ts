@@ -1,8 +1,9 @@
 /** Moments: as a date in the zone of whoever looks, and as how long ago. */
 import { formatDuration } from "./durations";
+import { timeFormat } from "./formatters";
 
 export function formatTime(at: string | number | Date, locale: string, zone?: string): string {
-  return new Intl.DateTimeFormat(locale, {
+  return timeFormat(locale, {
     year: "numeric",
     month: "2-digit",
     day: "2-digit",

@@ -1,5 +1,5 @@
 /** A table without rows: still reading, nothing there, nothing that fits. */
-import { Button, Skeleton } from "@mantine/core";
+import { Button } from "@mantine/core";
 import { IconFilterOff, IconListSearch } from "@tabler/icons-react";
 import type { ReactNode } from "react";
 import { useShared } from "@/shared/texts/shared";
@@ -14,10 +14,9 @@ export function Placeholder<Row>({ columns }: { columns: readonly Column<Row>[] 
     <tr key={at} aria-hidden>
       {columns.map((column) => (
         <td key={column.key} className={column.align === "right" ? classes.right : ""}>
-          <Skeleton
-            height={10}
-            width={`${45 + ((at * 17 + column.key.length * 13) % 45)}%`}
-            display="inline-block"
+          <span
+            className={classes.bone}
+            style={{ width: `${45 + ((at * 17 + column.key.length * 13) % 45)}%` }}
           />
         </td>
       ))}

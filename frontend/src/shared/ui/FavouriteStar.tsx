@@ -1,5 +1,5 @@
 /** Marks a topic or a group as one of mine: shown at once, put back if the console refuses. */
-import { ActionIcon, Tooltip } from "@mantine/core";
+import { ActionIcon } from "@mantine/core";
 import { IconStar, IconStarFilled } from "@tabler/icons-react";
 import { useMutation } from "@tanstack/react-query";
 import { useShared } from "@/shared/texts/shared";
@@ -21,16 +21,15 @@ export function FavouriteStar({ name, isOn, onChange }: Props) {
   const shown = mark.isPending ? mark.variables : isOn;
   const label = t(shown ? "favourite.remove" : "favourite.add", { name });
   return (
-    <Tooltip label={label}>
-      <ActionIcon
-        size="sm"
-        aria-label={label}
-        aria-pressed={shown}
-        onClick={() => mark.mutate(!shown)}
-        style={shown ? { color: "var(--sb-warn)" } : undefined}
-      >
-        {shown ? <IconStarFilled size={14} /> : <IconStar size={14} />}
-      </ActionIcon>
-    </Tooltip>
+    <ActionIcon
+      size="sm"
+      title={label}
+      aria-label={label}
+      aria-pressed={shown}
+      onClick={() => mark.mutate(!shown)}
+      style={shown ? { color: "var(--sb-warn)" } : undefined}
+    >
+      {shown ? <IconStarFilled size={14} /> : <IconStar size={14} />}
+    </ActionIcon>
   );
 }

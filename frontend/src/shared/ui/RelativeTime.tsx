@@ -1,5 +1,4 @@
 /** A moment as how long ago (or until), with the exact time on hover. */
-import { Tooltip } from "@mantine/core";
 import { formatAge, formatTime } from "@/shared/format/times";
 import { useLocale } from "@/shared/texts/i18n";
 import { useShared } from "@/shared/texts/shared";
@@ -21,11 +20,9 @@ export function RelativeTime({ at, missing = "unknown" }: Props) {
   const age = formatAge(Math.abs(seconds), locale);
   const shown = Math.abs(seconds) < 2 ? t("time.now") : t(seconds >= 0 ? "time.ago" : "time.in", { age });
   return (
-    <Tooltip label={formatTime(at, locale)}>
-      <time dateTime={at} className="sb-figure">
-        {shown}
-      </time>
-    </Tooltip>
+    <time dateTime={at} title={formatTime(at, locale)} className="sb-figure">
+      {shown}
+    </time>
   );
 }
 

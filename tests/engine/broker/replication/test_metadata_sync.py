@@ -171,6 +171,43 @@ async def test_what_the_old_master_delivered_is_not_delivered_again(pair: Pair) 
     assert slave.store.max_offset("orders", 0) == 3
 
 
+async def test_a_topic_of_a_copied_message_is_asked_for_at_once(pair: Pair) -> None:
+    """The slave's clock is an hour away here."""
+    await pair.sync()
+    pair.master.inner.topics.put(TopicConfig("orders", 3, 3), 5)
+    await pair.at_master.send("orders", b"first")
+    copy_log(pair.master, pair.slave)
+    await dispatched(pair.slave.inner)
+    topics = pair.slave.inner.topics
+    await eventually(lambda: topics.get("orders") == TopicConfig("orders", 3, 3))
+    pair.master.inner.topics.delete("orders", 6)
+    await pair.sync()
+    assert "orders" not in topics
+
+
+@pytest.mark.parametrize("is_promoted", [False, True])
+async def test_a_topic_whose_master_is_gone_is_made_of_its_queues(pair: Pair, is_promoted: bool) -> None:
+    slave = pair.slave.inner
+    await pair.sync()
+    slave.metadata_sync._soonest_s = float("inf")  # it has not come to ask again
+    pair.master.inner.topics.put(TopicConfig("orders", 4, 4), 5)
+    before = slave.topics.version
+    for queue in (0, 2):
+        await pair.at_master.send("orders", b"first", queue_id=queue)
+    copy_log(pair.master, pair.slave)
+    await dispatched(slave)
+    assert "orders" not in slave.topics
+    await pair.at_master.close()
+    await pair.master.stop()
+    if is_promoted:
+        await slave.become_master(2)
+    else:
+        assert not await pair.sync()
+    assert slave.topics.get("orders") == TopicConfig("orders", 3, 3)
+    assert slave.topics.version != before, "whoever follows reads it anew"
+    await eventually(lambda: b'"orders"' in (slave.config_directory / "topics.json").read_bytes())
+
+
 async def test_named_state_follows_to_our_slaves(pair: Pair) -> None:
     taken: list[bytes] = []
     pair.master.inner.replica_files["users.json"] = ReplicaFile(lambda: b"\xff users", taken.append)
