@@ -5568,6 +5568,7 @@ export interface components {
             /** @description What is not known, and why. */
             doubts: string[];
         };
+        /** @description A group on a topic; its queues are in what is told of the group. */
         Subscription: {
             group: string;
             topic: string;
@@ -5693,7 +5694,7 @@ export interface components {
             next: string | null;
             /** Format: uri */
             previous: string | null;
-            results: components["schemas"]["Subscription"][];
+            results: components["schemas"]["TopicReader"][];
         };
         /**
          * @description * `normal` - Normal
@@ -5711,6 +5712,21 @@ export interface components {
             /** Format: uri */
             previous: string | null;
             results: components["schemas"]["TopicRow"][];
+        };
+        /** @description A group on a topic; its queues are in what is told of the group. */
+        TopicReader: {
+            group: string;
+            topic: string;
+            expression: string;
+            lag: string | null;
+            lag_is_partial: boolean;
+            /** Format: double */
+            lag_s: number | null;
+            /** Format: double */
+            consume_rate: number | null;
+            /** Format: double */
+            eta_s: number | null;
+            never_clears: boolean;
         };
         TopicRow: {
             name: string;

@@ -68,7 +68,9 @@ class QueueLagSerializer(serializers.Serializer[Any]):
     never_clears = serializers.BooleanField()
 
 
-class SubscriptionSerializer(serializers.Serializer[Any]):
+class TopicReaderSerializer(serializers.Serializer[Any]):
+    """A group on a topic; its queues are in what is told of the group."""
+
     group = serializers.CharField()
     topic = serializers.CharField()
     expression = serializers.CharField(allow_blank=True)
@@ -78,6 +80,9 @@ class SubscriptionSerializer(serializers.Serializer[Any]):
     consume_rate = serializers.FloatField(allow_null=True)
     eta_s = serializers.FloatField(allow_null=True)
     never_clears = serializers.BooleanField()
+
+
+class SubscriptionSerializer(TopicReaderSerializer):
     queues = QueueLagSerializer(many=True)
 
 

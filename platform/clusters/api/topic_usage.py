@@ -14,7 +14,7 @@ from rest_framework.response import Response
 
 from clusters.actions.broker_changes import reach
 from clusters.api.cluster_view import ClusterView
-from clusters.api.group_shapes import SubscriptionSerializer
+from clusters.api.group_shapes import TopicReaderSerializer
 from clusters.api.lists import LIMIT, OFFSET, FreshnessSerializer, ListView, page_serializer
 from clusters.api.outcomes import BrokerOutcomeSerializer
 from clusters.gateway import topics as gateway
@@ -98,14 +98,14 @@ class TopicGroupsView(ListView):
         tags=TAGS,
         summary="The groups that consume it, with their lag on it.",
         parameters=[LIMIT, OFFSET],
-        responses=page_serializer("TopicGroupPage", SubscriptionSerializer, freshness=FreshnessSerializer()),
+        responses=page_serializer("TopicGroupPage", TopicReaderSerializer, freshness=FreshnessSerializer()),
     )
     def get(self, request: Request, cluster: str, topic: str) -> Response:
         selectors.get_topic(self.cluster, topic)
         ages = freshness_of(self.cluster)
         pages, rows = self.cut(group_selectors.readers(self.cluster, topic, self.grants))
-        found = [group_selectors.subscription(row, ages["sampled_at"]) for row in rows]
-        return self.page(pages, shaped(SubscriptionSerializer, found), freshness=ages)
+        found = [group_selectors.reader(row, ages["sampled_at"]) for row in rows]
+        return self.page(pages, shaped(TopicReaderSerializer, found), freshness=ages)
 
 
 class ProducerSerializer(serializers.Serializer[Any]):

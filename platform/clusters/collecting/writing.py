@@ -81,7 +81,7 @@ def _upsert(
     values: Callable[[Any], tuple[Any, ...]],
 ) -> None:
     statement = _statement(model, ("cluster_id", *columns), ("cluster_id", *keys), connection.vendor)
-    adapt = connection.ops.adapt_datetimefield_value
+    adapt = cache(connection.ops.adapt_datetimefield_value)
     with transaction.atomic():
         revision = _revision(cluster_id, fence)
         parameters = [
@@ -101,15 +101,18 @@ def _upsert_chunks(cluster_id: int, fence: int, chunks: Iterable[Stored]) -> Non
     statement = _statement(
         SeriesChunk, ("cluster_id", *columns, "points"), ("cluster_id", *columns), connection.vendor
     )
-    adapt = connection.ops.adapt_datetimefield_value
+    starts = cache(_moment)
     with transaction.atomic():
         _revision(cluster_id, fence)
         parameters = [
-            (cluster_id, *key, resolution, adapt(datetime.fromtimestamp(start, UTC)), points)
-            for key, resolution, start, points in chunks
+            (cluster_id, *key, resolution, starts(start), points) for key, resolution, start, points in chunks
         ]
         with connection.cursor() as cursor:
             cursor.executemany(statement, parameters)
+
+
+def _moment(start_s: int) -> Any:
+    return connection.ops.adapt_datetimefield_value(datetime.fromtimestamp(start_s, UTC))
 
 
 def _store_the_rest(cluster_id: int, fence: int, found: Findings) -> None:

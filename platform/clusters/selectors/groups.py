@@ -138,12 +138,16 @@ def subscriptions(cluster: Cluster, group: str, sampled_at: datetime | None) -> 
 
 
 def readers(cluster: Cluster, topic: str, grants: Grants) -> QuerySet[LiveSubscription]:
-    """The groups that consume a topic: the reverse index."""
+    """The groups that consume a topic: the reverse index. Without their queues, which may be many."""
     seen = grants.names_filter(cluster.name, "group")
-    return LiveSubscription.objects.filter(seen, cluster=cluster, topic=topic)
+    return LiveSubscription.objects.filter(seen, cluster=cluster, topic=topic).defer("queues")
 
 
 def subscription(row: LiveSubscription, sampled_at: datetime | None) -> dict[str, Any]:
+    return reader(row, sampled_at) | {"queues": [_queue(queue, sampled_at) for queue in row.queues]}
+
+
+def reader(row: LiveSubscription, sampled_at: datetime | None) -> dict[str, Any]:
     return {
         "group": row.group,
         "topic": row.topic,
@@ -154,7 +158,6 @@ def subscription(row: LiveSubscription, sampled_at: datetime | None) -> dict[str
         "consume_rate": row.consume_rate,
         "eta_s": row.eta_s,
         "never_clears": row.never_clears,
-        "queues": [_queue(queue, sampled_at) for queue in row.queues],
     }
 
 

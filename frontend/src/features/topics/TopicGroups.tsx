@@ -14,7 +14,7 @@ import { Tag } from "@/shared/ui/StateBadge";
 import type { components } from "@/types/api.gen";
 import { useTexts } from "./texts";
 
-type Subscription = components["schemas"]["Subscription"];
+type Reader = components["schemas"]["TopicReader"];
 const REREAD_MS = 5_000;
 const MOST = 500;
 
@@ -45,7 +45,7 @@ export function TopicGroups({ cluster, topic }: { cluster: string; topic: string
   );
 }
 
-function useColumns(cluster: string): readonly Column<Subscription>[] {
+function useColumns(cluster: string): readonly Column<Reader>[] {
   const t = useTexts();
   return useMemo(
     () => [
@@ -106,7 +106,7 @@ function useColumns(cluster: string): readonly Column<Subscription>[] {
   );
 }
 
-function Eta({ row }: { row: Subscription }) {
+function Eta({ row }: { row: Reader }) {
   const t = useTexts();
   if (row.never_clears) {
     return (

@@ -10,12 +10,14 @@ from django.core.management.base import BaseCommand
 from django.utils import timezone
 
 from clusters.collecting.collector import Collector, holder_name
+from console.garbage import make_room_for_tables
 
 
 class Command(BaseCommand):
     help = "Collect live figures of all clusters; several may run, each cluster is collected by one."
 
     def handle(self, *args: Any, **options: Any) -> None:
+        make_room_for_tables()
         asyncio.run(_collect(), debug=False)
 
 
