@@ -50,7 +50,8 @@ def put_together(
         lag_is_partial=is_partial,
         oldest_unread_at=_known(min, behind),
         consume_rate=_known(_total, [row.consume_rate for row in counted]),
-        eta_s=None if never else _known(max, etas),
+        # Of what is not counted nobody knows when it is read.
+        eta_s=None if never or is_partial else _known(max, etas),
         never_clears=never,
         member_count=None if members is None else len(members),
         members=None if members is None else dumps([members[client_id] for client_id in sorted(members)]),

@@ -69,7 +69,7 @@ def work_out_pair(
         lag_is_partial=bool(unknown),
         oldest_unread_at=None if oldest_ms is None else moment(oldest_ms),
         consume_rate=memory.meter.rate(),
-        eta_s=None if whole is NEVER else whole,
+        eta_s=None if whole is NEVER or unknown else whole,
         never_clears=whole is NEVER,
         expression=expression,
         queues=dumps(queues + unknown),

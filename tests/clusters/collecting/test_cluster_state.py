@@ -106,6 +106,7 @@ def test_a_queue_without_an_offset_never_counts_as_read(committed: list[list[int
     row, pair = state.groups["billing"], state.subscriptions[("orders", "billing")]
     assert (row.lag, row.lag_is_partial) == (pair.lag, pair.lag_is_partial) == (lag, is_partial)
     assert ('"committed":null' in pair.queues) == is_partial
+    assert (row.eta_s, pair.eta_s) == ((None, None) if lag != 0 else (0.0, 0.0))
     assert state.topics["orders"].lag == (None if is_partial else lag)
 
 
@@ -116,7 +117,8 @@ def test_a_read_retry_topic_does_not_make_an_unread_topic_look_read() -> None:
         "offsets": {"%RETRY%billing@billing": [[0, 3]]},
     }
     state, _ = state_of(answer(0, full=True, **tables))
-    assert (state.groups["billing"].lag, state.groups["billing"].lag_is_partial) == (None, True)
+    row = state.groups["billing"]
+    assert (row.lag, row.lag_is_partial, row.eta_s) == (None, True, None), "nor to be clear soon"
 
 
 def test_a_topics_lag_is_its_groups_together_and_unknown_when_one_is() -> None:
