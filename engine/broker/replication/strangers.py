@@ -12,7 +12,7 @@ import logging
 from collections.abc import Callable, Mapping
 
 from engine.broker.persistence import TOPICS_FILE
-from engine.broker.topics import TopicTable
+from engine.broker.topics import MAX_QUEUES_PER_TOPIC, TopicTable
 from engine.protocol.bodies.topics import TopicConfig
 
 log = logging.getLogger(__name__)
@@ -55,7 +55,7 @@ class Strangers:
             return
         ids, now_ms = self._queue_ids(), self._now_ms()
         for topic in sorted(unknown):
-            queues = max(ids.get(topic, ()), default=-1) + 1
+            queues = min(max(ids.get(topic, ()), default=-1) + 1, MAX_QUEUES_PER_TOPIC)
             if queues:
                 self._topics.put(TopicConfig(topic, queues, queues), now_ms)
                 log.warning(

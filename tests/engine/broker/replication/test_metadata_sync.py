@@ -9,9 +9,12 @@ from pathlib import Path
 
 import pytest
 
+from engine.broker.persistence import TOPICS_FILE
 from engine.broker.replication import metadata_sync, table_reads
 from engine.broker.replication.replica_files import ReplicaFile
+from engine.broker.replication.strangers import Strangers
 from engine.broker.role import RoleKind
+from engine.broker.topics import MAX_QUEUES_PER_TOPIC, TopicTable
 from engine.net.outcomes import Reply
 from engine.protocol.bodies.groups import SubscriptionGroupConfig
 from engine.protocol.bodies.locks import MessageRequestMode, SetMessageRequestModeRequestBody
@@ -206,6 +209,15 @@ async def test_a_topic_whose_master_is_gone_is_made_of_its_queues(pair: Pair, is
     assert slave.topics.get("orders") == TopicConfig("orders", 3, 3)
     assert slave.topics.version != before, "whoever follows reads it anew"
     await eventually(lambda: b'"orders"' in (slave.config_directory / "topics.json").read_bytes())
+
+
+def test_a_queue_number_that_nobody_would_choose_announces_no_million_queues() -> None:
+    topics, saved = TopicTable(), list[str]()
+    strangers = Strangers(topics, lambda: {"orders": [0, (1 << 31) - 2]}, save=saved.append, now_ms=lambda: 5)
+    assert strangers.note("orders")
+    strangers.adopt()
+    assert topics.get("orders") == TopicConfig("orders", MAX_QUEUES_PER_TOPIC, MAX_QUEUES_PER_TOPIC)
+    assert saved == [TOPICS_FILE] and not strangers.names()
 
 
 async def test_named_state_follows_to_our_slaves(pair: Pair) -> None:
