@@ -52,6 +52,12 @@ if [ -z "$python" ]; then
     exit 1
 fi
 
+# The pages, beside: they need nothing of Python where the machine has a node. Where it has none, or where this
+# fails, `make setup` builds them afterwards and says why.
+tools/build_frontend.sh --own-node &
+pages=$!
+trap 'kill "$pages" 2>/dev/null || true' EXIT
+
 if ! .venv/bin/python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then
     say "making .venv with $("$python" --version)"
     "$python" -m venv --clear .venv
@@ -75,3 +81,5 @@ for source in $(find engine -name '*_cy.py'); do
         say "not compiled, slower but complete: $source"
     fi
 done
+wait "$pages" || true
+trap - EXIT

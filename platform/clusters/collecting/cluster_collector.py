@@ -194,9 +194,8 @@ class ClusterCollector:
         self._book.note(now_s, whole_points(self._state, now))
 
     def _expire(self, now: datetime) -> None:
-        if now.timestamp() - self._expired_s >= _EXPIRE_EVERY_S:
+        if now.timestamp() - self._expired_s >= _EXPIRE_EVERY_S and expire(self.cluster_id, now):
             self._expired_s = now.timestamp()
-            expire(self.cluster_id, now)
 
     def store_rest(self) -> None:
         """Before a planned end: points that were to be stored later."""

@@ -13,7 +13,7 @@ import secrets
 import socket
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import TypeVar
 
 from django.conf import settings
@@ -23,11 +23,13 @@ from redis.asyncio import Redis
 from clusters.collecting.cluster_collector import ClusterCollector
 from clusters.collecting.leases import RENEW_EVERY_S, release_leases, renew_leases, take_leases
 from clusters.collecting.writing import LeaseLost
+from console.garbage import set_aside_tables
 
 log = logging.getLogger(__name__)
 R = TypeVar("R")
 
 _THREADS = 3
+_LOOK_AT_ALL_EVERY = timedelta(days=1)
 
 
 def holder_name() -> str:
@@ -41,6 +43,7 @@ class Collector:
         self._executor = ThreadPoolExecutor(_THREADS, "collector")
         self._redis = Redis.from_url(settings.REDIS_URL, **settings.REDIS_LIMITS)
         self._running: dict[int, tuple[ClusterCollector, asyncio.Task[None]]] = {}
+        self._looked_at_all = clock()
 
     async def run(self, stop: asyncio.Event) -> None:
         log.info("collector %s begins", self._holder)
@@ -50,9 +53,16 @@ class Collector:
                     await self._look_after()
                 except DatabaseError:
                     log.exception("leases could not be looked after")
+                self._tidy()
                 await _wait(stop, RENEW_EVERY_S)
         finally:
             await self._end()
+
+    def _tidy(self) -> None:
+        looks_at_all = self._clock() - self._looked_at_all >= _LOOK_AT_ALL_EVERY
+        if looks_at_all:
+            self._looked_at_all = self._clock()
+        set_aside_tables(looks_at_all=looks_at_all)
 
     async def _look_after(self) -> None:
         held = {cluster_id: one.fence for cluster_id, (one, _) in self._running.items()}

@@ -3,11 +3,13 @@
 Values come every ten seconds (`note`); minutes and hours are rolled up as they end (`advance`): means of
 rates, the largest of everything else, so that a peak of lag is still seen ninety days later. Only changes are
 kept, so a topic at rest costs one point per chunk. `sampled` is kept for every slot: it is what says that
-nothing else was missed.
+nothing else was missed. Therefore it is stored behind all that it speaks for, as it was when their turn came:
+whoever reads between two rounds sees an end that is a little older, and never an old value as a new one.
 """
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable, Iterator
 
 from clusters.selectors.packing import BUCKET_S, POINT, RESOLUTIONS, SAMPLED, bucket_start, pack, unpack
@@ -17,19 +19,25 @@ Key = tuple[str, str, str]
 Stored = tuple[Key, int, int, bytes]
 """Key, resolution in seconds, start of the chunk in seconds since 1970, points."""
 
-_FINER = {60: 10, 3600: 60}
-_STORE_EVERY_S = {10: 60, 60: 600, 3600: 3600}
-"""Longer chunks are rewritten less often; what a killed collector loses of them it rolls up again."""
+_STORE_EVERY_S = {10: 60, 60: 600, 3600: 60}
+"""Minutes change every minute and have long chunks: what a killed collector loses of them, the next one rolls
+up again. Hours change once."""
+_ROLL_AGAIN_S = 900
+"""How far back minutes may be that were not stored: since it was their turn, and the rounds that it took."""
+SHARE = 6_000
+"""Hours that a round rolls up, and chunks that it stores (or a tenth of what waits if that is more): all of a
+large cluster's would take longer than a round may."""
 
 
 class _Chunk:
-    __slots__ = ("is_stored", "last", "points", "start")
+    __slots__ = ("is_stored", "is_waiting", "last", "points", "start")
 
     def __init__(self, start: int) -> None:
         self.start = start
         self.points = bytearray()
         self.last: float | None = None
         self.is_stored = False
+        self.is_waiting = False
 
     @property
     def last_slot(self) -> int:
@@ -38,16 +46,24 @@ class _Chunk:
         slot: int = POINT.unpack_from(self.points, len(self.points) - POINT.size)[0]
         return slot
 
+    def copy(self) -> _Chunk:
+        made = _Chunk(self.start)
+        made.points += self.points
+        return made
+
 
 class SeriesBook:
     def __init__(self) -> None:
         self._open: dict[int, dict[Key, _Chunk]] = {resolution: {} for resolution in RESOLUTIONS}
-        self._closed: list[Stored] = []
+        self._waiting: deque[tuple[Key, int, _Chunk]] = deque()
+        """To be stored, in this order."""
+        self._ended: deque[tuple[Key, _Chunk, int]] = deque()
+        """Hours to be rolled up: of which minutes, and when they began."""
         self._touched: dict[int, set[Key]] = {10: set(), 60: set()}
         self._settling: dict[int, set[Key]] = {10: set(), 60: set()}
         """Changed in the slot before: their mean may still be different in this one."""
         self._now_s = 0
-        self._stored_s = dict.fromkeys(RESOLUTIONS, 0)
+        self._queued_s = dict.fromkeys(RESOLUTIONS, 0)
 
     def load(self, stored: Iterable[Stored], now_s: int) -> None:
         """Chunks that are still open, as a collector before this one left them."""
@@ -62,7 +78,7 @@ class SeriesBook:
 
     def _roll_again(self, now_s: int) -> None:
         """The minutes that whoever collected before had rolled up and not stored."""
-        for ended_s in range(now_s - now_s % 60 - _STORE_EVERY_S[60], now_s - now_s % 60, 60):
+        for ended_s in range(now_s - now_s % 60 - _ROLL_AGAIN_S, now_s - now_s % 60, 60):
             self._touched[10] = {
                 key for key, chunk in self._open[10].items() if chunk.start + 10 * chunk.last_slot >= ended_s
             }
@@ -78,24 +94,53 @@ class SeriesBook:
     def advance(self, now_s: int) -> None:
         """Roll up what has ended since the last call, and begin new chunks with what still holds."""
         before_s, self._now_s = self._now_s or now_s, now_s
-        for resolution, finer in _FINER.items():
-            ended_s = now_s - now_s % resolution - resolution
-            # Of several that ended, what was not sampled is a gap anyway.
-            if ended_s + resolution > before_s:
-                self._roll(resolution, finer, ended_s)
-        for resolution in RESOLUTIONS:
-            start = bucket_start(now_s, resolution)
-            if start > before_s:
-                self._carry(resolution, start)
+        # Of several that ended, what was not sampled is a gap anyway.
+        if (minute_s := now_s - now_s % 60) > before_s:
+            self._roll(60, 10, minute_s - 60)
+        else:
+            self._roll_hours(SHARE)
+        if (hour_s := now_s - now_s % 3600) > before_s:
+            ended_s = hour_s - 3600
+            changed = sorted(self._changed(60, ended_s), key=lambda one: one[0][2] == SAMPLED)
+            self._ended += ((key, minutes, ended_s) for key, minutes in changed)
+        full = [one for one in RESOLUTIONS if bucket_start(now_s, one) > before_s]
+        if 3600 in full:
+            self._roll_hours(len(self._ended))
+        for resolution in full:
+            self._carry(resolution, bucket_start(now_s, resolution))
 
     def take_due(self, now_s: int, *, is_last: bool = False) -> list[Stored]:
         """What is to be stored now; everything that is not stored yet when it is the last time."""
-        due, self._closed = self._closed, []
+        if is_last:
+            self._roll_hours(len(self._ended))
         for resolution in RESOLUTIONS:
-            if is_last or now_s - self._stored_s[resolution] >= _STORE_EVERY_S[resolution]:
-                self._stored_s[resolution] = now_s
-                due += self._take_open(resolution)
-        return due
+            if is_last or now_s - self._queued_s[resolution] >= _STORE_EVERY_S[resolution]:
+                self._queued_s[resolution] = now_s
+                self._queue_open(resolution)
+        most = len(self._waiting) if is_last else max(SHARE, len(self._waiting) // 10)
+        return list(self._take(min(most, len(self._waiting))))
+
+    def _queue_open(self, resolution: int) -> None:
+        heard: list[tuple[Key, int, _Chunk]] = []
+        for key, chunk in self._open[resolution].items():
+            if chunk.is_stored or chunk.is_waiting:
+                continue
+            if key[2] == SAMPLED:
+                chunk.is_stored = True
+                heard.append((key, resolution, chunk.copy()))
+            else:
+                self._wait(key, resolution, chunk)
+        self._waiting += heard
+
+    def _wait(self, key: Key, resolution: int, chunk: _Chunk) -> None:
+        chunk.is_waiting = True
+        self._waiting.append((key, resolution, chunk))
+
+    def _take(self, count: int) -> Iterator[Stored]:
+        for _ in range(count):
+            key, resolution, chunk = self._waiting.popleft()
+            chunk.is_stored, chunk.is_waiting = True, False
+            yield key, resolution, chunk.start, bytes(chunk.points)
 
     # -- chunks ---------------------------------------------------------------------------------------------
 
@@ -123,14 +168,8 @@ class SeriesBook:
             self._touched[resolution].add(key)
 
     def _close(self, resolution: int, key: Key, chunk: _Chunk) -> None:
-        if not chunk.is_stored:
-            self._closed.append((key, resolution, chunk.start, bytes(chunk.points)))
-
-    def _take_open(self, resolution: int) -> Iterator[Stored]:
-        for key, chunk in self._open[resolution].items():
-            if not chunk.is_stored:
-                chunk.is_stored = True
-                yield key, resolution, chunk.start, bytes(chunk.points)
+        if not chunk.is_stored and not chunk.is_waiting:
+            self._wait(key, resolution, chunk)
 
     def _carry(self, resolution: int, start: int) -> None:
         for key, chunk in list(self._open[resolution].items()):
@@ -140,32 +179,59 @@ class SeriesBook:
     # -- roll-ups -------------------------------------------------------------------------------------------
 
     def _roll(self, resolution: int, finer: int, ended_s: int) -> None:
+        for key, chunk in self._changed(finer, ended_s):
+            self._roll_one(resolution, finer, key, chunk, ended_s)
+
+    def _roll_hours(self, count: int) -> None:
+        for _ in range(min(count, len(self._ended))):
+            key, minutes, ended_s = self._ended.popleft()
+            self._roll_one(3600, 60, key, minutes, ended_s)
+
+    def _changed(self, finer: int, ended_s: int) -> Iterator[tuple[Key, _Chunk]]:
         touched, self._touched[finer] = self._touched[finer], set()
         for key in touched | self._settling[finer]:
             chunk = self._open[finer].get(key)
-            if chunk is None or not chunk.start <= ended_s < chunk.start + BUCKET_S[finer]:
-                continue
-            first = (ended_s - chunk.start) // finer
-            is_sampled = key[2] == SAMPLED
-            held = list(_held(chunk.points, first, first + resolution // finer, carries=not is_sampled))
-            if held or not is_sampled:
-                self._put(resolution, key, ended_s, summary(key[2], held))
+            if chunk is not None and chunk.start <= ended_s < chunk.start + BUCKET_S[finer]:
+                yield key, chunk
         self._settling[finer] = touched
 
+    def _roll_one(self, resolution: int, finer: int, key: Key, chunk: _Chunk, ended_s: int) -> None:
+        first = (ended_s - chunk.start) // finer
+        is_sampled = key[2] == SAMPLED
+        held = _held(chunk.points, first, first + resolution // finer, carries=not is_sampled)
+        if held or not is_sampled:
+            self._put(resolution, key, ended_s, summary(key[2], held))
 
-def _held(points: bytearray, first: int, end: int, *, carries: bool) -> Iterator[float]:
+
+def _held(points: bytearray, first: int, end: int, *, carries: bool) -> list[float]:
     """The value of each slot that has one, from the first slot to before the end."""
+    before, changes = _changes(points, first, end)
+    if not carries:
+        return [value for _, value in changes if value is not None]
+    held: list[float] = []
+    since = first
+    for slot, value in (*changes, (end, None)):
+        if before is not None:
+            held += [before] * (slot - since)
+        before, since = value, slot
+    return held
+
+
+def _changes(points: bytearray, first: int, end: int) -> tuple[float | None, list[tuple[int, float | None]]]:
+    """What held before the first slot, and what changed until the end. Of the points only the last are read:
+    what is asked for has only just ended, and a chunk may have hundreds."""
+    if not points:
+        return None, []
+    last: int = POINT.unpack_from(points, len(points) - POINT.size)[0]
+    count = max(0, last - first + 1) + 1
     before: float | None = None
-    changes: dict[int, float | None] = {}
-    for slot, value in unpack(points):
+    changes: list[tuple[int, float | None]] = []
+    for slot, value in unpack(points[-count * POINT.size :]):
         if slot < first:
             before = value
         elif slot < end:
-            changes[slot] = value
-    for slot in range(first, end):
-        before = changes.get(slot, before if carries else None)
-        if before is not None:
-            yield before
+            changes.append((slot, value))
+    return before, changes
 
 
 def summary(metric: str, values: list[float]) -> float | None:

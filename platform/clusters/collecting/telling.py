@@ -104,7 +104,7 @@ def topic_news(
 
 def told(row: BrokerRow | TopicRow | GroupRow) -> dict[str, Any]:
     """As console/live reads rows, so that the two compare."""
-    return plain({name: _told(name, getattr(row, name)) for name in row.__slots__ if name not in _NOT_TOLD})
+    return plain({name: _told(name, value) for name, value in row._asdict().items() if name not in _NOT_TOLD})
 
 
 def _told(name: str, value: Any) -> Any:

@@ -7,8 +7,7 @@ on SQLite and PostgreSQL. Synchronous, for a thread.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import fields
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import cache
 from operator import attrgetter
@@ -32,13 +31,15 @@ from clusters.selectors.packing import BUCKET_S, KEPT_S
 
 SLICE = 2_000
 """Rows of one transaction: others get their turn in between."""
+EXPIRED_AT_ONCE = 3_000
+"""Chunks of one resolution: a round has more to do."""
 REBALANCES_KEPT = timedelta(days=30)
 
-_TABLES: tuple[tuple[type[models.Model], type, tuple[str, ...]], ...] = (
-    (LiveBroker, BrokerRow, ("broker_name", "member")),
-    (LiveTopic, TopicRow, ("name",)),
-    (LiveSubscription, SubscriptionRow, ("group", "topic")),
-    (LiveGroup, GroupRow, ("name",)),
+_TABLES: tuple[tuple[type[models.Model], tuple[str, ...], tuple[str, ...]], ...] = (
+    (LiveBroker, BrokerRow._fields, ("broker_name", "member")),
+    (LiveTopic, TopicRow._fields, ("name",)),
+    (LiveSubscription, SubscriptionRow._fields, ("group", "topic")),
+    (LiveGroup, GroupRow._fields, ("name",)),
 )
 
 
@@ -48,10 +49,9 @@ class LeaseLost(Exception):
 
 def store(cluster_id: int, fence: int, found: Findings, chunks: Sequence[Stored]) -> None:
     listed = (found.brokers, found.topics, found.subscriptions, found.groups)
-    for (model, row_type, keys), rows in zip(_TABLES, listed, strict=True):
-        columns = tuple(field.name for field in fields(row_type))
+    for (model, columns, keys), rows in zip(_TABLES, listed, strict=True):
         for part in _slices(_by_key(rows, keys)):
-            _upsert(model, cluster_id, fence, (*columns, "revision"), keys, part, attrgetter(*columns))
+            _upsert(model, cluster_id, fence, columns, keys, part)
     for part in _slices(chunks):
         _upsert_chunks(cluster_id, fence, part)
     _store_the_rest(cluster_id, fence, found)
@@ -61,14 +61,16 @@ def finish_round(cluster_id: int, fence: int, now: datetime, error: str) -> None
     Collection.objects.filter(cluster_id=cluster_id, fence=fence).update(sampled_at=now, error=error)
 
 
-def expire(cluster_id: int, now: datetime) -> None:
-    """History that is older than it is kept."""
+def expire(cluster_id: int, now: datetime) -> bool:
+    """History that is older than it is kept, a part of it; whether that was all."""
+    is_all = True
     for resolution, kept_s in KEPT_S.items():
         oldest = now - timedelta(seconds=kept_s + BUCKET_S[resolution])
-        SeriesChunk.objects.filter(
-            cluster_id=cluster_id, resolution_s=resolution, starts_at__lt=oldest
-        ).delete()
+        old = SeriesChunk.objects.filter(cluster_id=cluster_id, resolution_s=resolution, starts_at__lt=oldest)
+        count, _ = SeriesChunk.objects.filter(pk__in=old.values("pk")[:EXPIRED_AT_ONCE]).delete()
+        is_all = is_all and count < EXPIRED_AT_ONCE
     RebalanceEvent.objects.filter(cluster_id=cluster_id, at__lt=now - REBALANCES_KEPT).delete()
+    return is_all
 
 
 def _upsert(
@@ -77,23 +79,27 @@ def _upsert(
     fence: int,
     columns: tuple[str, ...],
     keys: tuple[str, ...],
-    rows: Iterable[Any],
-    values: Callable[[Any], tuple[Any, ...]],
+    rows: Iterable[tuple[Any, ...]],
 ) -> None:
-    statement = _statement(model, ("cluster_id", *columns), ("cluster_id", *keys), connection.vendor)
+    written = ("cluster_id", *columns, "revision")
+    statement = _statement(model, written, ("cluster_id", *keys), connection.vendor)
+    moments = _moments(model, written)
     adapt = cache(connection.ops.adapt_datetimefield_value)
     with transaction.atomic():
         revision = _revision(cluster_id, fence)
-        parameters = [
-            (
-                cluster_id,
-                *(adapt(value) if isinstance(value, datetime) else value for value in values(row)),
-                revision,
-            )
-            for row in rows
-        ]
+        parameters = [[cluster_id, *row, revision] for row in rows]
+        for values in parameters:
+            for place in moments:
+                values[place] = adapt(values[place])
         with connection.cursor() as cursor:
             cursor.executemany(statement, parameters)
+
+
+@cache
+def _moments(model: type[models.Model], columns: tuple[str, ...]) -> tuple[int, ...]:
+    """Where a row has times."""
+    named = enumerate(map(model._meta.get_field, columns))
+    return tuple(place for place, field in named if isinstance(field, models.DateTimeField))
 
 
 def _upsert_chunks(cluster_id: int, fence: int, chunks: Iterable[Stored]) -> None:

@@ -24,6 +24,9 @@ class Clock:
     def __call__(self) -> datetime:
         return timezone.now() + self.ahead
 
+    def show(self, moment: datetime) -> None:
+        self.ahead = moment - timezone.now()
+
 
 def attach(name: str, name_server: str, *brokers: str, cluster_name: str = "ClientCluster") -> Cluster:
     return Cluster.objects.create(

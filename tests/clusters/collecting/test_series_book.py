@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from clusters.collecting import series_book
 from clusters.collecting.series_book import Key, SeriesBook, Stored
 from clusters.selectors.packing import unpack
 
@@ -95,3 +100,64 @@ def test_a_successor_rolls_up_what_was_not_stored() -> None:
     second.load(tens, HOUR + 310)
     [(_, points)] = stored(second, 60)
     assert [value for _, value in points] == [50, 110, 170, 230, 290]
+
+
+def test_a_round_stores_its_share_and_what_was_heard_comes_last(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(series_book, "SHARE", 2)
+    book = SeriesBook()
+    book.advance(HOUR)
+    lags: list[Key] = [("group", name, "lag") for name in "abc"]
+    book.note(HOUR, [(HEARD, 1.0), *((key, 1.0) for key in lags)])
+    assert [key for key, *_ in book.take_due(HOUR)] == lags[:2]
+    book.note(HOUR + 10, [(HEARD, 1.0), (lags[2], 2.0)])
+    last, heard = book.take_due(HOUR + 10)
+    assert (last[0], list(unpack(last[3]))) == (lags[2], [(0, 1.0), (1, 2.0)])
+    assert (heard[0], list(unpack(heard[3]))) == (HEARD, [(0, 1.0)]), "as it was when their turn came"
+
+
+@given(st.lists(st.lists(st.sampled_from([None, 0, 1, 2]), min_size=4, max_size=4), min_size=1, max_size=60))
+def test_what_was_heard_is_never_stored_before_what_was_said(rounds: list[list[float | None]]) -> None:
+    """Whatever is read between two rounds: in every slot that was heard, the value is that of the slot."""
+    keys: list[Key] = [("group", name, "lag") for name in "abcd"]
+    book, stored_chunks, truth = SeriesBook(), {}, {}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(series_book, "SHARE", 2)
+        for number, values in enumerate(rounds):
+            # Over the end of an hour, with its chunks.
+            at_s = HOUR + 3600 - 200 + number * 10
+            book.advance(at_s)
+            book.note(at_s, [*zip(keys, values, strict=True), (HEARD, 1.0)])
+            truth[at_s] = dict(zip(keys, values, strict=True))
+            for key, resolution, start, points in book.take_due(at_s):
+                if resolution == 10:
+                    stored_chunks[key, start] = dict(unpack(points))
+            for start in (HOUR, HOUR + 3600):
+                for slot in stored_chunks.get((HEARD, start), ()):
+                    for key in keys:
+                        points_of_key = stored_chunks.get((key, start), {})
+                        before = [value for at, value in sorted(points_of_key.items()) if at <= slot]
+                        assert (before or [None])[-1] == truth[start + slot * 10][key]
+
+
+def test_hours_are_rolled_up_over_several_rounds(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(series_book, "SHARE", 1)
+    book = SeriesBook()
+    keys: list[Key] = [HEARD, LAG, ("group", "b", "lag")]
+    for at_s in range(0, 3600, 10):
+        book.advance(HOUR + at_s)
+        book.note(HOUR + at_s, [(key, 1.0 + at_s // 1800) for key in keys])
+    seen: list[int] = []
+    for at_s in (3600, 3610, 3620, 3630):
+        book.advance(HOUR + at_s)
+        seen.append(len(book._open[3600]))
+        assert (HEARD in book._open[3600]) == (at_s == 3630), "what was heard comes last"
+    assert seen == [0, 1, 2, 3], "the round that rolls up a minute has enough to do"
+    [(_, points)] = stored(book, 3600)
+    assert [value for _, value in points] == [2.0]
+
+
+def test_at_the_end_no_hour_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(series_book, "SHARE", 0)
+    book = book_of({at_s: float(at_s) for at_s in range(0, 3600, 10)}, until_s=3600)
+    [(_, points)] = stored(book, 3600)
+    assert [value for _, value in points] == [3590.0]
