@@ -98,11 +98,13 @@ async def test_a_closed_connection_forgets_its_broker_at_once(server, call):
     )
     assert (await call(Q.GET_ROUTEINFO_BY_TOPIC, {"topic": "a"})).code == R.SUCCESS
     await broker.close()
-    for _ in range(100):
-        if (await call(Q.GET_ROUTEINFO_BY_TOPIC, {"topic": "a"})).code == R.TOPIC_NOT_EXIST:
-            return
-        await asyncio.sleep(0.01)
-    pytest.fail("the route outlived its broker")
+    await forgotten(call)
+
+
+async def forgotten(call):
+    async with asyncio.timeout(5):
+        while (await call(Q.GET_ROUTEINFO_BY_TOPIC, {"topic": "a"})).code != R.TOPIC_NOT_EXIST:
+            await asyncio.sleep(0.01)
 
 
 async def test_a_broker_that_moved_to_a_new_connection_survives_the_close_of_the_old(server, call):
@@ -115,8 +117,7 @@ async def test_a_broker_that_moved_to_a_new_connection_survives_the_close_of_the
     await asyncio.sleep(0.1)
     assert (await call(Q.GET_ROUTEINFO_BY_TOPIC, {"topic": "a"})).code == R.SUCCESS
     await new.close()
-    await asyncio.sleep(0.1)
-    assert (await call(Q.GET_ROUTEINFO_BY_TOPIC, {"topic": "a"})).code == R.TOPIC_NOT_EXIST
+    await forgotten(call)
 
 
 async def test_a_silent_broker_is_dropped_by_the_scan(kv_path):
@@ -129,9 +130,10 @@ async def test_a_silent_broker_is_dropped_by_the_scan(kv_path):
     await broker.request(
         address, Command(Q.REGISTER_BROKER, fields=header.encode(), body=body("a", "b").encode()), 3000
     )
-    await asyncio.sleep(0.3)
-    answer = await broker.request(address, Command(Q.GET_ROUTEINFO_BY_TOPIC, fields={"topic": "a"}), 3000)
-    assert answer.code == R.TOPIC_NOT_EXIST
+    # The broker's own connection is closed with it.
+    client = Requester(lambda request, client: None)
+    await forgotten(lambda code, fields: client.request(address, Command(code, fields=fields), 3000))
+    await client.close()
     await broker.close()
     await server.stop()
 
