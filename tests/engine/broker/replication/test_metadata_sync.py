@@ -208,7 +208,8 @@ async def test_a_topic_whose_master_is_gone_is_made_of_its_queues(pair: Pair, is
         assert not await pair.sync()
     assert slave.topics.get("orders") == TopicConfig("orders", 3, 3)
     assert slave.topics.version != before, "whoever follows reads it anew"
-    await eventually(lambda: b'"orders"' in (slave.config_directory / "topics.json").read_bytes())
+    file = slave.config_directory / "topics.json"
+    await eventually(lambda: file.exists() and b'"orders"' in file.read_bytes())
 
 
 def test_a_queue_number_that_nobody_would_choose_announces_no_million_queues() -> None:
