@@ -101,9 +101,11 @@ class Campaign:
             self._next_seq[producer.name] = producer.next_seq
             for code, count in producer.codes.items():
                 codes[code] = codes.get(code, 0) + count
-        for reader in self._readers:
+        for group, reader in zip(self._groups, self._readers, strict=False):
             reader.join(_JOIN_S)
             assert not reader.is_alive(), "a reader hangs"
+            # The next one goes on there: one that began anew would set its group back.
+            self._offsets[group] = dict(reader.offsets)
             assert {answer.code for answer in reader.refusals} <= self.reader_troubles, reader.refusals
         self._producers, self._readers = [], []
         return codes

@@ -25,9 +25,11 @@ class _Progress:
     floor: Event | None = None
 
     def raise_floor(self, safe_before: float) -> None:
-        """What was acknowledged before `safe_before` must survive; the rest may be gone: forget it."""
+        """What was acknowledged before `safe_before` must survive; the rest may be gone: forget it. The last
+        commit counts, also one that set the group back, and also one that may not have been saved."""
         for event in self.acked:
-            if event.t_done <= safe_before and (self.floor is None or event.offset > self.floor.offset):
+            is_lower = self.floor is not None and event.offset < self.floor.offset
+            if event.t_done <= safe_before or is_lower:
                 self.floor = event
         self.acked = []
 

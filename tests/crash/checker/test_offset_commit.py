@@ -60,3 +60,13 @@ def test_a_commit_after_the_crash_is_demanded() -> None:
     story = [committed(3, t=1), dying, fetched(3, t=11), committed(9, t=10.4)]
     (violation,) = check(*story, mark(CRASH, t=20), fetched(3, t=21))
     assert "back from 9" in violation.text
+
+
+def test_a_group_that_sets_itself_back_is_there_and_no_further() -> None:
+    story = [committed(9, t=1), committed(4, t=2)]
+    assert check(*story, mark(CRASH, t=10), fetched(4, t=11)) == []
+    (violation,) = check(*story, mark(CRASH, t=10), fetched(3, t=11))
+    assert "back from 4" in violation.text
+    # Whether the last one was saved is not known.
+    late = [committed(9, t=1), committed(4, t=8), mark(CRASH, t=10)]
+    assert check(*late, fetched(4, t=11)) == check(*late, fetched(9, t=11)) == []
