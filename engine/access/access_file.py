@@ -7,29 +7,28 @@ RocketMQ keeps these in RocksDB, which we neither read nor write. Pure; the call
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
 from engine.access.accounts import Account, UserStatus, UserType
 from engine.access.policies import Acl, parse_policies, policy_infos
 from engine.access.sealing import Seal
 from engine.protocol import fastjson
 from engine.protocol.bodies.auth import PolicyInfo
-from engine.protocol.wire import Body
+from engine.protocol.wire import Body, repr_without
 
 ACCESS_FILE = "access.json"
 
 
-@dataclass(frozen=True, slots=True)
-class StoredUser(Body):
+class StoredUser(Body, frozen=True):
     username: str
     user_type: str
     user_status: str
-    sealed: str = field(repr=False)
+    sealed: str
     policies: tuple[PolicyInfo, ...] = ()
 
+    def __repr__(self) -> str:
+        return repr_without(self, "sealed")
 
-@dataclass(frozen=True, slots=True)
-class StoredUsers(Body):
+
+class StoredUsers(Body, frozen=True):
     users: tuple[StoredUser, ...] = ()
 
 

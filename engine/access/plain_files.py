@@ -15,6 +15,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from msgspec import structs
+
 from engine.access.accounts import Account, AccountTable
 from engine.access.plain_acl import (
     PlainAcl,
@@ -108,7 +110,7 @@ class PlainFiles:
         shown: dict[str, PlainAccessConfig] = {}
         for acl in self._files.values():
             for plain in acl.accounts:
-                shown.setdefault(plain.access_key, replace(plain, secret_key=None))
+                shown.setdefault(plain.access_key, structs.replace(plain, secret_key=None))
         return tuple(shown.values())
 
     def versions(self) -> dict[str, DataVersion]:

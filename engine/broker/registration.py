@@ -17,6 +17,8 @@ import logging
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
+from msgspec import structs
+
 from engine.broker.addresses import joined
 from engine.broker.options import BrokerOptions, LiveOptions
 from engine.broker.role import Role, RoleKind
@@ -215,7 +217,7 @@ class Registration:
 
     def _version(self) -> DataVersion:
         """With the epoch, so that name servers know an old master when they hear one."""
-        return replace(self._topics.version, state_version=self._role.epoch)
+        return structs.replace(self._topics.version, state_version=self._role.epoch)
 
     async def _is_stale(self, address: str) -> bool:
         who = self._identity
@@ -284,12 +286,14 @@ def encode_parts(
 ) -> list[bytes]:
     """The registration bodies of a table; a broker that is closed in part closes all of its topics."""
     if permission != PERM_READ_WRITE:
-        topics = {name: replace(topic, perm=topic.perm & permission) for name, topic in topics.items()}
+        topics = {
+            name: structs.replace(topic, perm=topic.perm & permission) for name, topic in topics.items()
+        }
     names = list(topics)
     bodies: list[bytes] = []
     for number, start in enumerate(range(0, max(1, len(names)), TOPICS_PER_PART)):
         part = {name: topics[name] for name in names[start : start + TOPICS_PER_PART]}
-        part_version = replace(version, counter=version.counter + number)
+        part_version = structs.replace(version, counter=version.counter + number)
         wrapper = TopicConfigAndMappingSerializeWrapper(part, part_version)
         bodies.append(RegisterBrokerBody(wrapper).encode(compress))
     return bodies

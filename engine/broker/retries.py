@@ -7,7 +7,9 @@ Two ways lead here: 36 hands a stored message back, and a client whose 36 failed
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+
+from msgspec.structs import replace
 
 from engine.broker.groups import SubscriptionGroupTable
 from engine.broker.options import LiveOptions

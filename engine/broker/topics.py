@@ -9,9 +9,10 @@ Configurations are frozen, so a snapshot is a shallow copy. Loop thread only.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import orjson
+from msgspec.structs import replace
 
 from engine.protocol.bodies.basics import DataVersion
 from engine.protocol.bodies.topics import (

@@ -8,7 +8,9 @@ Invariant: a broker address is in `_live` exactly while it is in its group's `ad
 from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+
+from msgspec.structs import replace
 
 from engine.protocol.bodies.basics import DataVersion
 from engine.protocol.bodies.registration import RegisterBrokerBody

@@ -1,8 +1,9 @@
-"""One codec between frozen dataclasses and the two shapes that RocketMQ sends: string maps and JSON objects.
+"""One codec between frozen structs and the two shapes that RocketMQ sends: string maps and JSON objects.
 
-A *header* is a dataclass that derives from `Header`: its fields travel as a map of strings (extFields).
+A *header* is a struct that derives from `Header`: its fields travel as a map of strings (extFields).
 A *body* derives from `Body`: it travels as a JSON object in fastjson's dialect. In both, a field is called
-on the wire like its camelCase name unless `field(metadata=named("clientID"))` says otherwise.
+on the wire like its camelCase name unless `field(name="clientID")` says otherwise. Structs rather than
+dataclasses: there are over two hundred of them, and half of a broker's start was the making of dataclasses.
 
 The type hint decides how a field is read. `Int32` and `Int64` are ints whose range is checked; a field
 without a default is required. What a class needs is compiled once, at its first use, into a tuple of steps;
@@ -16,8 +17,10 @@ An empty string means absent too, except for a required string: a binary header 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import MISSING, Field, fields
-from typing import Any, NamedTuple, Self, TypeVar, cast, get_type_hints
+from typing import Any, ClassVar, NamedTuple, Self, TypeVar, get_type_hints
+
+from msgspec import NODEFAULT, Struct
+from msgspec.structs import FieldInfo, asdict, fields
 
 from engine.errors import BadRequest
 from engine.protocol import fastjson
@@ -36,23 +39,21 @@ from engine.protocol.json_types import (
     without_none,
 )
 
-__all__ = ["Body", "Header", "Int32", "Int64", "camel_case", "decode_list", "encode_list", "named"]
+__all__ = ["Body", "Header", "Int32", "Int64", "camel_case", "decode_list", "encode_list", "repr_without"]
 
 _T = TypeVar("_T", bound="Body")
 
 
-def named(wire_name: str, *also: str) -> dict[str, object]:
-    """Field metadata: the name on the wire, and older or longer names that readers accept too."""
-    return {"wire": wire_name, "also": also}
-
-
 def camel_case(name: str) -> str:
+    """As structs rename their fields; for settings, which are named like them."""
     first, *rest = name.split("_")
     return first + "".join(word[:1].upper() + word[1:] for word in rest)
 
 
-def wire_name(field: Field[Any]) -> str:
-    return cast(str, field.metadata.get("wire")) or camel_case(field.name)
+def repr_without(struct: Struct, secret: str) -> str:
+    """What is said of a struct with a field that must not be seen in a log."""
+    shown = ", ".join(f"{name}={value!r}" for name, value in asdict(struct).items() if name != secret)
+    return f"{type(struct).__name__}({shown})"
 
 
 # --- headers ---------------------------------------------------------------------------------------
@@ -61,10 +62,8 @@ def wire_name(field: Field[Any]) -> str:
 _KINDS: dict[Any, int] = {str: TEXT, bool: BOOL, Int32: INT32, Int64: INT64}
 
 
-class Header:
-    """Base of typed extFields; subclasses are `@dataclass(frozen=True, slots=True)`."""
-
-    __slots__ = ()
+class Header(Struct, frozen=True, rename="camel"):
+    """Base of typed extFields."""
 
     @classmethod
     def decode(cls, ext_fields: Mapping[str, str]) -> Self:
@@ -94,14 +93,14 @@ _header_steps: dict[type[Header], tuple[HeaderStep, ...]] = {}
 
 def _compile_header(cls: type[Header]) -> tuple[HeaderStep, ...]:
     hints = get_type_hints(cls, include_extras=True)
-    steps = tuple(_header_step(field, without_none(hints[field.name])) for field in fields(cast(Any, cls)))
+    steps = tuple(_header_step(field, without_none(hints[field.name])) for field in fields(cls))
     _header_steps[cls] = steps
     return steps
 
 
-def _header_step(field: Field[Any], hint: Any) -> HeaderStep:
-    default = REQUIRED if field.default is MISSING else field.default
-    return wire_name(field), field.name, _KINDS[hint], default
+def _header_step(field: FieldInfo, hint: Any) -> HeaderStep:
+    default = REQUIRED if field.default is NODEFAULT else field.default
+    return field.encode_name, field.name, _KINDS[hint], default
 
 
 # --- bodies ----------------------------------------------------------------------------------------
@@ -109,17 +108,18 @@ def _header_step(field: Field[Any], hint: Any) -> HeaderStep:
 
 class _BodyStep(NamedTuple):
     wire: str
-    also: tuple[str, ...]
+    also: str | None
     attribute: str
     read: Reader
     write: Writer | None
     make_default: Callable[[], Any]
 
 
-class Body:
-    """Base of typed JSON bodies; subclasses are `@dataclass(frozen=True, slots=True)`."""
+class Body(Struct, frozen=True, rename="camel"):
+    """Base of typed JSON bodies."""
 
-    __slots__ = ()
+    also: ClassVar[Mapping[str, str]] = {}
+    """Older or longer names that readers accept too, by the name on the wire."""
 
     @classmethod
     def from_json(cls, obj: Any) -> Self:
@@ -131,7 +131,7 @@ class Body:
             for wire, also, _, read, _, make_default in _body_steps.get(cls) or _compile_body(cls):
                 raw = obj.get(wire)
                 if raw is None and also:
-                    raw = next((obj[name] for name in also if obj.get(name) is not None), None)
+                    raw = obj.get(also)
                 arguments.append(make_default() if raw is None else read(raw))
         except (ValueError, OverflowError):
             raise BadRequest(f"{cls.__name__}.{wire} has a missing or bad value", field=wire) from None
@@ -170,22 +170,22 @@ _body_steps: dict[type[Body], tuple[_BodyStep, ...]] = {}
 
 def _compile_body(cls: type[Body]) -> tuple[_BodyStep, ...]:
     hints = get_type_hints(cls, include_extras=True)
-    steps = tuple(_body_step(field, without_none(hints[field.name])) for field in fields(cast(Any, cls)))
+    steps = tuple(_body_step(cls, field, without_none(hints[field.name])) for field in fields(cls))
     _body_steps[cls] = steps
     return steps
 
 
-def _body_step(field: Field[Any], hint: Any) -> _BodyStep:
+def _body_step(cls: type[Body], field: FieldInfo, hint: Any) -> _BodyStep:
     make_default = missing
-    if field.default_factory is not MISSING:
+    if field.default_factory is not NODEFAULT:
         make_default = field.default_factory
-    elif field.default is not MISSING:
+    elif field.default is not NODEFAULT:
         make_default = _constant(field.default)
     read = json_reader(hint)
     if is_enum(hint):
         read = enum_reader(hint, make_default)
-    also = cast("tuple[str, ...]", field.metadata.get("also", ()))
-    return _BodyStep(wire_name(field), also, field.name, read, json_writer(hint), make_default)
+    wire = field.encode_name
+    return _BodyStep(wire, cls.also.get(wire), field.name, read, json_writer(hint), make_default)
 
 
 def _constant(value: Any) -> Callable[[], Any]:

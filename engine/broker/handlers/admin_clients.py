@@ -7,7 +7,7 @@ Node clients never answer some of these) is a time-out, told as such.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from engine.access.gate import RecordCheck, unchecked
 from engine.access.resources import Action

@@ -8,10 +8,12 @@ answer was lost on the way. Kept in config/consumerOrderInfo.json. Pure: `now_ms
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+
+from msgspec import field
+from msgspec.structs import replace
 
 from engine.protocol.names import is_valid_group, is_valid_topic
-from engine.protocol.wire import Body, Int32, Int64, named
+from engine.protocol.wire import Body, Int32, Int64
 
 ORDER_FILE = "consumerOrderInfo.json"
 
@@ -19,18 +21,17 @@ _Key = tuple[str, str]
 """(topic, group)"""
 
 
-@dataclass(frozen=True, slots=True)
-class OrderInfo(Body):
+class OrderInfo(Body, frozen=True):
     """One pop of one queue; `offsets` are the first and the distances from it, `acked` one bit for each."""
 
     pop_time: Int64 = 0
-    invisible_time: Int64 = field(default=0, metadata=named("i"))
-    distances: tuple[Int64, ...] = field(default=(), metadata=named("o"))
-    visible_from: dict[Int64, Int64] = field(default_factory=dict, metadata=named("ot"))
-    counts: dict[Int64, Int64] = field(default_factory=dict, metadata=named("oc"))
-    last_consume: Int64 = field(default=0, metadata=named("l"))
-    acked: Int64 = field(default=0, metadata=named("cm"))
-    attempt_id: str | None = field(default=None, metadata=named("a"))
+    invisible_time: Int64 = field(default=0, name="i")
+    distances: tuple[Int64, ...] = field(default=(), name="o")
+    visible_from: dict[Int64, Int64] = field(default_factory=dict, name="ot")
+    counts: dict[Int64, Int64] = field(default_factory=dict, name="oc")
+    last_consume: Int64 = field(default=0, name="l")
+    acked: Int64 = field(default=0, name="cm")
+    attempt_id: str | None = field(default=None, name="a")
 
     def offsets(self) -> list[int]:
         first, *rest = self.distances
@@ -45,8 +46,7 @@ class OrderInfo(Body):
         return max((self.visible_from.get(offset, usual) for offset in self.unacked()), default=0)
 
 
-@dataclass(frozen=True, slots=True)
-class OrderInfoWrapper(Body):
+class OrderInfoWrapper(Body, frozen=True):
     """consumerOrderInfo.json: {"topic@group": {queue: info}}."""
 
     table: dict[str, dict[Int32, OrderInfo]] = field(default_factory=dict)

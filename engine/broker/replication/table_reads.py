@@ -7,7 +7,8 @@ but the first page is asked for when it says that nothing is new.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from engine.errors import ProtocolError
 from engine.protocol.bodies.basics import DataVersion

@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
-from engine.protocol.wire import Body
+from engine.protocol.wire import Body, repr_without
 
 
-@dataclass(frozen=True, slots=True)
-class UserInfo(Body):
+class UserInfo(Body, frozen=True):
     """user_type "Super" or "Normal", user_status "enable" or "disable"; None leaves a member unchanged."""
 
     username: str | None = None
-    password: str | None = field(default=None, repr=False)
+    password: str | None = None
     user_type: str | None = None
     user_status: str | None = None
 
+    def __repr__(self) -> str:
+        return repr_without(self, "password")
 
-@dataclass(frozen=True, slots=True)
-class PolicyEntryInfo(Body):
+
+class PolicyEntryInfo(Body, frozen=True):
     """resource "Topic:name", "Group:name", "Cluster:name" or "*"; decision "Allow" or "Deny"."""
 
     resource: str | None = None
@@ -27,28 +26,25 @@ class PolicyEntryInfo(Body):
     decision: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class PolicyInfo(Body):
+class PolicyInfo(Body, frozen=True):
     """policy_type "Custom" or "Default"."""
 
     policy_type: str | None = None
     entries: tuple[PolicyEntryInfo, ...] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class AclInfo(Body):
+class AclInfo(Body, frozen=True):
     """subject "User:name"."""
 
     subject: str | None = None
     policies: tuple[PolicyInfo, ...] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class PlainAccessConfig(Body):
+class PlainAccessConfig(Body, frozen=True):
     """An account of ACL 1.0; perms look like `name=PUB|SUB`."""
 
     access_key: str = ""
-    secret_key: str | None = field(default=None, repr=False)
+    secret_key: str | None = None
     white_remote_address: str | None = None
     admin: bool = False
     default_topic_perm: str | None = None
@@ -56,9 +52,11 @@ class PlainAccessConfig(Body):
     topic_perms: tuple[str, ...] = ()
     group_perms: tuple[str, ...] = ()
 
+    def __repr__(self) -> str:
+        return repr_without(self, "secret_key")
 
-@dataclass(frozen=True, slots=True)
-class AclConfig(Body):
+
+class AclConfig(Body, frozen=True):
     """Answer to 54."""
 
     global_white_addrs: tuple[str, ...] = ()

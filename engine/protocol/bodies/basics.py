@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from msgspec import field
 
 from engine.protocol.wire import Body, Int32, Int64
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class MessageQueue(Body):
+class MessageQueue(Body, frozen=True, order=True):
     """One queue of a topic on one broker; ordered as all clients order queues before they share them out."""
 
     topic: str
@@ -16,8 +15,7 @@ class MessageQueue(Body):
     queue_id: Int32
 
 
-@dataclass(frozen=True, slots=True)
-class DataVersion(Body):
+class DataVersion(Body, frozen=True):
     """The version of a table. Two tables are taken as equal when all three members are."""
 
     state_version: Int64 = 0
@@ -28,21 +26,18 @@ class DataVersion(Body):
         return DataVersion(state_version, now_ms, self.counter + 1)
 
 
-@dataclass(frozen=True, slots=True)
-class KVTable(Body):
+class KVTable(Body, frozen=True):
     """Name server key-values (219), runtime info (28), ordered topics in the answer to 103."""
 
     table: dict[str, str] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class TopicList(Body):
+class TopicList(Body, frozen=True):
     topic_list: tuple[str, ...] = ()
     broker_addr: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class GroupList(Body):
+class GroupList(Body, frozen=True):
     """Answer to 300."""
 
     group_list: tuple[str, ...] = ()

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from msgspec import field
 
 from engine.protocol.wire import Body, Int32, Int64
 
 
-@dataclass(frozen=True, slots=True)
-class InSyncInfo(Body):
+class InSyncInfo(Body, frozen=True):
     epoch: Int32 = 0
     version: Int64 = 0
     ids: tuple[Int64, ...] = ()
@@ -16,8 +15,7 @@ class InSyncInfo(Body):
     settled: tuple[Int64, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class GroupStatus(Body):
+class GroupStatus(Body, frozen=True):
     """Answer to 30010 and, once promised, to 30011. Offsets are commit-log offsets."""
 
     cluster_name: str = ""
@@ -41,8 +39,7 @@ class GroupStatus(Body):
     """Why a slave copies nothing, or a master takes no writes."""
 
 
-@dataclass(frozen=True, slots=True)
-class Promotion(Body):
+class Promotion(Body, frozen=True):
     """Answer to 30015."""
 
     epoch: Int32 = 0

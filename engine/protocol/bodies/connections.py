@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from msgspec import field
 
 from engine.protocol.bodies.heartbeats import ConsumeFromWhere, ConsumeType, MessageModel, SubscriptionData
 from engine.protocol.codes import LanguageCode
-from engine.protocol.wire import Body, Int32, Int64, named
+from engine.protocol.wire import Body, Int32, Int64
 
 
-@dataclass(frozen=True, slots=True)
-class Connection(Body):
+class Connection(Body, frozen=True):
     """client_addr is `ip:port`, version an MQVersion ordinal."""
 
     client_id: str = ""
@@ -19,8 +18,7 @@ class Connection(Body):
     version: Int32 = 0
 
 
-@dataclass(frozen=True, slots=True)
-class ConsumerConnection(Body):
+class ConsumerConnection(Body, frozen=True):
     """Answer to 203."""
 
     connection_set: tuple[Connection, ...] = ()
@@ -30,24 +28,21 @@ class ConsumerConnection(Body):
     consume_from_where: ConsumeFromWhere | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class ProducerConnection(Body):
+class ProducerConnection(Body, frozen=True):
     """Answer to 204."""
 
     connection_set: tuple[Connection, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class ProducerInfo(Body):
+class ProducerInfo(Body, frozen=True):
     client_id: str = ""
-    remote_ip: str = field(default="", metadata=named("remoteIP"))
+    remote_ip: str = field(default="", name="remoteIP")
     language: LanguageCode = LanguageCode.OTHER
     version: Int32 = 0
     last_update_timestamp: Int64 = 0
 
 
-@dataclass(frozen=True, slots=True)
-class ProducerTableInfo(Body):
+class ProducerTableInfo(Body, frozen=True):
     """Answer to 328: producers by group."""
 
     data: dict[str, tuple[ProducerInfo, ...]] = field(default_factory=dict)

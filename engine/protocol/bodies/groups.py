@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from enum import IntEnum
+
+from msgspec import field
 
 from engine.protocol.bodies.basics import DataVersion
 from engine.protocol.bodies.heartbeats import SubscriptionData
@@ -18,29 +19,25 @@ class GroupRetryPolicyType(IntEnum):
     CUSTOMIZED = 1
 
 
-@dataclass(frozen=True, slots=True)
-class CustomizedRetryPolicy(Body):
+class CustomizedRetryPolicy(Body, frozen=True):
     """Milliseconds before each redelivery."""
 
     next: tuple[Int64, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class ExponentialRetryPolicy(Body):
+class ExponentialRetryPolicy(Body, frozen=True):
     initial: Int64 = 5_000
     max: Int64 = 7_200_000
     multiplier: Int64 = 2
 
 
-@dataclass(frozen=True, slots=True)
-class GroupRetryPolicy(Body):
+class GroupRetryPolicy(Body, frozen=True):
     type: GroupRetryPolicyType = GroupRetryPolicyType.CUSTOMIZED
     exponential_retry_policy: ExponentialRetryPolicy | None = None
     customized_retry_policy: CustomizedRetryPolicy | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class SimpleSubscriptionData(Body):
+class SimpleSubscriptionData(Body, frozen=True):
     """One fixed subscription of a group."""
 
     topic: str = ""
@@ -49,8 +46,7 @@ class SimpleSubscriptionData(Body):
     version: Int64 = 0
 
 
-@dataclass(frozen=True, slots=True)
-class SubscriptionGroupConfig(Body):
+class SubscriptionGroupConfig(Body, frozen=True):
     group_name: str = ""
     consume_enable: bool = True
     consume_from_min_enable: bool = True
@@ -68,8 +64,7 @@ class SubscriptionGroupConfig(Body):
     attributes: dict[str, str] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class SubscriptionGroupWrapper(Body):
+class SubscriptionGroupWrapper(Body, frozen=True):
     """Answer to 201, and subscriptionGroup.json; forbidden_table is {group: {topic: bits}}."""
 
     subscription_group_table: dict[str, SubscriptionGroupConfig] = field(default_factory=dict)
@@ -77,15 +72,13 @@ class SubscriptionGroupWrapper(Body):
     data_version: DataVersion = field(default_factory=DataVersion)
 
 
-@dataclass(frozen=True, slots=True)
-class SubscriptionGroupList(Body):
+class SubscriptionGroupList(Body, frozen=True):
     """225."""
 
     group_config_list: tuple[SubscriptionGroupConfig, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class GroupForbidden(Body):
+class GroupForbidden(Body, frozen=True):
     """Answer to 353."""
 
     group: str = ""
@@ -93,8 +86,7 @@ class GroupForbidden(Body):
     readable: bool | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class QuerySubscriptionResponseBody(Body):
+class QuerySubscriptionResponseBody(Body, frozen=True):
     """Answer to 345."""
 
     group: str = ""
@@ -102,8 +94,7 @@ class QuerySubscriptionResponseBody(Body):
     subscription_data: SubscriptionData | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class GetConsumerListByGroupResponseBody(Body):
+class GetConsumerListByGroupResponseBody(Body, frozen=True):
     """Answer to 38."""
 
     consumer_id_list: tuple[str, ...] = ()

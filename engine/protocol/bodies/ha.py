@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from msgspec import field
 
 from engine.protocol.bodies.routes import BrokerMemberGroup
 from engine.protocol.wire import Body, Int32, Int64
 
 
-@dataclass(frozen=True, slots=True)
-class HAConnectionRuntimeInfo(Body):
+class HAConnectionRuntimeInfo(Body, frozen=True):
     """One slave, as its master sees it; offsets are commit-log offsets."""
 
     addr: str = ""
@@ -20,8 +19,7 @@ class HAConnectionRuntimeInfo(Body):
     transfer_from_where: Int64 = 0
 
 
-@dataclass(frozen=True, slots=True)
-class HAClientRuntimeInfo(Body):
+class HAClientRuntimeInfo(Body, frozen=True):
     """A slave, as it sees itself."""
 
     master_addr: str = ""
@@ -32,8 +30,7 @@ class HAClientRuntimeInfo(Body):
     master_flush_offset: Int64 = 0
 
 
-@dataclass(frozen=True, slots=True)
-class HARuntimeInfo(Body):
+class HARuntimeInfo(Body, frozen=True):
     """Answer to 907."""
 
     master: bool = False
@@ -43,15 +40,13 @@ class HARuntimeInfo(Body):
     ha_client_runtime_info: HAClientRuntimeInfo | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class EpochEntry(Body):
+class EpochEntry(Body, frozen=True):
     epoch: Int32 = 0
     start_offset: Int64 = 0
     end_offset: Int64 | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class EpochEntryCache(Body):
+class EpochEntryCache(Body, frozen=True):
     """Answer to 1007."""
 
     cluster_name: str = ""
@@ -61,30 +56,26 @@ class EpochEntryCache(Body):
     max_offset: Int64 = 0
 
 
-@dataclass(frozen=True, slots=True)
-class SyncStateSet(Body):
+class SyncStateSet(Body, frozen=True):
     sync_state_set: frozenset[Int64] = frozenset()
     sync_state_set_epoch: Int32 = 0
 
 
-@dataclass(frozen=True, slots=True)
-class ElectMasterResponseBody(Body):
+class ElectMasterResponseBody(Body, frozen=True):
     """Answer to 1002."""
 
     broker_member_group: BrokerMemberGroup | None = None
     sync_state_set: frozenset[Int64] = frozenset()
 
 
-@dataclass(frozen=True, slots=True)
-class ReplicaIdentity(Body):
+class ReplicaIdentity(Body, frozen=True):
     broker_name: str = ""
     broker_id: Int64 = 0
     broker_address: str = ""
     alive: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class ReplicasInfo(Body):
+class ReplicasInfo(Body, frozen=True):
     master_broker_id: Int64 | None = None
     master_address: str | None = None
     master_epoch: Int32 | None = None
@@ -93,8 +84,7 @@ class ReplicasInfo(Body):
     not_in_sync_replicas: tuple[ReplicaIdentity, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class BrokerReplicasInfo(Body):
+class BrokerReplicasInfo(Body, frozen=True):
     """Answer to 1006."""
 
     replicas_info_table: dict[str, ReplicasInfo] = field(default_factory=dict)

@@ -6,10 +6,11 @@ garbage: take the codes from the tags, never from here.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from enum import IntEnum
 
-from engine.protocol.wire import Body, Int32, Int64, named
+from msgspec import field
+
+from engine.protocol.wire import Body, Int32, Int64
 
 ALL_TAGS = "*"
 TAG_EXPRESSION = "TAG"
@@ -36,8 +37,7 @@ class ConsumeFromWhere(IntEnum):
     CONSUME_FROM_TIMESTAMP = 5
 
 
-@dataclass(frozen=True, slots=True)
-class SubscriptionData(Body):
+class SubscriptionData(Body, frozen=True):
     topic: str = ""
     sub_string: str = ALL_TAGS
     tags_set: frozenset[str] = frozenset()
@@ -47,8 +47,7 @@ class SubscriptionData(Body):
     class_filter_mode: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class ConsumerData(Body):
+class ConsumerData(Body, frozen=True):
     group_name: str = ""
     consume_type: ConsumeType = ConsumeType.CONSUME_PASSIVELY
     message_model: MessageModel = MessageModel.CLUSTERING
@@ -57,24 +56,21 @@ class ConsumerData(Body):
     unit_mode: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class ProducerData(Body):
+class ProducerData(Body, frozen=True):
     group_name: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class HeartbeatData(Body):
+class HeartbeatData(Body, frozen=True):
     """34; a V2 heartbeat that changes nothing has `without_sub` and a fingerprint, no subscriptions."""
 
-    client_id: str = field(default="", metadata=named("clientID"))
+    client_id: str = field(default="", name="clientID")
     producer_data_set: tuple[ProducerData, ...] = ()
     consumer_data_set: tuple[ConsumerData, ...] = ()
     heartbeat_fingerprint: Int32 = 0
     without_sub: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class CheckClientRequestBody(Body):
+class CheckClientRequestBody(Body, frozen=True):
     """46."""
 
     client_id: str = ""

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from enum import IntEnum
+
+from msgspec import field
 
 from engine.protocol.bodies.basics import MessageQueue
 from engine.protocol.bodies.heartbeats import MessageModel
-from engine.protocol.wire import Body, Int32, named
+from engine.protocol.wire import Body, Int32
 
 
 class MessageRequestMode(IntEnum):
@@ -15,8 +16,7 @@ class MessageRequestMode(IntEnum):
     POP = 1
 
 
-@dataclass(frozen=True, slots=True)
-class LockBatchRequestBody(Body):
+class LockBatchRequestBody(Body, frozen=True):
     """41; C++ leaves only_this_broker out."""
 
     consumer_group: str = ""
@@ -28,13 +28,11 @@ class LockBatchRequestBody(Body):
 UnlockBatchRequestBody = LockBatchRequestBody
 
 
-@dataclass(frozen=True, slots=True)
-class LockBatchResponseBody(Body):
-    lock_ok_mq_set: tuple[MessageQueue, ...] = field(default=(), metadata=named("lockOKMQSet"))
+class LockBatchResponseBody(Body, frozen=True):
+    lock_ok_mq_set: tuple[MessageQueue, ...] = field(default=(), name="lockOKMQSet")
 
 
-@dataclass(frozen=True, slots=True)
-class QueryAssignmentRequestBody(Body):
+class QueryAssignmentRequestBody(Body, frozen=True):
     """400."""
 
     topic: str = ""
@@ -44,20 +42,17 @@ class QueryAssignmentRequestBody(Body):
     message_model: MessageModel = MessageModel.CLUSTERING
 
 
-@dataclass(frozen=True, slots=True)
-class MessageQueueAssignment(Body):
+class MessageQueueAssignment(Body, frozen=True):
     message_queue: MessageQueue | None = None
     mode: MessageRequestMode = MessageRequestMode.PULL
     attachments: dict[str, str] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class QueryAssignmentResponseBody(Body):
+class QueryAssignmentResponseBody(Body, frozen=True):
     message_queue_assignments: tuple[MessageQueueAssignment, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class SetMessageRequestModeRequestBody(Body):
+class SetMessageRequestModeRequestBody(Body, frozen=True):
     """401."""
 
     topic: str = ""
@@ -66,8 +61,7 @@ class SetMessageRequestModeRequestBody(Body):
     pop_share_queue_num: Int32 = 0
 
 
-@dataclass(frozen=True, slots=True)
-class MessageRequestModeSerializeWrapper(Body):
+class MessageRequestModeSerializeWrapper(Body, frozen=True):
     """Answer to 402, and messageRequestMode.json: {topic: {group: mode}}."""
 
     message_request_mode_map: dict[str, dict[str, SetMessageRequestModeRequestBody]] = field(

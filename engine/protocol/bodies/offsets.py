@@ -6,37 +6,34 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Any, Self
+
+from msgspec import field
 
 from engine.protocol import fastjson
 from engine.protocol.bodies.basics import DataVersion, MessageQueue
 from engine.protocol.wire import Body, Int32, Int64
 
 
-@dataclass(frozen=True, slots=True)
-class ConsumerOffsetSerializeWrapper(Body):
+class ConsumerOffsetSerializeWrapper(Body, frozen=True):
     """Answer to 43; keys are `topic@group`, then queue ids."""
 
     offset_table: dict[str, dict[Int32, Int64]] = field(default_factory=dict)
     data_version: DataVersion | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class DelayOffsetSerializeWrapper(Body):
+class DelayOffsetSerializeWrapper(Body, frozen=True):
     """Answer to 45; keys are delay levels. Older files have no version."""
 
     offset_table: dict[Int32, Int64] = field(default_factory=dict)
     data_version: DataVersion | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class OffsetSerializeWrapper(Body):
+class OffsetSerializeWrapper(Body, frozen=True):
     offset_table: dict[MessageQueue, Int64] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class QueueOffset(Body):
+class QueueOffset(Body, frozen=True):
     """One item of the list form."""
 
     topic: str
@@ -49,8 +46,7 @@ class QueueOffset(Body):
         return MessageQueue(self.topic, self.broker_name, self.queue_id)
 
 
-@dataclass(frozen=True, slots=True)
-class ResetOffsetBody(Body):
+class ResetOffsetBody(Body, frozen=True):
     """Answer to 222 and body of 220; the C++ client knows it only as a list."""
 
     offset_table: dict[MessageQueue, Int64] = field(default_factory=dict)
@@ -62,7 +58,7 @@ class ResetOffsetBody(Body):
             listed = [QueueOffset.from_json(item) for item in table]
             return cls({item.queue: item.offset for item in listed})
         # Named, because slots=True replaces the class after super() has bound it.
-        return super(ResetOffsetBody, cls).from_json(obj)
+        return super().from_json(obj)
 
     def encode_list_form(self) -> bytes:
         items = [
@@ -72,16 +68,14 @@ class ResetOffsetBody(Body):
         return fastjson.dumps({"offsetTable": items})
 
 
-@dataclass(frozen=True, slots=True)
-class GetConsumerStatusBody(Body):
+class GetConsumerStatusBody(Body, frozen=True):
     """Answer to 221 (message_queue_table) and to 223 (consumer_table, by client id)."""
 
     message_queue_table: dict[MessageQueue, Int64] = field(default_factory=dict)
     consumer_table: dict[str, dict[MessageQueue, Int64]] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class QueryCorrectionOffsetBody(Body):
+class QueryCorrectionOffsetBody(Body, frozen=True):
     """Answer to 308."""
 
     correction_offsets: dict[Int32, Int64] = field(default_factory=dict)

@@ -9,28 +9,41 @@ from __future__ import annotations
 import base64
 import binascii
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from typing import ClassVar
+
+from msgspec import field
 
 from engine.errors import BadRequest
-from engine.protocol.wire import Body, Int32, Int64, named
+from engine.protocol.wire import Body, Int32, Int64
 
 MAX_BIT_SET_BYTES = 4096
 """A pop gives at most 32 messages; anything near this size is not an acknowledgement."""
 
 
-@dataclass(frozen=True, slots=True)
-class BatchAck(Body):
+class BatchAck(Body, frozen=True):
     """Short names are written, long ones read too; retry is "0", "1" or "2" as in the handle."""
 
-    consumer_group: str = field(default="", metadata=named("c", "consumerGroup"))
-    topic: str = field(default="", metadata=named("t", "topic"))
-    retry: str = field(default="0", metadata=named("r", "retry"))
-    start_offset: Int64 = field(default=0, metadata=named("so", "startOffset"))
-    queue_id: Int32 = field(default=0, metadata=named("q", "queueId"))
-    revive_queue_id: Int32 = field(default=0, metadata=named("rq", "reviveQueueId"))
-    pop_time: Int64 = field(default=0, metadata=named("pt", "popTime"))
-    invisible_time: Int64 = field(default=0, metadata=named("it", "invisibleTime"))
-    bit_set: str = field(default="", metadata=named("b", "bitSet"))
+    also: ClassVar = {
+        "c": "consumerGroup",
+        "t": "topic",
+        "r": "retry",
+        "so": "startOffset",
+        "q": "queueId",
+        "rq": "reviveQueueId",
+        "pt": "popTime",
+        "it": "invisibleTime",
+        "b": "bitSet",
+    }
+
+    consumer_group: str = field(default="", name="c")
+    topic: str = field(default="", name="t")
+    retry: str = field(default="0", name="r")
+    start_offset: Int64 = field(default=0, name="so")
+    queue_id: Int32 = field(default=0, name="q")
+    revive_queue_id: Int32 = field(default=0, name="rq")
+    pop_time: Int64 = field(default=0, name="pt")
+    invisible_time: Int64 = field(default=0, name="it")
+    bit_set: str = field(default="", name="b")
 
     def acked_offsets(self) -> list[int]:
         """Queue offsets, ascending."""
@@ -59,7 +72,6 @@ def encode_bit_set(start_offset: int, offsets: Iterable[int]) -> str:
     return base64.b64encode(bits.to_bytes((bits.bit_length() + 7) // 8, "little")).decode("ascii")
 
 
-@dataclass(frozen=True, slots=True)
-class BatchAckMessageRequestBody(Body):
+class BatchAckMessageRequestBody(Body, frozen=True):
     broker_name: str = ""
     acks: tuple[BatchAck, ...] = ()

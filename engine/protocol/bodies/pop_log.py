@@ -9,9 +9,11 @@ An acknowledgement names its checkpoint by topic, group, queue, start offset and
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from typing import ClassVar
 
-from engine.protocol.wire import Body, Int32, Int64, named
+from msgspec import field
+
+from engine.protocol.wire import Body, Int32, Int64
 
 CHECKPOINT_TAG = "ck"
 ACK_TAG = "ack"
@@ -21,19 +23,32 @@ CheckpointKey = tuple[str, str, int, int, int]
 """(topic, group, queue id, start offset, pop time)"""
 
 
-@dataclass(frozen=True, slots=True)
-class PopCheckpoint(Body):
-    start_offset: Int64 = field(default=0, metadata=named("so", "startOffset"))
-    pop_time: Int64 = field(default=0, metadata=named("pt", "popTime"))
-    invisible_time: Int64 = field(default=0, metadata=named("it", "invisibleTime"))
-    bit_map: Int32 = field(default=0, metadata=named("bm", "bitMap"))
-    num: Int32 = field(default=0, metadata=named("n", "num"))
-    queue_id: Int32 = field(default=0, metadata=named("q", "queueId"))
-    topic: str = field(default="", metadata=named("t", "topic"))
-    group: str = field(default="", metadata=named("c", "cid"))
-    revive_offset: Int64 = field(default=0, metadata=named("ro", "reviveOffset"))
-    diffs: tuple[Int32, ...] = field(default=(), metadata=named("d", "queueOffsetDiff"))
-    broker_name: str | None = field(default=None, metadata=named("bn", "brokerName"))
+class PopCheckpoint(Body, frozen=True):
+    also: ClassVar = {
+        "so": "startOffset",
+        "pt": "popTime",
+        "it": "invisibleTime",
+        "bm": "bitMap",
+        "n": "num",
+        "q": "queueId",
+        "t": "topic",
+        "c": "cid",
+        "ro": "reviveOffset",
+        "d": "queueOffsetDiff",
+        "bn": "brokerName",
+    }
+
+    start_offset: Int64 = field(default=0, name="so")
+    pop_time: Int64 = field(default=0, name="pt")
+    invisible_time: Int64 = field(default=0, name="it")
+    bit_map: Int32 = field(default=0, name="bm")
+    num: Int32 = field(default=0, name="n")
+    queue_id: Int32 = field(default=0, name="q")
+    topic: str = field(default="", name="t")
+    group: str = field(default="", name="c")
+    revive_offset: Int64 = field(default=0, name="ro")
+    diffs: tuple[Int32, ...] = field(default=(), name="d")
+    broker_name: str | None = field(default=None, name="bn")
 
     @property
     def key(self) -> CheckpointKey:
@@ -52,18 +67,28 @@ class PopCheckpoint(Body):
         return _unique_key(self, str(self.start_offset), CHECKPOINT_TAG)
 
 
-@dataclass(frozen=True, slots=True)
-class PopAck(Body):
+class PopAck(Body, frozen=True):
     """`offsets` is there when several were acknowledged (bAck), and `offset` is then the first."""
 
-    offset: Int64 = field(default=0, metadata=named("ao", "ackOffset"))
-    start_offset: Int64 = field(default=0, metadata=named("so", "startOffset"))
-    group: str = field(default="", metadata=named("c", "consumerGroup"))
-    topic: str = field(default="", metadata=named("t", "topic"))
-    queue_id: Int32 = field(default=0, metadata=named("q", "queueId"))
-    pop_time: Int64 = field(default=0, metadata=named("pt", "popTime"))
-    broker_name: str | None = field(default=None, metadata=named("bn", "brokerName"))
-    offsets: tuple[Int64, ...] | None = field(default=None, metadata=named("aol", "ackOffsetList"))
+    also: ClassVar = {
+        "ao": "ackOffset",
+        "so": "startOffset",
+        "c": "consumerGroup",
+        "t": "topic",
+        "q": "queueId",
+        "pt": "popTime",
+        "bn": "brokerName",
+        "aol": "ackOffsetList",
+    }
+
+    offset: Int64 = field(default=0, name="ao")
+    start_offset: Int64 = field(default=0, name="so")
+    group: str = field(default="", name="c")
+    topic: str = field(default="", name="t")
+    queue_id: Int32 = field(default=0, name="q")
+    pop_time: Int64 = field(default=0, name="pt")
+    broker_name: str | None = field(default=None, name="bn")
+    offsets: tuple[Int64, ...] | None = field(default=None, name="aol")
 
     @property
     def key(self) -> CheckpointKey:

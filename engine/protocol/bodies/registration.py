@@ -16,8 +16,9 @@ from __future__ import annotations
 import struct
 import zlib
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from typing import Self
+
+from msgspec import field
 
 from engine.errors import BadRequest
 from engine.protocol import fastjson
@@ -45,8 +46,7 @@ def body_crc32(body: bytes) -> int:
     return zlib.crc32(body) & 0x7FFFFFFF
 
 
-@dataclass(frozen=True, slots=True)
-class RegisterBrokerBody(Body):
+class RegisterBrokerBody(Body, frozen=True):
     topic_config_serialize_wrapper: TopicConfigAndMappingSerializeWrapper = field(
         default_factory=TopicConfigAndMappingSerializeWrapper
     )

@@ -9,14 +9,14 @@ from __future__ import annotations
 from base64 import b64decode, b64encode
 from binascii import Error
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+
+from msgspec import field
 
 from engine.errors import ProtocolError
 from engine.protocol.wire import Body, Int64
 
 
-@dataclass(frozen=True, slots=True)
-class ReplicaState(Body):
+class ReplicaState(Body, frozen=True):
     commit_log_max_offset: Int64 = 0
     files: dict[str, str] = field(default_factory=dict)
 

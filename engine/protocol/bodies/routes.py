@@ -6,26 +6,29 @@ A route has two spellings, chosen by who asks: the default one with unquoted bro
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from typing import ClassVar
+
+from msgspec import field
 
 from engine.protocol import fastjson
 from engine.protocol.bodies.topics import PERM_READ, PERM_WRITE, TopicQueueMappingInfo
-from engine.protocol.wire import Body, Int32, Int64, named
+from engine.protocol.wire import Body, Int32, Int64
 
 MASTER_ID = 0
 STANDARD_JSON_SINCE = 401
 """MQVersion V4_9_4: from here on a route is asked for in standard JSON."""
 
 
-@dataclass(frozen=True, slots=True)
-class QueueData(Body):
+class QueueData(Body, frozen=True):
     """A topic's queues on one broker; 4.8 and older misspell the flag."""
+
+    also: ClassVar = {"topicSysFlag": "topicSynFlag"}
 
     broker_name: str = ""
     read_queue_nums: Int32 = 0
     write_queue_nums: Int32 = 0
     perm: Int32 = 0
-    topic_sys_flag: Int32 = field(default=0, metadata=named("topicSysFlag", "topicSynFlag"))
+    topic_sys_flag: Int32 = field(default=0, name="topicSysFlag")
 
     @property
     def is_readable(self) -> bool:
@@ -36,8 +39,7 @@ class QueueData(Body):
         return bool(self.perm & PERM_WRITE)
 
 
-@dataclass(frozen=True, slots=True)
-class BrokerData(Body):
+class BrokerData(Body, frozen=True):
     """A broker set: its members' addresses by broker id, 0 being the master."""
 
     cluster: str = ""
@@ -51,8 +53,7 @@ class BrokerData(Body):
         return self.broker_addrs.get(MASTER_ID)
 
 
-@dataclass(frozen=True, slots=True)
-class TopicRouteData(Body):
+class TopicRouteData(Body, frozen=True):
     """Answer to 105; order_topic_conf looks like `broker-a:8;broker-b:8`."""
 
     queue_datas: tuple[QueueData, ...] = ()
@@ -65,23 +66,20 @@ class TopicRouteData(Body):
         return fastjson.dumps(self.to_json(), quote_numeric_keys=standard, ascii=standard)
 
 
-@dataclass(frozen=True, slots=True)
-class ClusterInfo(Body):
+class ClusterInfo(Body, frozen=True):
     """Answer to 106."""
 
     broker_addr_table: dict[str, BrokerData] = field(default_factory=dict)
     cluster_addr_table: dict[str, frozenset[str]] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class BrokerMemberGroup(Body):
+class BrokerMemberGroup(Body, frozen=True):
     cluster: str = ""
     broker_name: str = ""
     broker_addrs: dict[Int64, str] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class GetBrokerMemberGroupResponseBody(Body):
+class GetBrokerMemberGroupResponseBody(Body, frozen=True):
     """Answer to 901."""
 
     broker_member_group: BrokerMemberGroup | None = None

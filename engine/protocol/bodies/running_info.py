@@ -5,12 +5,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from enum import IntEnum
+
+from msgspec import field
 
 from engine.protocol.bodies.basics import MessageQueue
 from engine.protocol.bodies.heartbeats import SubscriptionData
-from engine.protocol.wire import Body, Int32, Int64, named
+from engine.protocol.wire import Body, Int32, Int64
 
 PROP_NAMESERVER_ADDR = "PROP_NAMESERVER_ADDR"
 PROP_THREADPOOL_CORE_SIZE = "PROP_THREADPOOL_CORE_SIZE"
@@ -29,47 +30,43 @@ class ConsumeResult(IntEnum):
     CR_RETURN_NULL = 5
 
 
-@dataclass(frozen=True, slots=True)
-class ProcessQueueInfo(Body):
+class ProcessQueueInfo(Body, frozen=True):
     """A consumer's local copy of one queue; all offsets are queue offsets."""
 
     commit_offset: Int64 = 0
     cached_msg_min_offset: Int64 = 0
     cached_msg_max_offset: Int64 = 0
     cached_msg_count: Int32 = 0
-    cached_msg_size_in_mib: Int32 = field(default=0, metadata=named("cachedMsgSizeInMiB"))
+    cached_msg_size_in_mib: Int32 = field(default=0, name="cachedMsgSizeInMiB")
     transaction_msg_min_offset: Int64 = 0
     transaction_msg_max_offset: Int64 = 0
     transaction_msg_count: Int32 = 0
     locked: bool = False
     try_unlock_times: Int64 = 0
     last_lock_timestamp: Int64 = 0
-    dropped: bool = field(default=False, metadata=named("droped"))
+    dropped: bool = field(default=False, name="droped")
     last_pull_timestamp: Int64 = 0
     last_consume_timestamp: Int64 = 0
 
 
-@dataclass(frozen=True, slots=True)
-class PopProcessQueueInfo(Body):
+class PopProcessQueueInfo(Body, frozen=True):
     wait_ack_count: Int32 = 0
-    dropped: bool = field(default=False, metadata=named("droped"))
+    dropped: bool = field(default=False, name="droped")
     last_pop_timestamp: Int64 = 0
 
 
-@dataclass(frozen=True, slots=True)
-class ConsumeStatus(Body):
+class ConsumeStatus(Body, frozen=True):
     """Rates of one topic: per second, and milliseconds per pull or message."""
 
-    pull_rt: float = field(default=0.0, metadata=named("pullRT"))
-    pull_tps: float = field(default=0.0, metadata=named("pullTPS"))
-    consume_rt: float = field(default=0.0, metadata=named("consumeRT"))
-    consume_ok_tps: float = field(default=0.0, metadata=named("consumeOKTPS"))
-    consume_failed_tps: float = field(default=0.0, metadata=named("consumeFailedTPS"))
+    pull_rt: float = field(default=0.0, name="pullRT")
+    pull_tps: float = field(default=0.0, name="pullTPS")
+    consume_rt: float = field(default=0.0, name="consumeRT")
+    consume_ok_tps: float = field(default=0.0, name="consumeOKTPS")
+    consume_failed_tps: float = field(default=0.0, name="consumeFailedTPS")
     consume_failed_msgs: Int64 = 0
 
 
-@dataclass(frozen=True, slots=True)
-class ConsumerRunningInfo(Body):
+class ConsumerRunningInfo(Body, frozen=True):
     """Answer to 307."""
 
     properties: dict[str, str] = field(default_factory=dict)
@@ -81,8 +78,7 @@ class ConsumerRunningInfo(Body):
     jstack: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class ConsumeMessageDirectlyResult(Body):
+class ConsumeMessageDirectlyResult(Body, frozen=True):
     """Answer to 309."""
 
     order: bool = False

@@ -7,10 +7,11 @@ replaced, and None takes a name away.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import orjson
+from msgspec import field
 
 from engine.errors import ProtocolError
 

@@ -2,30 +2,27 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from msgspec import field
 
 from engine.protocol.bodies.basics import MessageQueue
 from engine.protocol.bodies.heartbeats import SubscriptionData
 from engine.protocol.wire import Body, Int32, Int64
 
 
-@dataclass(frozen=True, slots=True)
-class TopicOffset(Body):
+class TopicOffset(Body, frozen=True):
     min_offset: Int64 = 0
     max_offset: Int64 = 0
     last_update_timestamp: Int64 = 0
 
 
-@dataclass(frozen=True, slots=True)
-class TopicStatsTable(Body):
+class TopicStatsTable(Body, frozen=True):
     """Answer to 202."""
 
     offset_table: dict[MessageQueue, TopicOffset] = field(default_factory=dict)
     topic_put_tps: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
-class OffsetWrapper(Body):
+class OffsetWrapper(Body, frozen=True):
     """Progress of a group on one queue; last_timestamp is the store time of the last message consumed."""
 
     broker_offset: Int64 = 0
@@ -42,8 +39,7 @@ class OffsetWrapper(Body):
         return self.pull_offset - self.consumer_offset
 
 
-@dataclass(frozen=True, slots=True)
-class ConsumeStats(Body):
+class ConsumeStats(Body, frozen=True):
     """Answer to 208."""
 
     offset_table: dict[MessageQueue, OffsetWrapper] = field(default_factory=dict)
@@ -58,8 +54,7 @@ class ConsumeStats(Body):
         return sum(wrapper.inflight for wrapper in self.offset_table.values())
 
 
-@dataclass(frozen=True, slots=True)
-class ConsumeStatsList(Body):
+class ConsumeStatsList(Body, frozen=True):
     """Answer to 317; each item is {group: one ConsumeStats per topic}."""
 
     consume_stats_list: tuple[dict[str, tuple[ConsumeStats, ...]], ...] = ()
@@ -68,15 +63,13 @@ class ConsumeStatsList(Body):
     total_inflight_diff: Int64 = 0
 
 
-@dataclass(frozen=True, slots=True)
-class BrokerStatsItem(Body):
+class BrokerStatsItem(Body, frozen=True):
     sum: Int64 = 0
     tps: float = 0.0
     avgpt: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
-class BrokerStatsData(Body):
+class BrokerStatsData(Body, frozen=True):
     """Answer to 315."""
 
     stats_minute: BrokerStatsItem = BrokerStatsItem()
@@ -84,8 +77,7 @@ class BrokerStatsData(Body):
     stats_day: BrokerStatsItem = BrokerStatsItem()
 
 
-@dataclass(frozen=True, slots=True)
-class QueueTimeSpan(Body):
+class QueueTimeSpan(Body, frozen=True):
     """Times in milliseconds. Java also writes each as text and never reads that back, so we leave it out."""
 
     message_queue: MessageQueue | None = None
@@ -95,15 +87,13 @@ class QueueTimeSpan(Body):
     delay_time: Int64 = 0
 
 
-@dataclass(frozen=True, slots=True)
-class QueryConsumeTimeSpanBody(Body):
+class QueryConsumeTimeSpanBody(Body, frozen=True):
     """Answer to 303."""
 
     consume_time_span_set: tuple[QueueTimeSpan, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class ConsumeQueueData(Body):
+class ConsumeQueueData(Body, frozen=True):
     """One unit of a consume queue."""
 
     physic_offset: Int64 = 0
@@ -115,8 +105,7 @@ class ConsumeQueueData(Body):
     msg: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class QueryConsumeQueueResponseBody(Body):
+class QueryConsumeQueueResponseBody(Body, frozen=True):
     """Answer to 321."""
 
     subscription_data: SubscriptionData | None = None

@@ -6,8 +6,9 @@ a `TopicQueueMappingSerializeWrapper`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from enum import IntEnum
+
+from msgspec import field
 
 from engine.protocol.bodies.basics import DataVersion
 from engine.protocol.wire import Body, Int32, Int64
@@ -27,8 +28,7 @@ class TopicFilterType(IntEnum):
     MULTI_TAG = 1
 
 
-@dataclass(frozen=True, slots=True)
-class TopicConfig(Body):
+class TopicConfig(Body, frozen=True):
     topic_name: str = ""
     read_queue_nums: Int32 = 16
     write_queue_nums: Int32 = 16
@@ -51,8 +51,7 @@ class TopicConfig(Body):
         return bool(self.perm & PERM_INHERIT)
 
 
-@dataclass(frozen=True, slots=True)
-class LogicQueueMappingItem(Body):
+class LogicQueueMappingItem(Body, frozen=True):
     """One stretch of a static topic's global queue on one physical queue."""
 
     gen: Int32 = 0
@@ -65,8 +64,7 @@ class LogicQueueMappingItem(Body):
     time_of_end: Int64 = -1
 
 
-@dataclass(frozen=True, slots=True)
-class TopicQueueMappingInfo(Body):
+class TopicQueueMappingInfo(Body, frozen=True):
     topic: str = ""
     scope: str = "__global__"
     total_queues: Int32 = 0
@@ -76,28 +74,24 @@ class TopicQueueMappingInfo(Body):
     curr_id_map: dict[Int32, Int32] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class TopicQueueMappingDetail(TopicQueueMappingInfo):
+class TopicQueueMappingDetail(TopicQueueMappingInfo, frozen=True):
     hosted_queues: dict[Int32, tuple[LogicQueueMappingItem, ...]] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class TopicConfigAndQueueMapping(TopicConfig):
+class TopicConfigAndQueueMapping(TopicConfig, frozen=True):
     """Answer to 351 when the request said lo=true."""
 
     mapping_detail: TopicQueueMappingDetail | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class TopicConfigSerializeWrapper(Body):
+class TopicConfigSerializeWrapper(Body, frozen=True):
     """topics.json, and the registration body of brokers before 5.0."""
 
     topic_config_table: dict[str, TopicConfig] = field(default_factory=dict)
     data_version: DataVersion = field(default_factory=DataVersion)
 
 
-@dataclass(frozen=True, slots=True)
-class TopicConfigAndMappingSerializeWrapper(TopicConfigSerializeWrapper):
+class TopicConfigAndMappingSerializeWrapper(TopicConfigSerializeWrapper, frozen=True):
     """Answer to 21, and the topics of a registration since 5.0."""
 
     mapping_data_version: DataVersion = field(default_factory=DataVersion)
@@ -105,16 +99,14 @@ class TopicConfigAndMappingSerializeWrapper(TopicConfigSerializeWrapper):
     topic_queue_mapping_detail_map: dict[str, TopicQueueMappingDetail] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class TopicQueueMappingSerializeWrapper(Body):
+class TopicQueueMappingSerializeWrapper(Body, frozen=True):
     """topicQueueMapping.json."""
 
     topic_queue_mapping_info_map: dict[str, TopicQueueMappingDetail] = field(default_factory=dict)
     data_version: DataVersion = field(default_factory=DataVersion)
 
 
-@dataclass(frozen=True, slots=True)
-class CreateTopicListRequestBody(Body):
+class CreateTopicListRequestBody(Body, frozen=True):
     """18."""
 
     topic_config_list: tuple[TopicConfig, ...] = ()

@@ -2,55 +2,48 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from msgspec import field
 
-from engine.protocol.wire import Header, Int32, Int64, named
+from engine.protocol.wire import Header, Int32, Int64
 
 
-@dataclass(frozen=True, slots=True)
-class GetBrokerConfigResponse(Header):
+class GetBrokerConfigResponse(Header, frozen=True):
     """Answer to 26; `version` is a DataVersion as JSON."""
 
     version: str
 
 
-@dataclass(frozen=True, slots=True)
-class CollectorSnapshotRequest(Header):
+class CollectorSnapshotRequest(Header, frozen=True):
     """30001, our own; `since` is the version of the last answer."""
 
     since: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class CollectorSnapshotResponse(Header):
+class CollectorSnapshotResponse(Header, frozen=True):
     version: str
     is_full: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class ViewBrokerStatsDataRequest(Header):
+class ViewBrokerStatsDataRequest(Header, frozen=True):
     """315."""
 
     stats_name: str
     stats_key: str
 
 
-@dataclass(frozen=True, slots=True)
-class ExportRocksdbConfigToJsonRequest(Header):
+class ExportRocksdbConfigToJsonRequest(Header, frozen=True):
     """355; config_type is joined by semicolons."""
 
     config_type: str
 
 
-@dataclass(frozen=True, slots=True)
-class AddBrokerRequest(Header):
+class AddBrokerRequest(Header, frozen=True):
     """902, to a broker container."""
 
     config_path: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class RemoveBrokerRequest(Header):
+class RemoveBrokerRequest(Header, frozen=True):
     """903, to a broker container."""
 
     broker_name: str
@@ -58,8 +51,7 @@ class RemoveBrokerRequest(Header):
     broker_id: Int64
 
 
-@dataclass(frozen=True, slots=True)
-class SetCommitLogReadModeRequest(Header):
+class SetCommitLogReadModeRequest(Header, frozen=True):
     """2004: 0 normal, 1 random."""
 
-    read_ahead_mode: Int32 = field(metadata=named("READ_AHEAD_MODE"))
+    read_ahead_mode: Int32 = field(name="READ_AHEAD_MODE")

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
-from engine.protocol.wire import Header
+from engine.protocol.wire import Header, repr_without
 
 
-@dataclass(frozen=True, slots=True)
-class CreateAccessConfigRequest(Header):
+class CreateAccessConfigRequest(Header, frozen=True):
     """50; topic_perms and group_perms look like `name=PUB|SUB,…`."""
 
     access_key: str
-    secret_key: str | None = field(default=None, repr=False)
+    secret_key: str | None = None
     white_remote_address: str | None = None
     admin: bool | None = None
     default_topic_perm: str | None = None
@@ -20,16 +17,17 @@ class CreateAccessConfigRequest(Header):
     topic_perms: str | None = None
     group_perms: str | None = None
 
+    def __repr__(self) -> str:
+        return repr_without(self, "secret_key")
 
-@dataclass(frozen=True, slots=True)
-class DeleteAccessConfigRequest(Header):
+
+class DeleteAccessConfigRequest(Header, frozen=True):
     """51."""
 
     access_key: str
 
 
-@dataclass(frozen=True, slots=True)
-class GetBrokerAclConfigResponse(Header):
+class GetBrokerAclConfigResponse(Header, frozen=True):
     """Answer to 52; version is a DataVersion as JSON, all_acl_file_version a JSON map of path to version."""
 
     version: str
@@ -39,16 +37,14 @@ class GetBrokerAclConfigResponse(Header):
     all_acl_file_version: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class UpdateGlobalWhiteAddrsConfigRequest(Header):
+class UpdateGlobalWhiteAddrsConfigRequest(Header, frozen=True):
     """53; the addresses are joined by commas."""
 
     global_white_addrs: str
     acl_file_full_path: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class CreateUserRequest(Header):
+class CreateUserRequest(Header, frozen=True):
     """3001."""
 
     username: str
@@ -59,15 +55,13 @@ DeleteUserRequest = CreateUserRequest
 GetUserRequest = CreateUserRequest
 
 
-@dataclass(frozen=True, slots=True)
-class ListUsersRequest(Header):
+class ListUsersRequest(Header, frozen=True):
     """3005; the filter is a part of the name."""
 
     filter: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class CreateAclRequest(Header):
+class CreateAclRequest(Header, frozen=True):
     """3006; a subject looks like `User:name`."""
 
     subject: str
@@ -77,8 +71,7 @@ UpdateAclRequest = CreateAclRequest
 GetAclRequest = CreateAclRequest
 
 
-@dataclass(frozen=True, slots=True)
-class DeleteAclRequest(Header):
+class DeleteAclRequest(Header, frozen=True):
     """3008."""
 
     subject: str
@@ -86,8 +79,7 @@ class DeleteAclRequest(Header):
     resource: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class ListAclsRequest(Header):
+class ListAclsRequest(Header, frozen=True):
     """3010."""
 
     subject_filter: str | None = None

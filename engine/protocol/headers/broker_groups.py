@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from engine.protocol.wire import Header, Int32, Int64
 
 
-@dataclass(frozen=True, slots=True)
-class PromiseRequest(Header):
+class PromiseRequest(Header, frozen=True):
     """30011 and 30012: an epoch and its reign."""
 
     cluster_name: str
@@ -20,8 +17,7 @@ class PromiseRequest(Header):
 CrownRequest = PromiseRequest
 
 
-@dataclass(frozen=True, slots=True)
-class FollowRequest(Header):
+class FollowRequest(Header, frozen=True):
     """30013."""
 
     cluster_name: str
@@ -32,8 +28,7 @@ class FollowRequest(Header):
     master_address: str
 
 
-@dataclass(frozen=True, slots=True)
-class HandOverRequest(Header):
+class HandOverRequest(Header, frozen=True):
     """30014: take no more writes until this member has all of the log, or the time is up. The nonce makes
     each request good for once."""
 
@@ -45,8 +40,7 @@ class HandOverRequest(Header):
     timeout_millis: Int64 = 5_000
 
 
-@dataclass(frozen=True, slots=True)
-class PromoteRequest(Header):
+class PromoteRequest(Header, frozen=True):
     """30015. The epoch is the one that the caller saw last: a request that is repeated finds another."""
 
     broker_name: str

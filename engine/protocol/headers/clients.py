@@ -2,58 +2,51 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from msgspec import field
 
-from engine.protocol.wire import Header, Int32, named
+from engine.protocol.wire import Header, Int32
 
 
-@dataclass(frozen=True, slots=True)
-class HeartbeatResponse(Header):
+class HeartbeatResponse(Header, frozen=True):
     """Answer to 34."""
 
-    is_support_heart_beat_v2: bool = field(default=True, metadata=named("IS_SUPPORT_HEART_BEAT_V2"))
-    is_sub_change: bool = field(default=False, metadata=named("IS_SUB_CHANGE"))
+    is_support_heart_beat_v2: bool = field(default=True, name="IS_SUPPORT_HEART_BEAT_V2")
+    is_sub_change: bool = field(default=False, name="IS_SUB_CHANGE")
 
 
-@dataclass(frozen=True, slots=True)
-class UnregisterClientRequest(Header):
+class UnregisterClientRequest(Header, frozen=True):
     """35; C++ sends an empty string for the group that does not apply, which reads as None."""
 
-    client_id: str = field(metadata=named("clientID"))
+    client_id: str = field(name="clientID")
     producer_group: str | None = None
     consumer_group: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class GetConsumerListByGroupRequest(Header):
+class GetConsumerListByGroupRequest(Header, frozen=True):
     """38."""
 
     consumer_group: str
 
 
-@dataclass(frozen=True, slots=True)
-class NotifyConsumerIdsChangedRequest(Header):
+class NotifyConsumerIdsChangedRequest(Header, frozen=True):
     """40, broker to client."""
 
     consumer_group: str
 
 
-@dataclass(frozen=True, slots=True)
-class GetConsumerConnectionListRequest(Header):
+class GetConsumerConnectionListRequest(Header, frozen=True):
     """203."""
 
     consumer_group: str
 
 
-@dataclass(frozen=True, slots=True)
-class GetProducerConnectionListRequest(Header):
+class GetProducerConnectionListRequest(Header, frozen=True):
     """204."""
 
     producer_group: str
 
 
-@dataclass(frozen=True, slots=True)
-class GetConsumerRunningInfoRequest(Header):
+class GetConsumerRunningInfoRequest(Header, frozen=True):
     """307, from an admin, relayed to the client as it came."""
 
     consumer_group: str
@@ -61,8 +54,7 @@ class GetConsumerRunningInfoRequest(Header):
     jstack_enable: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class ConsumeMessageDirectlyRequest(Header):
+class ConsumeMessageDirectlyRequest(Header, frozen=True):
     """309; msg_id is an offset message id. The broker adds broker_name and the flags when it relays."""
 
     consumer_group: str

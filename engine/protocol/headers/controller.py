@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from engine.protocol.wire import Header, Int32, Int64
 
 
-@dataclass(frozen=True, slots=True)
-class AlterSyncStateSetRequest(Header):
+class AlterSyncStateSetRequest(Header, frozen=True):
     """1001."""
 
     broker_name: str
@@ -17,13 +14,11 @@ class AlterSyncStateSetRequest(Header):
     invoke_time: Int64 | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class AlterSyncStateSetResponse(Header):
+class AlterSyncStateSetResponse(Header, frozen=True):
     new_sync_state_set_epoch: Int32 = 0
 
 
-@dataclass(frozen=True, slots=True)
-class ElectMasterRequest(Header):
+class ElectMasterRequest(Header, frozen=True):
     """1002; broker_id -1 when the controller itself asks."""
 
     cluster_name: str
@@ -33,8 +28,7 @@ class ElectMasterRequest(Header):
     invoke_time: Int64 | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class ElectMasterResponse(Header):
+class ElectMasterResponse(Header, frozen=True):
     """Also the answer to 1003, where all are absent while there is no master."""
 
     master_broker_id: Int64 | None = None
@@ -46,8 +40,7 @@ class ElectMasterResponse(Header):
 RegisterBrokerToControllerResponse = ElectMasterResponse
 
 
-@dataclass(frozen=True, slots=True)
-class RegisterBrokerToControllerRequest(Header):
+class RegisterBrokerToControllerRequest(Header, frozen=True):
     """1003."""
 
     cluster_name: str
@@ -57,22 +50,19 @@ class RegisterBrokerToControllerRequest(Header):
     invoke_time: Int64 | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class GetReplicaInfoRequest(Header):
+class GetReplicaInfoRequest(Header, frozen=True):
     """1004."""
 
     broker_name: str
 
 
-@dataclass(frozen=True, slots=True)
-class GetReplicaInfoResponse(Header):
+class GetReplicaInfoResponse(Header, frozen=True):
     master_broker_id: Int64 | None = None
     master_address: str | None = None
     master_epoch: Int32 | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class GetMetaDataResponse(Header):
+class GetMetaDataResponse(Header, frozen=True):
     """Answer to 1005; peers looks like `id-host:port;…`."""
 
     group: str | None = None
@@ -82,8 +72,7 @@ class GetMetaDataResponse(Header):
     peers: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class NotifyBrokerRoleChangedRequest(Header):
+class NotifyBrokerRoleChangedRequest(Header, frozen=True):
     """1008, controller to broker."""
 
     master_address: str | None = None
@@ -92,8 +81,7 @@ class NotifyBrokerRoleChangedRequest(Header):
     master_broker_id: Int64 | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class CleanBrokerDataRequest(Header):
+class CleanBrokerDataRequest(Header, frozen=True):
     """1011; the ids are joined by semicolons."""
 
     broker_name: str
@@ -103,23 +91,20 @@ class CleanBrokerDataRequest(Header):
     invoke_time: Int64 | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class GetNextBrokerIdRequest(Header):
+class GetNextBrokerIdRequest(Header, frozen=True):
     """1012."""
 
     cluster_name: str
     broker_name: str
 
 
-@dataclass(frozen=True, slots=True)
-class GetNextBrokerIdResponse(Header):
+class GetNextBrokerIdResponse(Header, frozen=True):
     cluster_name: str
     broker_name: str
     next_broker_id: Int64
 
 
-@dataclass(frozen=True, slots=True)
-class ApplyBrokerIdRequest(Header):
+class ApplyBrokerIdRequest(Header, frozen=True):
     """1013."""
 
     cluster_name: str
@@ -128,7 +113,6 @@ class ApplyBrokerIdRequest(Header):
     register_check_code: str
 
 
-@dataclass(frozen=True, slots=True)
-class ApplyBrokerIdResponse(Header):
+class ApplyBrokerIdResponse(Header, frozen=True):
     cluster_name: str
     broker_name: str

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from engine.protocol.wire import Header, Int32
 
 
-@dataclass(frozen=True, slots=True)
-class GetAllSubscriptionGroupRequest(Header):
+class GetAllSubscriptionGroupRequest(Header, frozen=True):
     """201; all absent asks for everything, else for one page of the sorted table."""
 
     group_seq: Int32 | None = None
@@ -16,28 +13,24 @@ class GetAllSubscriptionGroupRequest(Header):
     max_group_num: Int32 | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class GetAllSubscriptionGroupResponse(Header):
+class GetAllSubscriptionGroupResponse(Header, frozen=True):
     total_group_num: Int32 | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class GetSubscriptionGroupConfigRequest(Header):
+class GetSubscriptionGroupConfigRequest(Header, frozen=True):
     """352."""
 
     group: str
 
 
-@dataclass(frozen=True, slots=True)
-class DeleteSubscriptionGroupRequest(Header):
+class DeleteSubscriptionGroupRequest(Header, frozen=True):
     """207."""
 
     group_name: str
     clean_offset: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class UpdateGroupForbiddenRequest(Header):
+class UpdateGroupForbiddenRequest(Header, frozen=True):
     """353; without `readable` it only asks."""
 
     group: str
@@ -45,15 +38,13 @@ class UpdateGroupForbiddenRequest(Header):
     readable: bool | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class QueryTopicsByConsumerRequest(Header):
+class QueryTopicsByConsumerRequest(Header, frozen=True):
     """343."""
 
     group: str
 
 
-@dataclass(frozen=True, slots=True)
-class QuerySubscriptionByConsumerRequest(Header):
+class QuerySubscriptionByConsumerRequest(Header, frozen=True):
     """345."""
 
     group: str

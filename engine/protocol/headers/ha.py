@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from engine.protocol.wire import Header, Int64
 
 
-@dataclass(frozen=True, slots=True)
-class ExchangeHAInfoRequest(Header):
+class ExchangeHAInfoRequest(Header, frozen=True):
     """906; all absent asks, else tells. The master's answer has the same fields."""
 
     master_ha_address: str | None = None
@@ -27,8 +24,7 @@ class ExchangeHAInfoRequest(Header):
 ExchangeHAInfoResponse = ExchangeHAInfoRequest
 
 
-@dataclass(frozen=True, slots=True)
-class ResetMasterFlushOffsetRequest(Header):
+class ResetMasterFlushOffsetRequest(Header, frozen=True):
     """908."""
 
     master_flush_offset: Int64

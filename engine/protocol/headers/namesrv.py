@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from msgspec import field
 
-from engine.protocol.wire import Header, Int32, Int64, named
+from engine.protocol.wire import Header, Int32, Int64
 
 
-@dataclass(frozen=True, slots=True)
-class PutKVConfigRequest(Header):
+class PutKVConfigRequest(Header, frozen=True):
     """100."""
 
     namespace: str
@@ -16,36 +15,31 @@ class PutKVConfigRequest(Header):
     value: str
 
 
-@dataclass(frozen=True, slots=True)
-class GetKVConfigRequest(Header):
+class GetKVConfigRequest(Header, frozen=True):
     """101."""
 
     namespace: str
     key: str
 
 
-@dataclass(frozen=True, slots=True)
-class GetKVConfigResponse(Header):
+class GetKVConfigResponse(Header, frozen=True):
     value: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class DeleteKVConfigRequest(Header):
+class DeleteKVConfigRequest(Header, frozen=True):
     """102."""
 
     namespace: str
     key: str
 
 
-@dataclass(frozen=True, slots=True)
-class GetKVListByNamespaceRequest(Header):
+class GetKVListByNamespaceRequest(Header, frozen=True):
     """219."""
 
     namespace: str
 
 
-@dataclass(frozen=True, slots=True)
-class RegisterBrokerRequest(Header):
+class RegisterBrokerRequest(Header, frozen=True):
     """103; `enable_acting_master` counts even when false: its presence marks a broker that may act."""
 
     broker_name: str
@@ -59,16 +53,14 @@ class RegisterBrokerRequest(Header):
     body_crc32: Int32 = 0
 
 
-@dataclass(frozen=True, slots=True)
-class RegisterBrokerResponse(Header):
+class RegisterBrokerResponse(Header, frozen=True):
     """Both are the master's, and given to slaves only."""
 
     ha_server_addr: str | None = None
     master_addr: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class UnregisterBrokerRequest(Header):
+class UnregisterBrokerRequest(Header, frozen=True):
     """104."""
 
     broker_name: str
@@ -77,8 +69,7 @@ class UnregisterBrokerRequest(Header):
     broker_id: Int64
 
 
-@dataclass(frozen=True, slots=True)
-class QueryDataVersionRequest(Header):
+class QueryDataVersionRequest(Header, frozen=True):
     """322."""
 
     broker_name: str
@@ -87,75 +78,64 @@ class QueryDataVersionRequest(Header):
     broker_id: Int64
 
 
-@dataclass(frozen=True, slots=True)
-class QueryDataVersionResponse(Header):
+class QueryDataVersionResponse(Header, frozen=True):
     changed: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class GetRouteInfoRequest(Header):
+class GetRouteInfoRequest(Header, frozen=True):
     """105."""
 
     topic: str
     accept_standard_json_only: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class WipeWritePermOfBrokerRequest(Header):
+class WipeWritePermOfBrokerRequest(Header, frozen=True):
     """205."""
 
     broker_name: str
 
 
-@dataclass(frozen=True, slots=True)
-class WipeWritePermOfBrokerResponse(Header):
+class WipeWritePermOfBrokerResponse(Header, frozen=True):
     wipe_topic_count: Int32 = 0
 
 
-@dataclass(frozen=True, slots=True)
-class AddWritePermOfBrokerRequest(Header):
+class AddWritePermOfBrokerRequest(Header, frozen=True):
     """327."""
 
     broker_name: str
 
 
-@dataclass(frozen=True, slots=True)
-class AddWritePermOfBrokerResponse(Header):
+class AddWritePermOfBrokerResponse(Header, frozen=True):
     add_topic_count: Int32 = 0
 
 
-@dataclass(frozen=True, slots=True)
-class DeleteTopicFromNamesrvRequest(Header):
+class DeleteTopicFromNamesrvRequest(Header, frozen=True):
     """216."""
 
     topic: str
     cluster_name: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class RegisterTopicRequest(Header):
+class RegisterTopicRequest(Header, frozen=True):
     """217."""
 
     topic: str
 
 
-@dataclass(frozen=True, slots=True)
-class GetTopicsByClusterRequest(Header):
+class GetTopicsByClusterRequest(Header, frozen=True):
     """224."""
 
     cluster: str
 
 
-@dataclass(frozen=True, slots=True)
-class GetBrokerMemberGroupRequest(Header):
+class GetBrokerMemberGroupRequest(Header, frozen=True):
     """901."""
 
     cluster_name: str
     broker_name: str
 
 
-@dataclass(frozen=True, slots=True)
-class BrokerHeartbeatRequest(Header):
+class BrokerHeartbeatRequest(Header, frozen=True):
     """904, to name servers and controllers. The misspelled unit is the protocol's."""
 
     cluster_name: str
@@ -165,12 +145,11 @@ class BrokerHeartbeatRequest(Header):
     epoch: Int32 | None = None
     max_offset: Int64 | None = None
     confirm_offset: Int64 | None = None
-    heartbeat_timeout_millis: Int64 | None = field(default=None, metadata=named("heartbeatTimeoutMills"))
+    heartbeat_timeout_millis: Int64 | None = field(default=None, name="heartbeatTimeoutMills")
     election_priority: Int32 | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class NotifyMinBrokerIdChangeRequest(Header):
+class NotifyMinBrokerIdChangeRequest(Header, frozen=True):
     """905, name server to broker."""
 
     min_broker_id: Int64 | None = None

@@ -5,13 +5,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from msgspec import field
 
-from engine.protocol.wire import Header, Int32, Int64, named
+from engine.protocol.wire import Header, Int32, Int64
 
 
-@dataclass(frozen=True, slots=True)
-class QueryConsumerOffsetRequest(Header):
+class QueryConsumerOffsetRequest(Header, frozen=True):
     """14; absent set_zero_if_not_found means true."""
 
     consumer_group: str
@@ -20,8 +19,7 @@ class QueryConsumerOffsetRequest(Header):
     set_zero_if_not_found: bool | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class OffsetResponse(Header):
+class OffsetResponse(Header, frozen=True):
     """The answer of 14, 29, 30 and 31."""
 
     offset: Int64
@@ -33,8 +31,7 @@ GetMaxOffsetResponse = OffsetResponse
 GetMinOffsetResponse = OffsetResponse
 
 
-@dataclass(frozen=True, slots=True)
-class UpdateConsumerOffsetRequest(Header):
+class UpdateConsumerOffsetRequest(Header, frozen=True):
     """15; ali-ons commits -1 for a queue whose offset it does not know."""
 
     consumer_group: str
@@ -43,8 +40,7 @@ class UpdateConsumerOffsetRequest(Header):
     commit_offset: Int64
 
 
-@dataclass(frozen=True, slots=True)
-class SearchOffsetRequest(Header):
+class SearchOffsetRequest(Header, frozen=True):
     """29; the boundary is the lower one unless boundary_type spells "upper"."""
 
     topic: str
@@ -57,8 +53,7 @@ class SearchOffsetRequest(Header):
         return self.boundary_type is not None and self.boundary_type.lower() == "upper"
 
 
-@dataclass(frozen=True, slots=True)
-class GetMaxOffsetRequest(Header):
+class GetMaxOffsetRequest(Header, frozen=True):
     """30."""
 
     topic: str
@@ -66,31 +61,27 @@ class GetMaxOffsetRequest(Header):
     committed: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class GetMinOffsetRequest(Header):
+class GetMinOffsetRequest(Header, frozen=True):
     """31."""
 
     topic: str
     queue_id: Int32
 
 
-@dataclass(frozen=True, slots=True)
-class GetEarliestMsgStoretimeRequest(Header):
+class GetEarliestMsgStoretimeRequest(Header, frozen=True):
     """32."""
 
     topic: str
     queue_id: Int32
 
 
-@dataclass(frozen=True, slots=True)
-class GetEarliestMsgStoretimeResponse(Header):
+class GetEarliestMsgStoretimeResponse(Header, frozen=True):
     """-1 when the queue holds nothing."""
 
     timestamp: Int64
 
 
-@dataclass(frozen=True, slots=True)
-class ResetOffsetRequest(Header):
+class ResetOffsetRequest(Header, frozen=True):
     """222 from admins, 220 to clients; queue -1 means all queues, timestamp -1 the end of the queue."""
 
     topic: str
@@ -101,8 +92,7 @@ class ResetOffsetRequest(Header):
     is_force: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class GetConsumerStatusRequest(Header):
+class GetConsumerStatusRequest(Header, frozen=True):
     """223 from admins, 221 to clients."""
 
     topic: str
@@ -110,8 +100,7 @@ class GetConsumerStatusRequest(Header):
     client_addr: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class QueryCorrectionOffsetRequest(Header):
+class QueryCorrectionOffsetRequest(Header, frozen=True):
     """308; filter_groups is joined by commas."""
 
     topic: str
@@ -119,8 +108,7 @@ class QueryCorrectionOffsetRequest(Header):
     filter_groups: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class CloneGroupOffsetRequest(Header):
+class CloneGroupOffsetRequest(Header, frozen=True):
     """314."""
 
     src_group: str
@@ -129,21 +117,19 @@ class CloneGroupOffsetRequest(Header):
     offline: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class QueryConsumeTimeSpanRequest(Header):
+class QueryConsumeTimeSpanRequest(Header, frozen=True):
     """303."""
 
     topic: str
     group: str
 
 
-@dataclass(frozen=True, slots=True)
-class GetConsumeStatsRequest(Header):
+class GetConsumeStatsRequest(Header, frozen=True):
     """208; topic_list is joined by semicolons."""
 
     consumer_group: str
     topic: str | None = None
-    topics_text: str | None = field(default=None, metadata=named("topicList"))
+    topics_text: str | None = field(default=None, name="topicList")
 
     @property
     def topics(self) -> tuple[str, ...]:
@@ -152,8 +138,7 @@ class GetConsumeStatsRequest(Header):
         return listed or ((self.topic,) if self.topic else ())
 
 
-@dataclass(frozen=True, slots=True)
-class GetBrokerConsumeStatsRequest(Header):
+class GetBrokerConsumeStatsRequest(Header, frozen=True):
     """317."""
 
     is_order: bool = False

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from engine.protocol.wire import Header, Int32, Int64
 
 
-@dataclass(frozen=True, slots=True)
-class PopMessageRequest(Header):
+class PopMessageRequest(Header, frozen=True):
     """200050; queue -1 means all queues, init_mode 0 starts at the minimum, 1 at the maximum."""
 
     consumer_group: str
@@ -25,8 +22,7 @@ class PopMessageRequest(Header):
     attempt_id: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class PopMessageResponse(Header):
+class PopMessageResponse(Header, frozen=True):
     pop_time: Int64
     invisible_time: Int64
     revive_qid: Int32
@@ -36,8 +32,7 @@ class PopMessageResponse(Header):
     order_count_info: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class AckMessageRequest(Header):
+class AckMessageRequest(Header, frozen=True):
     """200051; extra_info is the handle that the pop gave."""
 
     consumer_group: str
@@ -47,8 +42,7 @@ class AckMessageRequest(Header):
     offset: Int64
 
 
-@dataclass(frozen=True, slots=True)
-class PeekMessageRequest(Header):
+class PeekMessageRequest(Header, frozen=True):
     """200052."""
 
     topic: str
@@ -57,8 +51,7 @@ class PeekMessageRequest(Header):
     consumer_group: str
 
 
-@dataclass(frozen=True, slots=True)
-class ChangeInvisibleTimeRequest(Header):
+class ChangeInvisibleTimeRequest(Header, frozen=True):
     """200053."""
 
     consumer_group: str
@@ -69,15 +62,13 @@ class ChangeInvisibleTimeRequest(Header):
     invisible_time: Int64
 
 
-@dataclass(frozen=True, slots=True)
-class ChangeInvisibleTimeResponse(Header):
+class ChangeInvisibleTimeResponse(Header, frozen=True):
     pop_time: Int64
     invisible_time: Int64
     revive_qid: Int32
 
 
-@dataclass(frozen=True, slots=True)
-class NotificationRequest(Header):
+class NotificationRequest(Header, frozen=True):
     """200054."""
 
     consumer_group: str
@@ -89,14 +80,12 @@ class NotificationRequest(Header):
     attempt_id: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class NotificationResponse(Header):
+class NotificationResponse(Header, frozen=True):
     has_msg: bool = False
     polling_full: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class PollingInfoRequest(Header):
+class PollingInfoRequest(Header, frozen=True):
     """200055."""
 
     consumer_group: str
@@ -104,6 +93,5 @@ class PollingInfoRequest(Header):
     queue_id: Int32
 
 
-@dataclass(frozen=True, slots=True)
-class PollingInfoResponse(Header):
+class PollingInfoResponse(Header, frozen=True):
     polling_num: Int32 = 0

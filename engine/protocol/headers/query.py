@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from msgspec import field
 
-from engine.protocol.wire import Header, Int32, Int64, named
+from engine.protocol.wire import Header, Int32, Int64
 
 FROM_THE_NEWEST = "newest"
 
 
-@dataclass(frozen=True, slots=True)
-class QueryMessageRequest(Header):
+class QueryMessageRequest(Header, frozen=True):
     """12; with unique_key_query the key is a message's unique key and the broker picks the number.
 
     `continuation` is our own, and ignored by RocketMQ: FROM_THE_NEWEST asks for one, the answer's goes on
@@ -22,27 +21,24 @@ class QueryMessageRequest(Header):
     max_num: Int32
     begin_timestamp: Int64
     end_timestamp: Int64
-    unique_key_query: bool = field(default=False, metadata=named("_UNIQUE_KEY_QUERY"))
-    continuation: str | None = field(default=None, metadata=named("signalboxContinuation"))
+    unique_key_query: bool = field(default=False, name="_UNIQUE_KEY_QUERY")
+    continuation: str | None = field(default=None, name="signalboxContinuation")
 
 
-@dataclass(frozen=True, slots=True)
-class QueryMessageResponse(Header):
+class QueryMessageResponse(Header, frozen=True):
     index_last_update_timestamp: Int64 = 0
     index_last_update_phyoffset: Int64 = 0
-    continuation: str | None = field(default=None, metadata=named("signalboxContinuation"))
+    continuation: str | None = field(default=None, name="signalboxContinuation")
 
 
-@dataclass(frozen=True, slots=True)
-class ViewMessageRequest(Header):
+class ViewMessageRequest(Header, frozen=True):
     """33; `offset` is a commit-log offset."""
 
     offset: Int64
     topic: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class QueryConsumeQueueRequest(Header):
+class QueryConsumeQueueRequest(Header, frozen=True):
     """321."""
 
     topic: str

@@ -8,18 +8,19 @@ The two classes must therefore list the same fields in the same order (a test co
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import astuple, dataclass, field
 from operator import itemgetter
 
+from msgspec import field
+from msgspec.structs import astuple
+
 from engine.protocol.codes import RequestCode
-from engine.protocol.wire import Header, Int32, Int64, header_arguments, named
+from engine.protocol.wire import Header, Int32, Int64, header_arguments
 
 _LONG_NAMES = frozenset({RequestCode.SEND_MESSAGE, RequestCode.SEND_REPLY_MESSAGE})
 
 
-@dataclass(slots=True)
-class SendMessageRequest(Header):
-    """10, 324, and what any other form of a send decodes to. Not frozen: freezing costs 1.6 µs per send."""
+class SendMessageRequest(Header, frozen=True):
+    """10, 324, and what any other form of a send decodes to."""
 
     producer_group: str
     topic: str
@@ -34,30 +35,29 @@ class SendMessageRequest(Header):
     unit_mode: bool = False
     max_reconsume_times: Int32 | None = None
     batch: bool = False
-    broker_name: str | None = field(default=None, metadata=named("bname"))
+    broker_name: str | None = field(default=None, name="bname")
 
     def to_v2(self) -> SendMessageRequestV2:
         return SendMessageRequestV2(*astuple(self))
 
 
-@dataclass(slots=True)
-class SendMessageRequestV2(Header):
+class SendMessageRequestV2(Header, frozen=True):
     """310, 320, 325: the same fields under one letter each."""
 
-    producer_group: str = field(metadata=named("a"))
-    topic: str = field(metadata=named("b"))
-    default_topic: str = field(metadata=named("c"))
-    default_topic_queue_nums: Int32 = field(metadata=named("d"))
-    queue_id: Int32 = field(metadata=named("e"))
-    sys_flag: Int32 = field(metadata=named("f"))
-    born_timestamp: Int64 = field(metadata=named("g"))
-    flag: Int32 = field(metadata=named("h"))
-    properties: str | None = field(default=None, metadata=named("i"))
-    reconsume_times: Int32 | None = field(default=None, metadata=named("j"))
-    unit_mode: bool = field(default=False, metadata=named("k"))
-    max_reconsume_times: Int32 | None = field(default=None, metadata=named("l"))
-    batch: bool = field(default=False, metadata=named("m"))
-    broker_name: str | None = field(default=None, metadata=named("n"))
+    producer_group: str = field(name="a")
+    topic: str = field(name="b")
+    default_topic: str = field(name="c")
+    default_topic_queue_nums: Int32 = field(name="d")
+    queue_id: Int32 = field(name="e")
+    sys_flag: Int32 = field(name="f")
+    born_timestamp: Int64 = field(name="g")
+    flag: Int32 = field(name="h")
+    properties: str | None = field(default=None, name="i")
+    reconsume_times: Int32 | None = field(default=None, name="j")
+    unit_mode: bool = field(default=False, name="k")
+    max_reconsume_times: Int32 | None = field(default=None, name="l")
+    batch: bool = field(default=False, name="m")
+    broker_name: str | None = field(default=None, name="n")
 
     def to_v1(self) -> SendMessageRequest:
         return SendMessageRequest(*astuple(self))
@@ -110,8 +110,7 @@ def _decode_everyday(ext_fields: Mapping[str, str]) -> SendMessageRequest | None
         return None
 
 
-@dataclass(frozen=True, slots=True)
-class SendMessageResponse(Header):
+class SendMessageResponse(Header, frozen=True):
     """Answer to every send. MSG_REGION and TRACE_ON are always there, because Java reads them unchecked."""
 
     msg_id: str
@@ -120,12 +119,11 @@ class SendMessageResponse(Header):
     transaction_id: str | None = None
     batch_uniq_id: str | None = None
     recall_handle: str | None = None
-    region_id: str = field(default="DefaultRegion", metadata=named("MSG_REGION"))
-    trace_on: bool = field(default=True, metadata=named("TRACE_ON"))
+    region_id: str = field(default="DefaultRegion", name="MSG_REGION")
+    trace_on: bool = field(default=True, name="TRACE_ON")
 
 
-@dataclass(frozen=True, slots=True)
-class ConsumerSendMsgBackRequest(Header):
+class ConsumerSendMsgBackRequest(Header, frozen=True):
     """36; `offset` is the commit-log offset of the message that could not be consumed."""
 
     offset: Int64
@@ -137,8 +135,7 @@ class ConsumerSendMsgBackRequest(Header):
     max_reconsume_times: Int32 | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class RecallMessageRequest(Header):
+class RecallMessageRequest(Header, frozen=True):
     """370."""
 
     topic: str
@@ -146,13 +143,11 @@ class RecallMessageRequest(Header):
     producer_group: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class RecallMessageResponse(Header):
+class RecallMessageResponse(Header, frozen=True):
     msg_id: str
 
 
-@dataclass(frozen=True, slots=True)
-class ReplyMessageRequest(Header):
+class ReplyMessageRequest(Header, frozen=True):
     """326, broker to the client that waits for a reply."""
 
     producer_group: str

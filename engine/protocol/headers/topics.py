@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from msgspec import field
 
 from engine.errors import BadRequest
-from engine.protocol.wire import Header, Int32, Int64, named
+from engine.protocol.wire import Header, Int32, Int64
 
 
-@dataclass(frozen=True, slots=True)
-class CreateTopicRequest(Header):
+class CreateTopicRequest(Header, frozen=True):
     """17, 513. Nobody reads default_topic and C++ leaves order out, so neither is required."""
 
     topic: str
@@ -24,23 +23,20 @@ class CreateTopicRequest(Header):
     force: bool | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class DeleteTopicRequest(Header):
+class DeleteTopicRequest(Header, frozen=True):
     """215."""
 
     topic: str
 
 
-@dataclass(frozen=True, slots=True)
-class GetTopicConfigRequest(Header):
+class GetTopicConfigRequest(Header, frozen=True):
     """351; `logical` asks for the static-topic mapping too."""
 
     topic: str
-    logical: bool | None = field(default=None, metadata=named("lo"))
+    logical: bool | None = field(default=None, name="lo")
 
 
-@dataclass(frozen=True, slots=True)
-class GetAllTopicConfigRequest(Header):
+class GetAllTopicConfigRequest(Header, frozen=True):
     """21; all absent asks for everything, else for one page of the sorted table."""
 
     topic_seq: Int32 | None = None
@@ -48,27 +44,23 @@ class GetAllTopicConfigRequest(Header):
     max_topic_num: Int32 | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class GetAllTopicConfigResponse(Header):
+class GetAllTopicConfigResponse(Header, frozen=True):
     total_topic_num: Int32 | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class GetTopicStatsInfoRequest(Header):
+class GetTopicStatsInfoRequest(Header, frozen=True):
     """202."""
 
     topic: str
 
 
-@dataclass(frozen=True, slots=True)
-class QueryTopicConsumeByWhoRequest(Header):
+class QueryTopicConsumeByWhoRequest(Header, frozen=True):
     """300."""
 
     topic: str
 
 
-@dataclass(frozen=True, slots=True)
-class CheckRocksdbCqWriteProgressRequest(Header):
+class CheckRocksdbCqWriteProgressRequest(Header, frozen=True):
     """354."""
 
     topic: str

@@ -5,13 +5,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from engine.protocol.wire import Header, Int32, Int64
 
 
-@dataclass(frozen=True, slots=True)
-class EndTransactionRequest(Header):
+class EndTransactionRequest(Header, frozen=True):
     """37; commit_or_rollback is the transaction type of a system flag: 8, 12, or 0 for unknown."""
 
     producer_group: str
@@ -24,8 +21,7 @@ class EndTransactionRequest(Header):
     topic: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class CheckTransactionStateRequest(Header):
+class CheckTransactionStateRequest(Header, frozen=True):
     """39, broker to producer; msg_id and transaction_id are both the unique key."""
 
     tran_state_table_offset: Int64
@@ -36,8 +32,7 @@ class CheckTransactionStateRequest(Header):
     offset_msg_id: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class ResumeCheckHalfMessageRequest(Header):
+class ResumeCheckHalfMessageRequest(Header, frozen=True):
     """323; msg_id is an offset message id."""
 
     topic: str | None = None

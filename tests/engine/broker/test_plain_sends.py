@@ -4,10 +4,10 @@ which is never plain."""
 from __future__ import annotations
 
 import asyncio
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from engine.protocol.codes import RequestCode, ResponseCode
 from engine.protocol.commands import BINARY_HEADER, JSON_HEADER, Command, decode_header, encode_command

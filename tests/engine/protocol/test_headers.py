@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import fields
 
 from engine.errors import BadRequest, EngineError
 from engine.protocol.codes import RequestCode, ResponseCode

@@ -6,10 +6,10 @@ import asyncio
 import time
 import tracemalloc
 from collections.abc import Hashable
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from engine.broker.holds import Holds, Parked
 from engine.broker.pop.pop_requests import ALL_POPS, waiting_key
