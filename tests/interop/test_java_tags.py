@@ -10,7 +10,7 @@ import pytest
 
 from .clusters import Cluster
 from .java_client import JavaClient
-from .members import Doomed, Member, member, share
+from .members import RECEIVE_TIMEOUT_S, Doomed, Member, member, share
 from .received import bodies, body, numbered, read_all, wait_until
 
 pytestmark = pytest.mark.needs_maven
@@ -115,8 +115,8 @@ def test_members_of_a_group_share_one_tag(java: JavaClient, fresh: Fresh, is_lat
             members.append(stack.enter_context(member(java, fresh("c"), **shared)))
         java.finish(sending)
         share(members, 4)
-        # Whose first pull came too early tries again after three seconds.
-        wait_until(lambda: sum(len(one.received(0)) for one in members) >= 100)
+        # Whose announcement was left out is refused until its next heartbeat (members.py).
+        wait_until(lambda: sum(len(one.received(0)) for one in members) >= 100, RECEIVE_TIMEOUT_S)
         got = [message for one in members for message in one.received(10_000, timeout_s=QUIET_S)]
     assert {body(message) for message in got} == set(numbered("body", 100))
     assert {message["properties"]["TAGS"] for message in got} == {"a"}
