@@ -7,11 +7,10 @@ replaced, and None takes a name away.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import orjson
-from msgspec import field
 
 from engine.errors import ProtocolError
 

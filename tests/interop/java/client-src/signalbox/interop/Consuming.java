@@ -138,8 +138,9 @@ final class Consuming {
                 inboxes.get(name).consumer.getDefaultMQPushConsumerImpl().persistConsumerOffset();
                 return name;
             case "push-stop":
-                inboxes.remove(name).consumer.shutdown();
-                return name;
+                Inbox stopped = inboxes.remove(name);
+                stopped.consumer.shutdown();
+                return stopped.await(0, 0);
             default:
                 throw new IllegalArgumentException(verb);
         }
