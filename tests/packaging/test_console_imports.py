@@ -38,10 +38,19 @@ for name in ("console", "clusters", "reports"):
         importlib.import_module(module.name)
 # What Celery, Channels and the server look up by name once they run.
 for name in (
-    "kombu.transport.redis", "celery.backends.redis", "celery.worker.worker", "celery.bin.celery",
-    "celery.beat", "celery.concurrency.prefork", "channels_redis.core", "channels_redis.pubsub", "uvicorn.main",
-    "uvicorn.protocols.websockets.websockets_sansio_impl", "uvicorn.protocols.http.h11_impl",
-    "django.db.backends.postgresql.base", "whitenoise.middleware",
+    "kombu.transport.redis",
+    "celery.backends.redis",
+    "celery.worker.worker",
+    "celery.bin.celery",
+    "celery.beat",
+    "celery.concurrency.prefork",
+    "channels_redis.core",
+    "channels_redis.pubsub",
+    "uvicorn.main",
+    "uvicorn.protocols.websockets.websockets_sansio_impl",
+    "uvicorn.protocols.http.h11_impl",
+    "django.db.backends.postgresql.base",
+    "whitenoise.middleware",
 ):
     importlib.import_module(name)
 print(len(strangers), "pytest" in strangers)
