@@ -19,21 +19,31 @@ from engine.protocol.wire import Body, Int32, Int64
 MAX_BIT_SET_BYTES = 4096
 """A pop gives at most 32 messages; anything near this size is not an acknowledgement."""
 
+LONG_NAMES = {
+    "ao": "ackOffset",
+    "aol": "ackOffsetList",
+    "b": "bitSet",
+    "bm": "bitMap",
+    "bn": "brokerName",
+    "c": "consumerGroup",
+    "d": "queueOffsetDiff",
+    "it": "invisibleTime",
+    "n": "num",
+    "pt": "popTime",
+    "q": "queueId",
+    "r": "retry",
+    "ro": "reviveOffset",
+    "rq": "reviveQueueId",
+    "so": "startOffset",
+    "t": "topic",
+}
+"""What older brokers and clients write in the bodies of pops, by the short names of today."""
+
 
 class BatchAck(Body, frozen=True):
     """Short names are written, long ones read too; retry is "0", "1" or "2" as in the handle."""
 
-    also: ClassVar = {
-        "c": "consumerGroup",
-        "t": "topic",
-        "r": "retry",
-        "so": "startOffset",
-        "q": "queueId",
-        "rq": "reviveQueueId",
-        "pt": "popTime",
-        "it": "invisibleTime",
-        "b": "bitSet",
-    }
+    also: ClassVar = LONG_NAMES
 
     consumer_group: str = field(default="", name="c")
     topic: str = field(default="", name="t")

@@ -13,6 +13,7 @@ from typing import ClassVar
 
 from msgspec import field
 
+from engine.protocol.bodies.pop import LONG_NAMES
 from engine.protocol.wire import Body, Int32, Int64
 
 CHECKPOINT_TAG = "ck"
@@ -24,19 +25,7 @@ CheckpointKey = tuple[str, str, int, int, int]
 
 
 class PopCheckpoint(Body, frozen=True):
-    also: ClassVar = {
-        "so": "startOffset",
-        "pt": "popTime",
-        "it": "invisibleTime",
-        "bm": "bitMap",
-        "n": "num",
-        "q": "queueId",
-        "t": "topic",
-        "c": "cid",
-        "ro": "reviveOffset",
-        "d": "queueOffsetDiff",
-        "bn": "brokerName",
-    }
+    also: ClassVar = LONG_NAMES | {"c": "cid"}
 
     start_offset: Int64 = field(default=0, name="so")
     pop_time: Int64 = field(default=0, name="pt")
@@ -70,16 +59,7 @@ class PopCheckpoint(Body, frozen=True):
 class PopAck(Body, frozen=True):
     """`offsets` is there when several were acknowledged (bAck), and `offset` is then the first."""
 
-    also: ClassVar = {
-        "ao": "ackOffset",
-        "so": "startOffset",
-        "c": "consumerGroup",
-        "t": "topic",
-        "q": "queueId",
-        "pt": "popTime",
-        "bn": "brokerName",
-        "aol": "ackOffsetList",
-    }
+    also: ClassVar = LONG_NAMES
 
     offset: Int64 = field(default=0, name="ao")
     start_offset: Int64 = field(default=0, name="so")
