@@ -20,7 +20,7 @@ from clusters.api.lists import (
 )
 from clusters.models import LiveTopic, RebalanceEvent
 from clusters.selectors.live import freshness_of
-from clusters.selectors.routing import producer_edges, routed_topics, routing_rows
+from clusters.selectors.routing import ROUTED, producer_edges, routed_topics, routing_rows
 from clusters.selectors.topics import ordered
 from console.core.fields import Int64Field
 from console.core.models.people import Role
@@ -103,9 +103,8 @@ class RoutingView(ListView):
         kind = self.text_of("kind") or LiveTopic.Kind.NORMAL
         rows = routed_topics(self.cluster, self.grants, kind, self.text_of("search"))
         rows = ordered(rows, self.ordering_of(ORDERINGS, "name"))
-        pages, names = self.cut(rows.values_list("name", flat=True))
-        found = routing_rows(self.cluster, names, self.grants)
-        listed = [found[name] for name in names if name in found]
+        pages, topics = self.cut_wide(rows, ROUTED)
+        listed = routing_rows(self.cluster, topics, self.grants).values()
         sees_all = self.grants.may(Role.VIEWER, self.cluster.name)
         return self.page(
             pages,

@@ -22,7 +22,7 @@ from clusters.selectors.live import (
     topic_rows,
     totals_of,
 )
-from clusters.selectors.routing import routing_rows
+from clusters.selectors.routing import named_topics, routing_rows
 from console.core.int64 import as_texts
 from console.core.models.people import Role
 from console.core.problems import Problem, not_found
@@ -62,7 +62,7 @@ def read_state(channel: Channel, viewer: Viewer) -> tuple[Rows, str | None]:
     if channel.kind == "topics":
         return topic_rows(cluster, channel.names), age
     if channel.kind == "routing":
-        return routing_rows(cluster, channel.names, viewer.grants), age
+        return routing_rows(cluster, named_topics(cluster, channel.names), viewer.grants), age
     if channel.kind == "toplag":
         return top_lag(cluster, viewer.grants.names_filter(cluster.name), TOP_COUNT), age
     return {"": totals_of(cluster)} | broker_rows(cluster), age
