@@ -9,4 +9,3 @@ class ConsoleConfig(AppConfig):
     def ready(self) -> None:
         # Whoever wakes a worker does it through the current Celery app: it must be ours.
         import console.celery  # noqa: F401
-        from console import schema  # noqa: F401

@@ -9,7 +9,8 @@ from typing import Any
 
 from django.http import Http404, HttpRequest, JsonResponse
 
-from console.core.problems import MEDIA_TYPE, Problem, describe
+from console.core.problem_answers import MEDIA_TYPE, describe
+from console.core.problems import Problem
 
 
 def bad_request(request: HttpRequest, exception: Any) -> JsonResponse:

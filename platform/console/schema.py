@@ -1,6 +1,6 @@
 """The OpenAPI schema's finishing touches: how callers prove who they are, problems, idempotency keys.
 
-Loaded by console.apps, for drf-spectacular finds its extensions by their being imported.
+Loaded by console.urls, for drf-spectacular finds its extensions by their being imported.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from drf_spectacular.extensions import OpenApiAuthenticationExtension
 from drf_spectacular.openapi import AutoSchema
 
 from console.core.idempotency import HEADER
-from console.core.problems import MEDIA_TYPE
+from console.core.problem_answers import MEDIA_TYPE
 
 PROBLEM = {
     "type": "object",

@@ -158,7 +158,7 @@ REST_FRAMEWORK = {
     "DEFAULT_PARSER_CLASSES": ["console.core.parsing.JsonParser"],
     "DEFAULT_PAGINATION_CLASS": "console.core.paging.Pages",
     "DEFAULT_SCHEMA_CLASS": "console.schema.MethodSchema",
-    "EXCEPTION_HANDLER": "console.core.problems.handle",
+    "EXCEPTION_HANDLER": "console.core.problem_answers.handle",
     "UNAUTHENTICATED_USER": "django.contrib.auth.models.AnonymousUser",
     "DEFAULT_VERSIONING_CLASS": None,
     # ?format= is a filter's name to us (exports).

@@ -5,6 +5,7 @@ from __future__ import annotations
 from django.urls import include, path
 from drf_spectacular.views import SpectacularAPIView
 
+from console import schema  # noqa: F401 (drf-spectacular finds extensions by their being imported)
 from console.docs_page import DocsPage
 from console.front_page import front_page
 from console.health import healthz, readyz

@@ -184,6 +184,7 @@ class Migration(migrations.Migration):
             ],
             options={
                 'ordering': ['name'],
+                'constraints': [models.UniqueConstraint(fields=('cluster', 'name'), name='one_group_of_a_name')],
             },
         ),
         migrations.CreateModel(
@@ -205,6 +206,8 @@ class Migration(migrations.Migration):
             ],
             options={
                 'ordering': ['-since', '-id'],
+                'indexes': [models.Index(fields=['cluster', 'state', '-since'], name='alerts_of_a_cluster')],
+                'constraints': [models.UniqueConstraint(condition=models.Q(('state__in', ['pending', 'firing', 'no_data'])), fields=('rule', 'cluster', 'subject', 'name'), name='one_open_alert_of_a_rule')],
             },
         ),
         migrations.CreateModel(
@@ -224,6 +227,7 @@ class Migration(migrations.Migration):
             ],
             options={
                 'ordering': ['name'],
+                'constraints': [models.UniqueConstraint(fields=('cluster', 'name'), name='one_acl_user_of_a_name')],
             },
         ),
         migrations.CreateModel(
@@ -258,6 +262,7 @@ class Migration(migrations.Migration):
             ],
             options={
                 'ordering': ['name'],
+                'constraints': [models.UniqueConstraint(fields=('cluster', 'name'), name='one_consumer_group_of_a_name')],
             },
         ),
         migrations.CreateModel(
@@ -269,6 +274,9 @@ class Migration(migrations.Migration):
                 ('cluster', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='+', to='clusters.cluster')),
                 ('user', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='favourites', to=settings.AUTH_USER_MODEL)),
             ],
+            options={
+                'constraints': [models.UniqueConstraint(fields=('user', 'cluster', 'kind', 'name'), name='one_favourite_of_a_name')],
+            },
         ),
         migrations.CreateModel(
             name='Broker',
@@ -293,6 +301,7 @@ class Migration(migrations.Migration):
             ],
             options={
                 'ordering': ['group__name', 'member'],
+                'constraints': [models.UniqueConstraint(fields=('group', 'member'), name='one_broker_of_a_member'), models.UniqueConstraint(fields=('host', 'port'), name='one_broker_on_a_port')],
             },
         ),
         migrations.CreateModel(
@@ -319,6 +328,7 @@ class Migration(migrations.Migration):
             ],
             options={
                 'ordering': ['broker_name', 'member'],
+                'constraints': [models.UniqueConstraint(fields=('cluster', 'broker_name', 'member'), name='one_live_broker')],
             },
         ),
         migrations.CreateModel(
@@ -343,6 +353,8 @@ class Migration(migrations.Migration):
             ],
             options={
                 'ordering': ['name'],
+                'indexes': [models.Index(fields=['cluster', '-lag'], name='live_groups_by_lag')],
+                'constraints': [models.UniqueConstraint(fields=('cluster', 'name'), name='one_live_group')],
             },
         ),
         migrations.CreateModel(
@@ -364,6 +376,8 @@ class Migration(migrations.Migration):
             ],
             options={
                 'ordering': ['group', 'topic'],
+                'indexes': [models.Index(fields=['cluster', 'topic', 'group'], name='groups_of_a_topic')],
+                'constraints': [models.UniqueConstraint(fields=('cluster', 'group', 'topic'), name='one_live_subscription')],
             },
         ),
         migrations.CreateModel(
@@ -387,6 +401,8 @@ class Migration(migrations.Migration):
             ],
             options={
                 'ordering': ['name'],
+                'indexes': [models.Index(fields=['cluster', 'kind', 'name'], name='live_topics_by_kind')],
+                'constraints': [models.UniqueConstraint(fields=('cluster', 'name'), name='one_live_topic')],
             },
         ),
         migrations.CreateModel(
@@ -411,6 +427,7 @@ class Migration(migrations.Migration):
             ],
             options={
                 'ordering': ['number'],
+                'constraints': [models.UniqueConstraint(fields=('cluster', 'number'), name='one_name_server_of_a_number'), models.UniqueConstraint(fields=('host', 'port'), name='one_name_server_on_a_port')],
             },
         ),
         migrations.CreateModel(
@@ -429,6 +446,7 @@ class Migration(migrations.Migration):
             ],
             options={
                 'ordering': ['-created_at'],
+                'indexes': [models.Index(fields=['cluster', 'group', '-created_at'], name='resets_of_a_group')],
             },
         ),
         migrations.CreateModel(
@@ -453,6 +471,7 @@ class Migration(migrations.Migration):
             ],
             options={
                 'ordering': ['-created_at'],
+                'constraints': [models.UniqueConstraint(condition=models.Q(('is_exclusive', True), ('state__in', ['awaiting_approval', 'running', 'cancelling', 'rolling_back', 'failed'])), fields=('cluster',), name='one_open_operation_on_a_cluster')],
             },
         ),
         migrations.CreateModel(
@@ -468,6 +487,7 @@ class Migration(migrations.Migration):
             ],
             options={
                 'ordering': ['-at', '-id'],
+                'indexes': [models.Index(fields=['cluster', 'group', '-at'], name='rebalances_of_a_group')],
             },
         ),
         migrations.CreateModel(
@@ -504,6 +524,8 @@ class Migration(migrations.Migration):
             ],
             options={
                 'ordering': ['-created_at'],
+                'indexes': [models.Index(fields=['cluster', '-created_at'], name='redrives_of_a_cluster')],
+                'constraints': [models.UniqueConstraint(condition=models.Q(('state__in', ['canary', 'watching', 'running', 'paused', 'stopped'])), fields=('cluster', 'group'), name='one_open_redrive_of_a_group')],
             },
         ),
         migrations.CreateModel(
@@ -526,6 +548,8 @@ class Migration(migrations.Migration):
             ],
             options={
                 'ordering': ['position'],
+                'indexes': [models.Index(fields=['offset_id', 'state'], name='outcomes_of_a_letter')],
+                'constraints': [models.UniqueConstraint(fields=('redrive', 'position'), name='one_outcome_of_a_letter')],
             },
         ),
         migrations.CreateModel(
@@ -537,6 +561,9 @@ class Migration(migrations.Migration):
                 ('cluster', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='bundles', to='clusters.cluster')),
                 ('host', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='+', to='clusters.host')),
             ],
+            options={
+                'constraints': [models.UniqueConstraint(fields=('cluster', 'host'), name='one_bundle_per_host')],
+            },
         ),
         migrations.CreateModel(
             name='SearchJob',
@@ -570,6 +597,7 @@ class Migration(migrations.Migration):
             ],
             options={
                 'ordering': ['-created_at'],
+                'indexes': [models.Index(fields=['cluster', '-created_at'], name='searches_of_a_cluster')],
             },
         ),
         migrations.CreateModel(
@@ -588,6 +616,7 @@ class Migration(migrations.Migration):
             ],
             options={
                 'ordering': ['id'],
+                'constraints': [models.UniqueConstraint(fields=('job', 'topic', 'broker', 'queue', 'queue_offset'), name='one_hit_of_a_message')],
             },
         ),
         migrations.CreateModel(
@@ -602,6 +631,10 @@ class Migration(migrations.Migration):
                 ('points', models.BinaryField()),
                 ('cluster', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='+', to='clusters.cluster')),
             ],
+            options={
+                'indexes': [models.Index(fields=['resolution_s', 'starts_at'], name='chunks_by_age')],
+                'constraints': [models.UniqueConstraint(fields=('cluster', 'subject', 'name', 'metric', 'resolution_s', 'starts_at'), name='one_chunk_of_a_series')],
+            },
         ),
         migrations.CreateModel(
             name='Step',
@@ -628,6 +661,7 @@ class Migration(migrations.Migration):
             ],
             options={
                 'ordering': ['operation', 'position', 'id'],
+                'indexes': [models.Index(fields=['state', 'host'], name='open_steps_of_a_host')],
             },
         ),
         migrations.CreateModel(
@@ -662,6 +696,7 @@ class Migration(migrations.Migration):
             ],
             options={
                 'ordering': ['name'],
+                'constraints': [models.UniqueConstraint(fields=('cluster', 'name'), name='one_topic_of_a_name')],
             },
         ),
         migrations.CreateModel(
@@ -683,129 +718,5 @@ class Migration(migrations.Migration):
                 'ordering': ['-id'],
                 'indexes': [models.Index(fields=['state', 'next_attempt_at'], name='deliveries_that_wait')],
             },
-        ),
-        migrations.AddConstraint(
-            model_name='brokergroup',
-            constraint=models.UniqueConstraint(fields=('cluster', 'name'), name='one_group_of_a_name'),
-        ),
-        migrations.AddIndex(
-            model_name='alert',
-            index=models.Index(fields=['cluster', 'state', '-since'], name='alerts_of_a_cluster'),
-        ),
-        migrations.AddConstraint(
-            model_name='alert',
-            constraint=models.UniqueConstraint(condition=models.Q(('state__in', ['pending', 'firing', 'no_data'])), fields=('rule', 'cluster', 'subject', 'name'), name='one_open_alert_of_a_rule'),
-        ),
-        migrations.AddConstraint(
-            model_name='acluser',
-            constraint=models.UniqueConstraint(fields=('cluster', 'name'), name='one_acl_user_of_a_name'),
-        ),
-        migrations.AddConstraint(
-            model_name='consumergroup',
-            constraint=models.UniqueConstraint(fields=('cluster', 'name'), name='one_consumer_group_of_a_name'),
-        ),
-        migrations.AddConstraint(
-            model_name='favourite',
-            constraint=models.UniqueConstraint(fields=('user', 'cluster', 'kind', 'name'), name='one_favourite_of_a_name'),
-        ),
-        migrations.AddConstraint(
-            model_name='broker',
-            constraint=models.UniqueConstraint(fields=('group', 'member'), name='one_broker_of_a_member'),
-        ),
-        migrations.AddConstraint(
-            model_name='broker',
-            constraint=models.UniqueConstraint(fields=('host', 'port'), name='one_broker_on_a_port'),
-        ),
-        migrations.AddConstraint(
-            model_name='livebroker',
-            constraint=models.UniqueConstraint(fields=('cluster', 'broker_name', 'member'), name='one_live_broker'),
-        ),
-        migrations.AddIndex(
-            model_name='livegroup',
-            index=models.Index(fields=['cluster', '-lag'], name='live_groups_by_lag'),
-        ),
-        migrations.AddConstraint(
-            model_name='livegroup',
-            constraint=models.UniqueConstraint(fields=('cluster', 'name'), name='one_live_group'),
-        ),
-        migrations.AddIndex(
-            model_name='livesubscription',
-            index=models.Index(fields=['cluster', 'topic', 'group'], name='groups_of_a_topic'),
-        ),
-        migrations.AddConstraint(
-            model_name='livesubscription',
-            constraint=models.UniqueConstraint(fields=('cluster', 'group', 'topic'), name='one_live_subscription'),
-        ),
-        migrations.AddIndex(
-            model_name='livetopic',
-            index=models.Index(fields=['cluster', 'kind', 'name'], name='live_topics_by_kind'),
-        ),
-        migrations.AddConstraint(
-            model_name='livetopic',
-            constraint=models.UniqueConstraint(fields=('cluster', 'name'), name='one_live_topic'),
-        ),
-        migrations.AddConstraint(
-            model_name='nameserver',
-            constraint=models.UniqueConstraint(fields=('cluster', 'number'), name='one_name_server_of_a_number'),
-        ),
-        migrations.AddConstraint(
-            model_name='nameserver',
-            constraint=models.UniqueConstraint(fields=('host', 'port'), name='one_name_server_on_a_port'),
-        ),
-        migrations.AddIndex(
-            model_name='offsetreset',
-            index=models.Index(fields=['cluster', 'group', '-created_at'], name='resets_of_a_group'),
-        ),
-        migrations.AddConstraint(
-            model_name='operation',
-            constraint=models.UniqueConstraint(condition=models.Q(('is_exclusive', True), ('state__in', ['awaiting_approval', 'running', 'cancelling', 'rolling_back', 'failed'])), fields=('cluster',), name='one_open_operation_on_a_cluster'),
-        ),
-        migrations.AddIndex(
-            model_name='rebalanceevent',
-            index=models.Index(fields=['cluster', 'group', '-at'], name='rebalances_of_a_group'),
-        ),
-        migrations.AddIndex(
-            model_name='redrive',
-            index=models.Index(fields=['cluster', '-created_at'], name='redrives_of_a_cluster'),
-        ),
-        migrations.AddConstraint(
-            model_name='redrive',
-            constraint=models.UniqueConstraint(condition=models.Q(('state__in', ['canary', 'watching', 'running', 'paused', 'stopped'])), fields=('cluster', 'group'), name='one_open_redrive_of_a_group'),
-        ),
-        migrations.AddIndex(
-            model_name='redriveoutcome',
-            index=models.Index(fields=['offset_id', 'state'], name='outcomes_of_a_letter'),
-        ),
-        migrations.AddConstraint(
-            model_name='redriveoutcome',
-            constraint=models.UniqueConstraint(fields=('redrive', 'position'), name='one_outcome_of_a_letter'),
-        ),
-        migrations.AddConstraint(
-            model_name='sealedbundle',
-            constraint=models.UniqueConstraint(fields=('cluster', 'host'), name='one_bundle_per_host'),
-        ),
-        migrations.AddIndex(
-            model_name='searchjob',
-            index=models.Index(fields=['cluster', '-created_at'], name='searches_of_a_cluster'),
-        ),
-        migrations.AddConstraint(
-            model_name='searchhit',
-            constraint=models.UniqueConstraint(fields=('job', 'topic', 'broker', 'queue', 'queue_offset'), name='one_hit_of_a_message'),
-        ),
-        migrations.AddIndex(
-            model_name='serieschunk',
-            index=models.Index(fields=['resolution_s', 'starts_at'], name='chunks_by_age'),
-        ),
-        migrations.AddConstraint(
-            model_name='serieschunk',
-            constraint=models.UniqueConstraint(fields=('cluster', 'subject', 'name', 'metric', 'resolution_s', 'starts_at'), name='one_chunk_of_a_series'),
-        ),
-        migrations.AddIndex(
-            model_name='step',
-            index=models.Index(fields=['state', 'host'], name='open_steps_of_a_host'),
-        ),
-        migrations.AddConstraint(
-            model_name='topic',
-            constraint=models.UniqueConstraint(fields=('cluster', 'name'), name='one_topic_of_a_name'),
         ),
     ]

@@ -55,6 +55,7 @@ class Migration(migrations.Migration):
             ],
             options={
                 'ordering': ['name'],
+                'constraints': [models.UniqueConstraint(fields=('cluster', 'name'), name='one_schedule_of_a_name')],
             },
         ),
         migrations.CreateModel(
@@ -104,6 +105,8 @@ class Migration(migrations.Migration):
             ],
             options={
                 'ordering': ['-created_at'],
+                'indexes': [models.Index(fields=['cluster', '-created_at'], name='report_runs_of_a_cluster')],
+                'constraints': [models.UniqueConstraint(condition=models.Q(('state', 'running')), fields=('host',), name='one_report_at_a_time_on_a_host'), models.UniqueConstraint(fields=('schedule', 'scheduled_for'), name='one_run_of_a_moment')],
             },
         ),
         migrations.CreateModel(
@@ -114,21 +117,5 @@ class Migration(migrations.Migration):
                 ('checked_at', models.DateTimeField()),
                 ('host', models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, related_name='spark', to='clusters.host')),
             ],
-        ),
-        migrations.AddConstraint(
-            model_name='reportschedule',
-            constraint=models.UniqueConstraint(fields=('cluster', 'name'), name='one_schedule_of_a_name'),
-        ),
-        migrations.AddIndex(
-            model_name='reportrun',
-            index=models.Index(fields=['cluster', '-created_at'], name='report_runs_of_a_cluster'),
-        ),
-        migrations.AddConstraint(
-            model_name='reportrun',
-            constraint=models.UniqueConstraint(condition=models.Q(('state', 'running')), fields=('host',), name='one_report_at_a_time_on_a_host'),
-        ),
-        migrations.AddConstraint(
-            model_name='reportrun',
-            constraint=models.UniqueConstraint(fields=('schedule', 'scheduled_for'), name='one_run_of_a_moment'),
         ),
     ]

@@ -21,7 +21,8 @@ from clusters.models import Operation
 from clusters.provisioning.executor import run_open_steps
 from clusters.selectors.document_text import parse_document
 from console.core.actors import Actor
-from console.core.problems import Problem, describe
+from console.core.problem_answers import describe
+from console.core.problems import Problem
 
 HAS_CHANGES = 2
 _LOOK_S = 0.5

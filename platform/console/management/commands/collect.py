@@ -15,6 +15,7 @@ from console.garbage import make_room_for_tables
 
 class Command(BaseCommand):
     help = "Collect live figures of all clusters; several may run, each cluster is collected by one."
+    requires_system_checks: list[str] = []
 
     def handle(self, *args: Any, **options: Any) -> None:
         make_room_for_tables()

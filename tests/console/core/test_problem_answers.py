@@ -5,7 +5,8 @@ from __future__ import annotations
 from django.http import Http404
 from rest_framework import exceptions, serializers
 
-from console.core.problems import Problem, describe
+from console.core.problem_answers import describe
+from console.core.problems import Problem
 
 
 class Member(serializers.Serializer):
