@@ -114,7 +114,7 @@ class Deliveries:
             self._tracing.sent(send, answer.code, answer.fields, latency_ms)
         if (self._faults or latency_ms >= HARMLESS_LATENCY_MS) and self._avoids_slow_brokers:
             self._faults.record(send.target.broker_name, latency_ms, time.time() * 1000)
-        if send.plan.is_provisional:
+        if send.plan.is_provisional and send.plan.was_answered_by(send.target.broker_name):
             self._plans.refresh_soon(send.plan.topic)
 
     def on_refusal(self, send: Send, answer: Command) -> None:

@@ -112,7 +112,7 @@ def _head(code: RequestCode, fields: dict[str, str]) -> bytes:
 class SendPlan:
     """The targets of one topic. `choose` for the next message, `target_of` for a given queue."""
 
-    __slots__ = ("_brokers", "_next", "_targets", "is_provisional", "queues", "topic")
+    __slots__ = ("_answers", "_brokers", "_next", "_targets", "_untried", "is_provisional", "queues", "topic")
 
     def __init__(
         self, topic: str, targets: Sequence[SendTarget], first: int, is_provisional: bool = False
@@ -127,6 +127,16 @@ class SendPlan:
         self._targets = list(targets)
         self._brokers = frozenset(target.broker_name for target in targets)
         self._next = first
+        self._untried = set(self._brokers)
+        self._answers = 0
+
+    def was_answered_by(self, broker_name: str) -> bool:
+        """Of a provisional plan: whether each broker has had its turn, and so has made the topic. To ask for
+        the route earlier would leave the topic on the brokers that came first."""
+        self._untried.discard(broker_name)
+        self._answers += 1
+        # Whoever fixes queues may never come to some brokers.
+        return not self._untried or self._answers >= len(self._targets)
 
     def choose(self, faults: LatencyFaults, now_ms: float, failed_broker: str | None = None) -> SendTarget:
         target = self._take()

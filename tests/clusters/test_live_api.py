@@ -222,6 +222,16 @@ def test_the_fleet_in_one_answer(people: People, orders: Cluster) -> None:
     assert [row["name"] for row in people.other.get("/api/v1/fleet/").json()["clusters"]] == ["other-1"]
 
 
+def test_the_brokers_own_topics_and_groups_are_not_counted(api: APIClient, orders: Cluster) -> None:
+    about = {"read_queues": 1, "write_queues": 1, "perm": 6}
+    for name, kind in (("%RETRY%billing", "retry"), ("%DLQ%billing", "dlq"), ("TBW102", "system")):
+        LiveTopic.objects.create(cluster=orders, name=name, kind=kind, **about)
+    for name in ("TOOLS_CONSUMER", "CID_RMQ_SYS_TRANS"):
+        LiveGroup.objects.create(cluster=orders, name=name)
+    [row] = api.get("/api/v1/fleet/").json()["clusters"]
+    assert (row["topic_count"], row["group_count"]) == (2, 2)
+
+
 def test_health_is_never_better_than_what_is_known(api: APIClient, orders: Cluster) -> None:
     def health() -> tuple[str, str]:
         [row] = api.get("/api/v1/fleet/").json()["clusters"]

@@ -3473,7 +3473,9 @@ export interface components {
             error: string;
             versions: string[];
             broker_count: number;
+            /** @description Of kind normal: without retries, dead letters and the brokers' own. */
             topic_count: number | null;
+            /** @description Without the brokers' own. */
             group_count: number | null;
             /** Format: double */
             put_rate: number | null;

@@ -32,8 +32,10 @@ class FleetRowSerializer(serializers.Serializer[Any]):
     error = serializers.CharField(help_text="Why nothing could be asked.")
     versions = serializers.ListField(child=serializers.CharField())
     broker_count = serializers.IntegerField()
-    topic_count = serializers.IntegerField(allow_null=True)
-    group_count = serializers.IntegerField(allow_null=True)
+    topic_count = serializers.IntegerField(
+        allow_null=True, help_text="Of kind normal: without retries, dead letters and the brokers' own."
+    )
+    group_count = serializers.IntegerField(allow_null=True, help_text="Without the brokers' own.")
     put_rate = serializers.FloatField(allow_null=True)
     got_rate = serializers.FloatField(allow_null=True)
     lag = Int64Field(allow_null=True)

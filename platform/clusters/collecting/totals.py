@@ -13,6 +13,7 @@ from clusters.collecting.known_broker import KnownBroker
 from clusters.collecting.series_book import Key
 from clusters.selectors.live import known_lag
 from clusters.selectors.packing import SAMPLED
+from engine.protocol.names import is_system_group
 
 FRESH = timedelta(seconds=10)
 """An answer that is older does not count as this slot's."""
@@ -50,8 +51,8 @@ def cluster_totals(state: ClusterState) -> dict[str, Any]:
         "put_rate": _sum([rate.get("put") for rate in rates]),
         "got_rate": _sum([rate.get("got") for rate in rates]),
         "lag": known_lag(lag, partial),
-        "topic_count": len(state.topics),
-        "group_count": len(state.groups),
+        "topic_count": sum(row.kind == "normal" for row in state.topics.values()),
+        "group_count": sum(not is_system_group(name) for name in state.groups),
     }
 
 

@@ -15,7 +15,7 @@ from django.db.models.functions import RowNumber
 
 from clusters.models import Alert, Collection, LiveBroker, LiveGroup, LiveTopic
 from clusters.selectors.clusters import visible
-from clusters.selectors.live import known_lag, oldest, speaking
+from clusters.selectors.live import NORMAL_TOPICS, PEOPLES_GROUPS, known_lag, oldest, speaking
 from console.core.models.people import Role
 from console.core.rights import Grants
 
@@ -31,7 +31,7 @@ def fleet_rows(grants: Grants, now: datetime) -> list[dict[str, Any]]:
     for row in LiveBroker.objects.filter(cluster__in=ids):
         brokers[row.cluster_id].append(row)
     lags = {row["cluster"]: row for row in _lags(ids)}
-    topics = dict(_counts(LiveTopic.objects.filter(cluster__in=ids)))
+    topics = dict(_counts(LiveTopic.objects.filter(NORMAL_TOPICS, cluster__in=ids)))
     firing = dict(_counts(Alert.objects.filter(cluster__in=ids, state=Alert.State.FIRING)))
     errors = dict(Collection.objects.filter(cluster__in=ids).values_list("cluster", "error"))
     top = _top_lags(ids)
@@ -105,7 +105,11 @@ def _lags(ids: list[int]) -> Any:
         LiveGroup.objects.filter(cluster__in=ids)
         .order_by()
         .values("cluster")
-        .annotate(lag=Sum("lag"), count=Count("pk"), partial=Count("pk", filter=Q(lag_is_partial=True)))
+        .annotate(
+            lag=Sum("lag"),
+            count=Count("pk", filter=PEOPLES_GROUPS),
+            partial=Count("pk", filter=Q(lag_is_partial=True)),
+        )
     )
 
 

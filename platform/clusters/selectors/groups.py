@@ -12,10 +12,10 @@ from typing import Any
 from django.db.models import F, Q, QuerySet
 
 from clusters.models import Cluster, ConsumerGroup, Favourite, LiveGroup, LiveSubscription, RebalanceEvent
+from clusters.selectors.live import PEOPLES_GROUPS
 from clusters.selectors.topics import ABOUT, NOTHING_SAID, favourite_names, said_about
 from console.core.problems import not_found
 from console.core.rights import Grants
-from engine.protocol.names import SYSTEM_GROUP_PREFIX, SYSTEM_GROUPS
 
 ORDERINGS = {
     "name": "name",
@@ -46,7 +46,7 @@ def filtered(
     with_system: bool = True,
 ) -> QuerySet[LiveGroup]:
     if not with_system:
-        rows = rows.exclude(Q(name__in=SYSTEM_GROUPS) | Q(name__startswith=SYSTEM_GROUP_PREFIX))
+        rows = rows.filter(PEOPLES_GROUPS)
     if search:
         rows = rows.filter(name__icontains=search)
     if has_members is not None:

@@ -15,6 +15,7 @@ from django.db.models import Count, Q, QuerySet, Sum
 
 from clusters.models import Cluster, LiveBroker, LiveGroup, LiveTopic
 from console.core.int64 import as_texts
+from engine.protocol.names import SYSTEM_GROUP_PREFIX, SYSTEM_GROUPS
 
 GROUP_FIELDS = (
     "name",
@@ -65,6 +66,10 @@ INT64 = frozenset(
 )
 """Strings in JSON, also inside of what brokers say about their log and their group."""
 
+NORMAL_TOPICS = Q(kind=LiveTopic.Kind.NORMAL)
+PEOPLES_GROUPS = ~(Q(name__in=SYSTEM_GROUPS) | Q(name__startswith=SYSTEM_GROUP_PREFIX))
+"""What a cluster is said to have: the brokers' own topics and groups are no one's."""
+
 Row = dict[str, Any]
 
 
@@ -91,14 +96,16 @@ def top_lag(cluster: Cluster, visible: Q, count: int) -> dict[str, Row]:
 def totals_of(cluster: Cluster) -> Row:
     speakers = speaking(LiveBroker.objects.filter(cluster=cluster)).values()
     groups = LiveGroup.objects.filter(cluster=cluster).aggregate(
-        lag=Sum("lag"), count=Count("pk"), partial=Count("pk", filter=Q(lag_is_partial=True))
+        lag=Sum("lag"),
+        count=Count("pk", filter=PEOPLES_GROUPS),
+        partial=Count("pk", filter=Q(lag_is_partial=True)),
     )
     lag = known_lag(groups["lag"], groups["partial"])
     return {
         "put_rate": _sum([row.rates.get("put") for row in speakers]),
         "got_rate": _sum([row.rates.get("got") for row in speakers]),
         "lag": None if lag is None else str(lag),
-        "topic_count": LiveTopic.objects.filter(cluster=cluster).count(),
+        "topic_count": LiveTopic.objects.filter(NORMAL_TOPICS, cluster=cluster).count(),
         "group_count": groups["count"],
     }
 

@@ -12,8 +12,10 @@ from asgiref.sync import sync_to_async
 from django.conf import settings
 from redis.asyncio import Redis
 
+from clusters.collecting.totals import cluster_totals
 from clusters.collecting.writing import LeaseLost
 from clusters.models import Cluster, Collection, LiveBroker, LiveGroup, LiveTopic, RebalanceEvent, SeriesChunk
+from clusters.selectors.live import plain, totals_of
 from clusters.selectors.series import Range, read_series
 from console.core import watching
 from engine.client.push_consumer import PushConsumer
@@ -61,6 +63,19 @@ async def test_rates_lag_and_history_come_from_two_rounds(
     assert [value for value in values if value is not None] == [4.0, 24.0, 24.0]
     assert values[-2] is None, "nobody was heard between the last two rounds"
     assert await in_thread(SeriesChunk.objects.filter(resolution_s=60, name=group).exists)()
+
+
+async def test_totals_are_the_same_when_told_and_when_read(
+    attached: Cluster, engine: EngineCluster, fresh: Fresh
+) -> None:
+    topic, group = await prepared(attached, engine, fresh)
+    async with rounds_of(attached) as (collector, _):
+        await collector._round(True)
+        assert collector._state is not None
+        told, read = plain(cluster_totals(collector._state)), await in_thread(totals_of)(attached)
+        assert told == read
+        assert topic in collector._state.topics and group in collector._state.groups
+        assert len(collector._state.topics) > told["topic_count"] > 0, "there are topics of the broker's own"
 
 
 async def test_only_rows_that_changed_are_written(

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Sequence
 
 import pytest
 
 from engine.client import Message, Producer, ProducerOptions, SendStatus
 from engine.errors import PeerError, PeerTimeout
 from engine.net.outcomes import Reply
+from engine.protocol.bodies.routes import BrokerData, QueueData, TopicRouteData
 from engine.protocol.codes import RequestCode, ResponseCode
 from engine.protocol.commands import Command
 from tests.engine.client.scripted_broker import STORED, Answer, ScriptedBroker
@@ -147,3 +148,49 @@ async def test_a_topic_that_nobody_knows_uses_the_default_topic_until_it_has_a_r
         await producer.send(Message("fresh", b"x"))
         plan = producer._plans.known("fresh")
         assert plan is not None and not plan.is_provisional
+
+
+def route_over(broker: ScriptedBroker, names: Sequence[str]) -> Reply:
+    """Four queues on each of these brokers, which are all the same one."""
+    if not names:
+        return Reply(ResponseCode.TOPIC_NOT_EXIST, "no route")
+    brokers = tuple(BrokerData("cluster", name, {0: broker.address}) for name in names)
+    return Reply(body=TopicRouteData(tuple(QueueData(name, 4, 4, 6) for name in names), brokers).encode(True))
+
+
+async def test_a_topic_is_made_on_every_broker_before_its_route_counts(broker: ScriptedBroker) -> None:
+    makers, made = ("one", "two", "three"), set[str]()
+
+    def route(request: Command) -> Reply:
+        return route_over(broker, makers if request.fields["topic"] == "TBW102" else sorted(made))
+
+    broker.answers[RequestCode.GET_ROUTEINFO_BY_TOPIC] = route
+    broker.answers[SEND] = lambda request: STORED
+    async with Producer("g", namesrv=broker.address) as producer:
+        async with asyncio.timeout(5):
+            while producer.instance.routes.known("fresh") is None:
+                made.add((await producer.send(Message("fresh", b"x"))).queue.broker_name)
+                await asyncio.sleep(0.01)
+        assert made == set(makers)
+        assert {(await producer.send(Message("fresh", b"x"))).queue.broker_name for _ in range(12)} == made
+
+
+async def test_whoever_sends_to_one_queue_gets_its_route_all_the_same(broker: ScriptedBroker) -> None:
+    known = {"TBW102"}
+
+    def route(request: Command) -> Reply:
+        return route_over(broker, ("one", "two") if request.fields["topic"] in known else ())
+
+    def store(request: Command) -> Reply:
+        known.add(request.fields["b"])
+        return STORED
+
+    broker.answers[RequestCode.GET_ROUTEINFO_BY_TOPIC] = route
+    broker.answers[SEND] = store
+    async with Producer("g", namesrv=broker.address) as producer:
+        for _ in range(8):
+            assert producer.instance.routes.known("fresh") is None
+            await producer.send(Message("fresh", b"x"), sharding_key="customer-9")
+        async with asyncio.timeout(5):
+            while producer.instance.routes.known("fresh") is None:
+                await asyncio.sleep(0.01)
