@@ -13,7 +13,7 @@ import { useShared } from "@/shared/texts/shared";
 import { EmptyState } from "@/shared/ui/EmptyState";
 import { Unknown } from "@/shared/ui/Unknown";
 import { optionsOf, TONES } from "./plot_options";
-import { type Aligned, align, type Line } from "./series_data";
+import { type Aligned, align, lastKnown, type Line } from "./series_data";
 import classes from "./TimeSeries.module.css";
 
 interface Props {
@@ -55,12 +55,13 @@ interface LegendProps extends Pick<Props, "lines" | "format"> {
   at: number | null;
 }
 
-/** Values under the cross-hair, or the latest ones. */
+/** Values under the cross-hair, or the latest ones; always with their time. */
 function Legend({ lines, data, at, format }: LegendProps) {
   const t = useShared();
   const locale = useLocale();
-  const index = at ?? data[0].length - 1;
+  const index = at ?? lastKnown(data);
   const time = data[0][index];
+  const moment = time === undefined ? "" : formatTime(time * 1000, locale);
   return (
     <span className={classes.legend}>
       {lines.map((line, number) => {
@@ -72,9 +73,7 @@ function Legend({ lines, data, at, format }: LegendProps) {
           </span>
         );
       })}
-      <span className={classes.time}>
-        {at === null || time === undefined ? t("chart.latest") : formatTime(time * 1000, locale)}
-      </span>
+      <span className={classes.time}>{at === null ? t("chart.latest", { moment }) : moment}</span>
     </span>
   );
 }

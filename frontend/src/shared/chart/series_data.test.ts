@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { align } from "./series_data";
+import { align, lastKnown } from "./series_data";
 
 test("series share one axis; what is not there is a gap", () => {
   const [axis, first, second] = align(
@@ -36,4 +36,21 @@ test("a hole longer than a slot is no straight line", () => {
   );
   expect(axis).toEqual([10, 20, 50]);
   expect(values).toEqual([1, null, 2]);
+});
+
+test("the latest is the last moment that any series knows of", () => {
+  expect(
+    lastKnown([
+      [10, 20, 30, 40],
+      [1, null, null, null],
+      [null, 2, 3, null],
+    ]),
+  ).toBe(2);
+  expect(
+    lastKnown([
+      [10, 20],
+      [null, null],
+    ]),
+  ).toBe(0);
+  expect(lastKnown([[], []])).toBe(0);
 });

@@ -24,6 +24,13 @@ export function align(lines: readonly Line[], resolutionS: number): Aligned {
   return [axis, ...lines.map((line) => valuesOn(axis, line.points))];
 }
 
+/** The last moment of which anything is known: history is stored a minute at a time, its end is always open. */
+export function lastKnown([axis, ...series]: Aligned): number {
+  for (let index = axis.length - 1; index > 0; index--)
+    if (series.some((values) => values[index] !== null)) return index;
+  return 0;
+}
+
 /** A moment without any value in the middle of each hole. */
 function withGaps(times: number[], resolutionS: number): number[] {
   const axis: number[] = [];

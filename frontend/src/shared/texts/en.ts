@@ -150,7 +150,7 @@ export const en = {
     noData: "No figures in this range",
     gap: "Gaps are times in which a broker was not heard.",
     label: "{{title}}, a chart over time",
-    latest: "latest",
+    latest: "latest, {{moment}}",
     range: "Range",
   },
   range: { h1: "1 h", h6: "6 h", d1: "24 h", d7: "7 days", d30: "30 days", d90: "90 days" },

@@ -150,7 +150,7 @@ export const zh: Same<typeof en> = {
     noData: "该时间范围内没有数据",
     gap: "空白处表示当时没有收到 Broker 的数据。",
     label: "{{title}}，随时间变化的图表",
-    latest: "最新",
+    latest: "最新，{{moment}}",
     range: "时间范围",
   },
   range: { h1: "1 小时", h6: "6 小时", d1: "24 小时", d7: "7 天", d30: "30 天", d90: "90 天" },
