@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable, Iterator
 
+from clusters.collecting.summaries import summary
 from clusters.selectors.packing import BUCKET_S, POINT, RESOLUTIONS, SAMPLED, bucket_start, pack, unpack
 
 Key = tuple[str, str, str]
@@ -22,11 +23,12 @@ Stored = tuple[Key, int, int, bytes]
 _STORE_EVERY_S = {10: 60, 60: 600, 3600: 60}
 """Minutes change every minute and have long chunks: what a killed collector loses of them, the next one rolls
 up again. Hours change once."""
+_FINER = {60: 10, 3600: 60}
 _ROLL_AGAIN_S = 900
 """How far back minutes may be that were not stored: since it was their turn, and the rounds that it took."""
 SHARE = 6_000
-"""Hours that a round rolls up, and chunks that it stores (or a tenth of what waits if that is more): all of a
-large cluster's would take longer than a round may."""
+"""Minutes and hours that a round rolls up (or a fifth of what waits if that is more), and chunks that it
+stores (or a tenth): all of a large cluster's would take longer than a round may."""
 
 
 class _Chunk:
@@ -52,13 +54,18 @@ class _Chunk:
         return made
 
 
+Roll = tuple[int, Key, _Chunk, int]
+"""A minute or an hour that has ended: its length, of what, the finer chunk that has it, when it began."""
+
+
 class SeriesBook:
     def __init__(self) -> None:
         self._open: dict[int, dict[Key, _Chunk]] = {resolution: {} for resolution in RESOLUTIONS}
         self._waiting: deque[tuple[Key, int, _Chunk]] = deque()
         """To be stored, in this order."""
-        self._ended: deque[tuple[Key, _Chunk, int]] = deque()
-        """Hours to be rolled up: of which minutes, and when they began."""
+        self._rolls: deque[Roll | int] = deque()
+        """To be rolled up, in this order. A number is an hour, by its beginning: its minutes are before it,
+        and which of them changed is known once they are rolled up."""
         self._touched: dict[int, set[Key]] = {10: set(), 60: set()}
         self._settling: dict[int, set[Key]] = {10: set(), 60: set()}
         """Changed in the slot before: their mean may still be different in this one."""
@@ -82,7 +89,8 @@ class SeriesBook:
             self._touched[10] = {
                 key for key, chunk in self._open[10].items() if chunk.start + 10 * chunk.last_slot >= ended_s
             }
-            self._roll(60, 10, ended_s)
+            self._queue_rolls(60, ended_s)
+        self._roll_everything()
         self._touched[10] = set()
 
     def note(self, at_s: int, points: Iterable[tuple[Key, float | None]]) -> None:
@@ -96,23 +104,21 @@ class SeriesBook:
         before_s, self._now_s = self._now_s or now_s, now_s
         # Of several that ended, what was not sampled is a gap anyway.
         if (minute_s := now_s - now_s % 60) > before_s:
-            self._roll(60, 10, minute_s - 60)
-        else:
-            self._roll_hours(SHARE)
+            self._queue_rolls(60, minute_s - 60)
         if (hour_s := now_s - now_s % 3600) > before_s:
-            ended_s = hour_s - 3600
-            changed = sorted(self._changed(60, ended_s), key=lambda one: one[0][2] == SAMPLED)
-            self._ended += ((key, minutes, ended_s) for key, minutes in changed)
+            self._rolls.append(hour_s - 3600)
         full = [one for one in RESOLUTIONS if bucket_start(now_s, one) > before_s]
+        # The past is not written into a new chunk: what ended of minutes or hours comes first.
         if 3600 in full:
-            self._roll_hours(len(self._ended))
+            self._roll_everything()
+        self._roll_up(len(self._rolls) if 60 in full else max(SHARE, len(self._rolls) // 5))
         for resolution in full:
             self._carry(resolution, bucket_start(now_s, resolution))
 
     def take_due(self, now_s: int, *, is_last: bool = False) -> list[Stored]:
         """What is to be stored now; everything that is not stored yet when it is the last time."""
         if is_last:
-            self._roll_hours(len(self._ended))
+            self._roll_everything()
         for resolution in RESOLUTIONS:
             if is_last or now_s - self._queued_s[resolution] >= _STORE_EVERY_S[resolution]:
                 self._queued_s[resolution] = now_s
@@ -178,14 +184,22 @@ class SeriesBook:
 
     # -- roll-ups -------------------------------------------------------------------------------------------
 
-    def _roll(self, resolution: int, finer: int, ended_s: int) -> None:
-        for key, chunk in self._changed(finer, ended_s):
-            self._roll_one(resolution, finer, key, chunk, ended_s)
+    def _queue_rolls(self, resolution: int, ended_s: int) -> None:
+        """What was heard comes last: it speaks for all the others."""
+        changed = sorted(self._changed(_FINER[resolution], ended_s), key=lambda one: one[0][2] == SAMPLED)
+        self._rolls += ((resolution, key, chunk, ended_s) for key, chunk in changed)
 
-    def _roll_hours(self, count: int) -> None:
-        for _ in range(min(count, len(self._ended))):
-            key, minutes, ended_s = self._ended.popleft()
-            self._roll_one(3600, 60, key, minutes, ended_s)
+    def _roll_up(self, count: int) -> None:
+        for _ in range(min(count, len(self._rolls))):
+            one = self._rolls.popleft()
+            if isinstance(one, int):
+                self._queue_rolls(3600, one)
+            else:
+                self._roll_one(*one)
+
+    def _roll_everything(self) -> None:
+        while self._rolls:
+            self._roll_up(len(self._rolls))
 
     def _changed(self, finer: int, ended_s: int) -> Iterator[tuple[Key, _Chunk]]:
         touched, self._touched[finer] = self._touched[finer], set()
@@ -195,46 +209,9 @@ class SeriesBook:
                 yield key, chunk
         self._settling[finer] = touched
 
-    def _roll_one(self, resolution: int, finer: int, key: Key, chunk: _Chunk, ended_s: int) -> None:
+    def _roll_one(self, resolution: int, key: Key, chunk: _Chunk, ended_s: int) -> None:
+        finer = _FINER[resolution]
         first = (ended_s - chunk.start) // finer
-        is_sampled = key[2] == SAMPLED
-        held = _held(chunk.points, first, first + resolution // finer, carries=not is_sampled)
-        if held or not is_sampled:
-            self._put(resolution, key, ended_s, summary(key[2], held))
-
-
-def _held(points: bytearray, first: int, end: int, *, carries: bool) -> list[float]:
-    """The value of each slot that has one, from the first slot to before the end."""
-    before, changes = _changes(points, first, end)
-    if not carries:
-        return [value for _, value in changes if value is not None]
-    held: list[float] = []
-    since = first
-    for slot, value in (*changes, (end, None)):
-        if before is not None:
-            held += [before] * (slot - since)
-        before, since = value, slot
-    return held
-
-
-def _changes(points: bytearray, first: int, end: int) -> tuple[float | None, list[tuple[int, float | None]]]:
-    """What held before the first slot, and what changed until the end. Of the points only the last are read:
-    what is asked for has only just ended, and a chunk may have hundreds."""
-    if not points:
-        return None, []
-    last: int = POINT.unpack_from(points, len(points) - POINT.size)[0]
-    count = max(0, last - first + 1) + 1
-    before: float | None = None
-    changes: list[tuple[int, float | None]] = []
-    for slot, value in unpack(points[-count * POINT.size :]):
-        if slot < first:
-            before = value
-        elif slot < end:
-            changes.append((slot, value))
-    return before, changes
-
-
-def summary(metric: str, values: list[float]) -> float | None:
-    if not values:
-        return None
-    return round(sum(values) / len(values), 3) if metric.endswith("rate") else max(values)
+        value = summary(key[2], chunk.points, first, first + resolution // finer)
+        if value is not None or key[2] != SAMPLED:
+            self._put(resolution, key, ended_s, value)

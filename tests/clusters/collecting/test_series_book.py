@@ -139,21 +139,57 @@ def test_what_was_heard_is_never_stored_before_what_was_said(rounds: list[list[f
                         assert (before or [None])[-1] == truth[start + slot * 10][key]
 
 
-def test_hours_are_rolled_up_over_several_rounds(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(series_book, "SHARE", 1)
+@given(st.lists(st.lists(st.sampled_from([None, 0, 1, 2]), min_size=3, max_size=3), min_size=20, max_size=40))
+def test_nor_is_a_minute_that_was_heard(rounds: list[list[float | None]]) -> None:
+    """Over the end of a day, with its chunks."""
+    midnight = HOUR - HOUR % 86_400
+    keys: list[Key] = [("group", name, "lag") for name in "abc"]
+    book, stored_chunks, truth = SeriesBook(), {}, {}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(series_book, "SHARE", 1)
+        patch.setattr(series_book, "_STORE_EVERY_S", {10: 60, 60: 10, 3600: 60})
+        for number, values in enumerate(rounds):
+            at_s = midnight - 120 + number * 10
+            book.advance(at_s)
+            book.note(at_s, [*zip(keys, values, strict=True), (HEARD, 1.0)])
+            for key, value in zip(keys, values, strict=True):
+                most = max(
+                    (one for one in (truth.get((key, at_s // 60)), value) if one is not None), default=None
+                )
+                truth[key, at_s // 60] = most
+            for key, resolution, start, points in book.take_due(at_s):
+                if resolution == 60:
+                    stored_chunks[key, start] = dict(unpack(points))
+            for (heard, start), slots in stored_chunks.items():
+                for slot in slots if heard == HEARD else ():
+                    for key in keys:
+                        points_of_key = stored_chunks.get((key, start), {})
+                        before = [value for at, value in sorted(points_of_key.items()) if at <= slot]
+                        assert (before or [None])[-1] == truth[key, start // 60 + slot]
+    for key, resolution, start, points in book.take_due(2**40, is_last=True):
+        if (key, resolution) == (HEARD, 60):
+            stored_chunks[key, start] = dict(unpack(points))
+    heard_in = {
+        start // 60 + at for (key, start), slots in stored_chunks.items() if key == HEARD for at in slots
+    }
+    assert heard_in == {minute for _, minute in truth} - {at_s // 60}, "no minute that ended is left out"
+
+
+def test_minutes_and_hours_are_rolled_up_over_several_rounds(monkeypatch: pytest.MonkeyPatch) -> None:
     book = SeriesBook()
     keys: list[Key] = [HEARD, LAG, ("group", "b", "lag")]
     for at_s in range(0, 3600, 10):
         book.advance(HOUR + at_s)
-        book.note(HOUR + at_s, [(key, 1.0 + at_s // 1800) for key in keys])
+        book.note(HOUR + at_s, [(key, float(at_s)) for key in keys])
+    monkeypatch.setattr(series_book, "SHARE", 1)
     seen: list[int] = []
-    for at_s in (3600, 3610, 3620, 3630):
+    for at_s in range(3600, 3680, 10):
         book.advance(HOUR + at_s)
         seen.append(len(book._open[3600]))
-        assert (HEARD in book._open[3600]) == (at_s == 3630), "what was heard comes last"
-    assert seen == [0, 1, 2, 3], "the round that rolls up a minute has enough to do"
+        assert (HEARD in book._open[3600]) == (seen[-1] == 3), "what was heard comes last"
+    assert seen == [0, 0, 0, 0, 1, 2, 3, 3], "three minutes, which of them changed, three hours"
     [(_, points)] = stored(book, 3600)
-    assert [value for _, value in points] == [2.0]
+    assert [value for _, value in points] == [3590.0]
 
 
 def test_at_the_end_no_hour_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
