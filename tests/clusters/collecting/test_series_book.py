@@ -175,6 +175,17 @@ def test_nor_is_a_minute_that_was_heard(rounds: list[list[float | None]]) -> Non
     assert heard_in == {minute for _, minute in truth} - {at_s // 60}, "no minute that ended is left out"
 
 
+@pytest.mark.parametrize("end_s", [3600, 86_400 - HOUR % 86_400])
+def test_what_is_gone_with_an_hour_or_a_day_is_gone_from_its_minutes(end_s: int) -> None:
+    book = SeriesBook()
+    for at_s in range(end_s - 60, end_s + 120, 10):
+        book.advance(HOUR + at_s)
+        book.note(HOUR + at_s, [(LAG, 7.0 if at_s < end_s - 20 else None)])
+    points = [(start // 60 + slot, value) for start, some in stored(book, 60) for slot, value in some]
+    assert points[0] == (end_s // 60 - 1, 7.0)
+    assert (end_s // 60, None) in points and points[-1][1] is None
+
+
 def test_minutes_and_hours_are_rolled_up_over_several_rounds(monkeypatch: pytest.MonkeyPatch) -> None:
     book = SeriesBook()
     keys: list[Key] = [HEARD, LAG, ("group", "b", "lag")]
