@@ -204,7 +204,7 @@ class SeriesBook:
     def _changed(self, finer: int, ended_s: int) -> Iterator[tuple[Key, _Chunk]]:
         touched, self._touched[finer] = self._touched[finer], set()
         for key in touched | self._settling[finer]:
-            # Without a chunk it ended with the chunk before: nothing held since then, which must be said, too.
+            # Without a chunk it ended with the one before: nothing held since then, which must be said, too.
             chunk = self._open[finer].get(key) or _Chunk(bucket_start(ended_s, finer))
             if chunk.start <= ended_s < chunk.start + BUCKET_S[finer]:
                 yield key, chunk
