@@ -188,14 +188,25 @@ def test_a_group_is_diagnosed_and_its_config_shown(till: Console, open_page: Ope
 
 @pytest.mark.nightly
 def test_a_groups_page_is_fit_to_look_at(till: Console, open_page: OpenPage) -> None:
-    page = open_page(f"/clusters/local/groups/{BUSY}")
-    expect(page.get_by_role("row").filter(has_text=TOPIC)).to_be_visible()
-    check_accessible(page)
-    shoot(page, "group")
-    dark = open_page(f"/clusters/local/groups/{BUSY}", dark=True, language="zh", size=NARROW)
-    expect(dark.get_by_text("未读消息").first).to_be_visible()
-    check_accessible(dark)
-    shoot(dark, "group-dark-zh-narrow")
+    done = threading.Event()
+
+    def slowly(message: object) -> None:
+        done.wait(0.4)
+
+    with till.consuming(GROUP, TOPIC, listener=slowly):
+        till.send(TOPIC, *(f"slow-{number}" for number in range(6_000)))
+        page = open_page(f"/clusters/local/groups/{GROUP}")
+        expect(page.get_by_text("at the present pace")).to_be_visible()
+        # History is stored once a minute.
+        expect(page.locator("figure").first).not_to_contain_text("No figures", timeout=120_000)
+        check_accessible(page)
+        shoot(page, "group")
+        dark = open_page(f"/clusters/local/groups/{GROUP}", dark=True, language="zh", size=NARROW)
+        expect(dark.get_by_text("未读消息").first).to_be_visible()
+        check_accessible(dark)
+        shoot(dark, "group-dark-zh-narrow")
+        done.set()
+        expect(page.get_by_test_id("lag")).to_have_text("0")
 
 
 def test_a_viewer_sees_no_write_buttons(till: Console, open_page: OpenPage) -> None:

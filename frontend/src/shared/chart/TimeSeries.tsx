@@ -39,7 +39,7 @@ export function TimeSeries(props: Props) {
     <figure className={classes.figure} aria-label={t("chart.label", { title })}>
       <figcaption className={classes.head}>
         <b>{title}</b>
-        <Legend lines={lines} data={data} at={at} format={format} />
+        {!isEmpty && <Legend lines={lines} data={data} at={at} format={format} />}
       </figcaption>
       {isEmpty ? (
         <EmptyState title={t("chart.noData")} />
