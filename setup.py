@@ -17,6 +17,7 @@ COMPILED_MODULES = (
     "engine.protocol._headers_cy",
     "engine.protocol._index_cy",
     "engine.protocol._places_cy",
+    "engine.protocol._properties_cy",
     "engine.protocol._records_cy",
     "engine.protocol._sends_cy",
     "engine.protocol._texts_cy",

@@ -129,7 +129,8 @@ class Snapshots:
     def _note_all(self) -> None:
         self._due_queues = Due()
         self._due_topics.add_list(self._topics.names())
-        self._due_groups.add_list(list({*self._consumers.names(), *self._groups.names()}))
+        # As they came, and lie in memory: in the order of a set a look at each takes up to twice as long.
+        self._due_groups.add_list(list(dict.fromkeys((*self._consumers.names(), *self._groups.names()))))
         # The others come with their topics.
         self._due_pairs.add_list([pair for pair in self._offsets.pairs() if pair[0] not in self._topics])
 

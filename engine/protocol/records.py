@@ -67,6 +67,7 @@ MAX_PROPERTIES_BYTES = 0x7FFF
 
 _PREFIX = Struct(">ii")
 _PROPERTIES_SIZE = Struct(">h")
+_INT, _SHORT = Struct(">I"), Struct(">H")
 _SYS_FLAG_AT = 36
 
 
@@ -294,12 +295,12 @@ def decode_records(buffer: Buffer, check_crc: bool = True) -> list[Record]:
 def raw_properties(buffer: Buffer, pos: int = 0) -> bytes:
     """The property text of the record at `pos`, which somebody has checked before."""
     at = pos + _FIXED[buffer[pos + _SYS_FLAG_AT + 3] & HOST_MASK].size
-    at += int.from_bytes(buffer[at - 4 : at], "big")
+    at += _INT.unpack_from(buffer, at - 4)[0]
     if buffer[pos + 7] == MAGIC_V1 & 0xFF:
         at += 1 + buffer[at]
     else:
-        at += 2 + int.from_bytes(buffer[at : at + 2], "big")
-    return bytes(buffer[at + 2 : at + 2 + int.from_bytes(buffer[at : at + 2], "big")])
+        at += 2 + _SHORT.unpack_from(buffer, at)[0]
+    return bytes(buffer[at + 2 : at + 2 + _SHORT.unpack_from(buffer, at)[0]])
 
 
 def _measure(buffer: Buffer, pos: int) -> tuple[Struct, int]:
