@@ -13,7 +13,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 UV = Path(sys.executable).with_name("uv")
-BUILD_INPUTS = ("pyproject.toml", "setup.py", "README.md")
+BUILD_INPUTS = ("pyproject.toml", "setup.py", "README.md", "LICENSE")
 
 
 @dataclass(frozen=True, slots=True)
