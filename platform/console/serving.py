@@ -1,7 +1,8 @@
 """How the console is served: one uvicorn process for REST, pages and websockets, with its limits.
 
 `manage.py up` runs this command; whoever serves the console in another way must keep the limits of websockets
-(docs/live.md).
+(docs/live.md) and `--no-proxy-headers`: uvicorn would believe any X-Forwarded-For from loopback, while the
+application itself believes the proxies that SIGNALBOX_TRUSTED_PROXIES names (console/trusted_proxies.py).
 """
 
 from __future__ import annotations
@@ -28,5 +29,6 @@ def command(
         *("--ws-max-size", str(LARGEST_FRAME)),
         *("--ws-max-queue", "8"),
         *("--timeout-graceful-shutdown", str(_STOP_S)),
+        "--no-proxy-headers",
         "--no-access-log",
     ]

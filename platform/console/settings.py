@@ -9,6 +9,7 @@
 | SIGNALBOX_PAGES | build/frontend beside manage.py: the built pages |
 | SIGNALBOX_HOSTS | 127.0.0.1,localhost,[::1]: names that the console may be asked by |
 | SIGNALBOX_TLS | no: set to yes behind TLS for secure cookies and HSTS |
+| SIGNALBOX_TRUSTED_PROXIES | nobody: addresses and networks (CIDR, by commas) whose X-Forwarded-* count |
 | SIGNALBOX_DIAL | networks (CIDR, by commas) that may be dialled besides registered clusters' brokers |
 | SIGNALBOX_MAIL | an smtp:// address for alerts by mail; without it mail is refused, not swallowed |
 | SIGNALBOX_STORES | folders and addresses (by commas) below which stores of attached clusters may be read |
@@ -27,12 +28,14 @@ import dj_database_url
 
 from console.data_root import FRONTEND, REPOSITORY, data_root
 from console.keys import read_keys
+from console.trusted_proxies import parse_networks
 
 DATA_ROOT = data_root()
 SECRET_KEY, *SECRET_KEY_FALLBACKS = read_keys(DATA_ROOT.key_file, os.environ)
 
 DEBUG = False
 IS_TLS = os.environ.get("SIGNALBOX_TLS", "no").lower() == "yes"
+TRUSTED_PROXIES = parse_networks(os.environ.get("SIGNALBOX_TRUSTED_PROXIES", ""))
 ALLOWED_HOSTS = os.environ.get("SIGNALBOX_HOSTS", "127.0.0.1,localhost,[::1]").split(",")
 ROOT_URLCONF = "console.urls"
 ASGI_APPLICATION = "console.asgi.application"
@@ -139,8 +142,10 @@ CSRF_COOKIE_SECURE = IS_TLS
 SECURE_HSTS_SECONDS = 31_536_000 if IS_TLS else 0
 SECURE_HSTS_INCLUDE_SUBDOMAINS = IS_TLS
 SECURE_HSTS_PRELOAD = IS_TLS
+# Whether a request came over TLS is decided before Django (console/trusted_proxies.py), not by a header here.
 SECURE_SSL_REDIRECT = IS_TLS
-SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if IS_TLS else None
+# `up`, containers and monitoring ask these on the console's own port, which speaks no TLS.
+SECURE_REDIRECT_EXEMPT = ["^(healthz|readyz|metrics)$"]
 SECURE_CONTENT_TYPE_NOSNIFF = True
 SECURE_REFERRER_POLICY = "same-origin"
 X_FRAME_OPTIONS = "DENY"
