@@ -17,7 +17,7 @@ from engine.access.accounts import Account
 from engine.access.decision import refusal
 from engine.access.needs import on_subscription, on_topic
 from engine.access.resources import Action, Kind, Need
-from engine.access.rules import Rule
+from engine.access.rules import Rule, guarded_codes
 from engine.access.wording import Acl2Wording, Wording
 from engine.errors import EngineError
 from engine.protocol.commands import Command
@@ -63,7 +63,8 @@ def no_address_of(account: Account, ip: str) -> bool:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GateSettings:
     """With `authorizes` off, any known user may do everything but change users or pose as a broker. With
-    `users_are_supers` no policy but only a super user may look at or change users.
+    `users_are_supers` no policy but only a super user may look at or change users. With `guards_changes_only`
+    whatever changes nothing is open to everybody; a request that names a user must still be that user's.
 
     `unsigned_codes` and `unauthorized_codes` are ACL 2.0's white lists; `is_free_address` and
     `is_free_address_of` those of ACL 1.0, which never free an admin's request.
@@ -72,6 +73,7 @@ class GateSettings:
     cluster: str
     authorizes: bool = True
     users_are_supers: bool = False
+    guards_changes_only: bool = False
     unsigned_codes: frozenset[int] = frozenset()
     unauthorized_codes: frozenset[int] = frozenset()
     is_free_address: Callable[[str], bool] = no_address
@@ -96,6 +98,7 @@ class Gate:
         self._accounts = accounts
         self._rules = rules
         self._handled = frozenset(handled)
+        self._guarded = guarded_codes(rules, self._handled) if settings.guards_changes_only else None
         self._settings = settings
         self._words = settings.words
         self._kept: dict[tuple[str, Need, str], str | None] = {}
@@ -112,6 +115,8 @@ class Gate:
     def check_record(self, request: Command, peer: Peer, topic: str, action: Action, group: str = "") -> None:
         """A `RecordCheck`: the request passed the gate, and now its message turns out to be of this topic."""
         ip, account = peer.remote[0], self.account_of(request)
+        if self._guarded is not None and request.code not in self._guarded:
+            return
         if account is None or account.is_super or not self._settings.authorizes:
             return
         if request.code in self._settings.unauthorized_codes or self._is_free(request.code, account, ip):
@@ -133,6 +138,9 @@ class Gate:
 
     def _admit(self, request: Command, ip: str) -> None:
         code, settings = request.code, self._settings
+        is_open = self._guarded is not None and code not in self._guarded
+        if is_open and not request.fields.get(ACCESS_KEY):
+            return
         if code in settings.unauthorized_codes and code in settings.unsigned_codes:
             # On both white lists: everybody's, also of users that are known elsewhere only.
             return
@@ -143,7 +151,7 @@ class Gate:
             account.secret, request.fields, request.version, request.body
         ):
             raise self._words.bad_signature(account.name)
-        if code not in settings.unauthorized_codes:
+        if code not in settings.unauthorized_codes and not is_open:
             self._authorize(request, account, ip)
 
     def _named(self, request: Command, ip: str) -> Account | None:

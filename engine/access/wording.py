@@ -49,6 +49,16 @@ class Acl2Wording:
         return NotPermitted(f"User:{shown(name)} is no super user, which request code {code} needs")
 
 
+class AdministrationWording(Acl2Wording):
+    """Who is told this has no credentials and may never have needed any: the remark says what to do."""
+
+    def no_name(self) -> Refused:
+        return NotPermitted(
+            "username cannot be null: this cluster takes changes only from signed requests "
+            "(signalboxAccessControl=administration)"
+        )
+
+
 class Acl1Wording:
     def no_name(self) -> Refused:
         return _acl_exception("No accessKey is configured")

@@ -1,8 +1,8 @@
 """Puts a broker's access control together from its settings: accounts, gate, handlers, files.
 
-Off: no gate, and requests about users are told so. ACL 2.0: users in config/access.json, sealed. ACL 1.0: the
-operator's files, looked at every half second. Reads files when it is made, before the broker listens; a fault
-there refuses the start. Loop thread only.
+Off: no gate, and requests about users are told so. ACL 2.0 and `administration`: users in config/access.json,
+sealed. ACL 1.0: the operator's files, looked at every half second. Reads files when it is made, before the
+broker listens; a fault there refuses the start. Loop thread only.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from engine.access.plain_files import PlainFiles, acl1_paths
 from engine.access.resources import Action
 from engine.access.rules import BROKER_RULES, DECLINED, Rule
 from engine.access.sealing import Seal, load_seal, write_private
-from engine.access.wording import Acl1Wording
+from engine.access.wording import Acl1Wording, Acl2Wording, AdministrationWording
 from engine.broker.admin_files import load_file
 from engine.broker.handlers.admin_plain_acl import PlainAclHandlers
 from engine.broker.handlers.admin_policies import PolicyHandlers
@@ -58,7 +58,7 @@ class AccessControl:
         self.users = AccountTable()
         if settings.mode is AccessMode.ACL1:
             self._plain = _plain_files(settings.home)
-        elif settings.mode is AccessMode.ACL2:
+        elif settings.has_users:
             self._load_users(options.broker_name)
 
     # -- what the broker takes ------------------------------------------------------------------------------
@@ -88,6 +88,8 @@ class AccessControl:
             authorizes=settings.authorizes,
             unsigned_codes=settings.unsigned_codes,
             unauthorized_codes=settings.unauthorized_codes,
+            guards_changes_only=settings.guards_changes_only,
+            words=AdministrationWording() if settings.guards_changes_only else Acl2Wording(),
         )
         if self._plain is not None:
             accounts = self._plain.accounts

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from engine.daemon.access_settings import STATE_KEY
 from engine.errors import BadInput
 
 PROFILE_KEY = "signalboxProfile"
@@ -54,4 +55,8 @@ def profile_defaults(given: Mapping[str, str]) -> dict[str, str]:
         raise BadInput(
             f"{PROFILE_KEY}={name:.200} is not allowed: it must be {' or '.join(sorted(PROFILES))}"
         )
-    return {key: value for key, value in PROFILES[name].items() if key not in given}
+    told = set(given)
+    if given.get(STATE_KEY, "").strip():
+        # It says which access control there is: the profile's switches stand back.
+        told |= {"authenticationEnabled", "authorizationEnabled"}
+    return {key: value for key, value in PROFILES[name].items() if key not in told}

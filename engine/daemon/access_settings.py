@@ -1,8 +1,12 @@
-"""The settings of access control, for broker and name server alike: RocketMQ's keys, and two of our own.
+"""The settings of access control, for broker and name server alike: RocketMQ's keys, and three of our own.
+
+`signalboxAccessControl=administration` is the state between off and on: changes need a signature, everything
+else is open (docs/adr/0018). It stands for itself: beside it RocketMQ's switches must be off.
 
 Text in, checked values out; no file is opened here. Secrets that stand in the text are in no repr, no printed
 configuration and no error. What would look like protection and be none is refused: authorization without
-authentication, a white list that lets anybody change users, a provider class that we cannot run.
+authentication, a white list that lets anybody change users or, with `administration`, any white list, and a
+provider class that we cannot run.
 """
 
 from __future__ import annotations
@@ -30,6 +34,7 @@ _DEFAULTS = {
     "innerClientAuthenticationCredentials": "",
     "migrateAuthFromV1Enabled": "false",
     "rocketmqHome": "",
+    "signalboxAccessControl": "",
     "signalboxSecretKeyFile": "",
     "signalboxUserFile": "",
 }
@@ -46,12 +51,16 @@ _CLASSES = {
 _STATEFUL = ("authenticationStrategy", "authorizationStrategy")
 ACCESS_KEYS = frozenset(_DEFAULTS) | frozenset(_CLASSES)
 DEFAULT_KEY_FILE = "~/.signalbox/secret.key"
+STATE_KEY, ADMINISTRATION = "signalboxAccessControl", "administration"
+_SWITCHES = ("aclEnable", "authenticationEnabled", "authorizationEnabled")
+_WHITE_LISTS = ("authenticationWhitelist", "authorizationWhitelist")
 
 
 class AccessMode(Enum):
     OFF = "off"
     ACL1 = "accounts of plain_acl.yml"
     ACL2 = "users and policies"
+    ADMINISTRATION = "users and policies, for changes only"
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +83,15 @@ class AccessSettings:
     def is_on(self) -> bool:
         return self.mode is not AccessMode.OFF
 
+    @property
+    def has_users(self) -> bool:
+        """Users and policies, as in ACL 2.0."""
+        return self.mode in (AccessMode.ACL2, AccessMode.ADMINISTRATION)
+
+    @property
+    def guards_changes_only(self) -> bool:
+        return self.mode is AccessMode.ADMINISTRATION
+
 
 def read_access(given: Mapping[str, str]) -> AccessSettings:
     """The settings of a daemon whose configuration holds `given`, among others."""
@@ -83,7 +101,8 @@ def read_access(given: Mapping[str, str]) -> AccessSettings:
     shown = {key: _MASK if value and key in _SECRET else value for key, value in texts.items()}
     return AccessSettings(
         mode=mode,
-        authorizes=mode is AccessMode.ACL1 or _flag("authorizationEnabled", texts),
+        authorizes=mode in (AccessMode.ACL1, AccessMode.ADMINISTRATION)
+        or _flag("authorizationEnabled", texts),
         unsigned_codes=_codes("authenticationWhitelist", texts),
         unauthorized_codes=_codes("authorizationWhitelist", texts),
         first_user=_credentials("initAuthenticationUser", texts, "username", "password"),
@@ -99,6 +118,8 @@ def read_access(given: Mapping[str, str]) -> AccessSettings:
 
 
 def _mode(texts: Mapping[str, str]) -> AccessMode:
+    if _is_administration(texts):
+        return AccessMode.ADMINISTRATION
     is_acl1, is_acl2 = _flag("aclEnable", texts), _flag("authenticationEnabled", texts)
     if is_acl1 and is_acl2:
         raise BadInput("aclEnable and authenticationEnabled are two ways to the same end: choose one")
@@ -107,6 +128,30 @@ def _mode(texts: Mapping[str, str]) -> AccessMode:
             "authorizationEnabled=true needs authenticationEnabled=true: a name alone proves nothing"
         )
     return AccessMode.ACL1 if is_acl1 else AccessMode.ACL2 if is_acl2 else AccessMode.OFF
+
+
+def _is_administration(texts: Mapping[str, str]) -> bool:
+    state = texts[STATE_KEY]
+    if not state:
+        return False
+    if state != ADMINISTRATION:
+        raise BadInput(
+            f"{STATE_KEY}={state:.200} is not allowed: it must be {ADMINISTRATION} or absent (off and on "
+            "are authenticationEnabled and authorizationEnabled)"
+        )
+    for key in _SWITCHES:
+        if _flag(key, texts):
+            raise BadInput(
+                f"{STATE_KEY}={ADMINISTRATION} and {key}=true contradict each other: the first leaves sends "
+                "and reads open, the second does not. Choose one"
+            )
+    for key in _WHITE_LISTS:
+        if texts[key]:
+            raise BadInput(
+                f"{STATE_KEY}={ADMINISTRATION} and {key} contradict each other: what changes nothing needs "
+                "no signature anyway, and what changes something always does"
+            )
+    return True
 
 
 def _flag(key: str, texts: Mapping[str, str]) -> bool:

@@ -15,6 +15,7 @@ from engine.access.accounts import Account
 from engine.access.gate import Gate, GateSettings, no_address
 from engine.access.plain_files import PlainFiles
 from engine.access.rules import NAMESRV_RULES
+from engine.access.wording import Acl2Wording, AdministrationWording
 from engine.daemon.access_settings import AccessMode, AccessSettings
 from engine.errors import BadInput
 
@@ -59,7 +60,8 @@ class NamesrvAccess:
             self._accounts = NamesrvAccounts(settings)
             if settings.cluster_credentials is None:
                 raise BadInput(
-                    "authenticationEnabled=true: brokers need innerClientAuthenticationCredentials"
+                    "a name server with access control needs innerClientAuthenticationCredentials: brokers "
+                    "sign their registrations with it"
                 )
 
     def gate(self, handled: Collection[int]) -> Gate | None:
@@ -73,6 +75,8 @@ class NamesrvAccess:
             authorizes=settings.authorizes,
             unsigned_codes=settings.unsigned_codes,
             unauthorized_codes=settings.unauthorized_codes,
+            guards_changes_only=settings.guards_changes_only,
+            words=AdministrationWording() if settings.guards_changes_only else Acl2Wording(),
             is_free_address=no_address if file is None else file.is_free_address,
             is_free_address_of=PlainFiles.is_free_address_of,
         )

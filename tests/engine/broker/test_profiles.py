@@ -9,6 +9,7 @@ import pytest
 
 from engine.broker.options import load_options
 from engine.broker.profiles import PROFILES
+from engine.daemon.access_settings import AccessMode
 from engine.errors import BadInput
 
 PAGE = Path(__file__).parents[3] / "docs" / "replication.md"
@@ -42,3 +43,9 @@ def test_the_page_lists_the_settings_of_each_profile() -> None:
     rows = re.findall(r"^\| `(\w+)` \| [^|]+ \| ((?:`\w+=\w+` ?)+)\|$", PAGE.read_text(), re.M)
     documented = {name: dict(re.findall(r"`(\w+)=(\w+)`", settings)) for name, settings in rows}
     assert documented == PROFILES
+
+
+def test_a_profile_stands_back_where_access_control_is_administration() -> None:
+    options = load_options("signalboxProfile=safe\nsignalboxAccessControl=administration\n")
+    assert options.access.guards_changes_only
+    assert load_options("signalboxProfile=safe\n").access.mode is AccessMode.ACL2

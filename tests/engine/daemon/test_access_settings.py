@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from engine.daemon.access_settings import AccessMode, AccessSettings, exposure, read_access
+from engine.errors import BadInput
 from engine.net.tls import TlsMode
 
 STRATEGIES = "org.apache.rocketmq.auth.authentication.strategy"
@@ -54,3 +55,43 @@ def test_signatures_without_tls_beyond_this_machine_are_warned_about(
 ) -> None:
     assert bool(exposure(read_access({"authenticationEnabled": "true"}), tls, host)) is warns
     assert exposure(AccessSettings(), tls, host) == []
+
+
+# -- administration -----------------------------------------------------------------------------------------
+
+
+def test_administration_has_users_and_guards_changes_only() -> None:
+    settings = read_access({"signalboxAccessControl": "administration", "authenticationEnabled": "false"})
+    assert settings.mode is AccessMode.ADMINISTRATION and settings.is_on
+    assert settings.has_users and settings.authorizes and settings.guards_changes_only
+    assert dict(settings.shown)["signalboxAccessControl"] == "administration"
+
+
+def test_without_the_key_rocketmqs_switches_decide() -> None:
+    assert read_access({}).mode is AccessMode.OFF
+    on = read_access({"signalboxAccessControl": "", "authenticationEnabled": "true"})
+    assert on.mode is AccessMode.ACL2 and not on.guards_changes_only
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        ({"authenticationEnabled": "true"}, "authenticationEnabled=true contradict"),
+        (
+            {"authenticationEnabled": "true", "authorizationEnabled": "true"},
+            "authenticationEnabled=true contradict",
+        ),
+        ({"authorizationEnabled": "true"}, "authorizationEnabled=true contradict"),
+        ({"aclEnable": "true"}, "aclEnable=true contradict"),
+        ({"authenticationWhitelist": "25"}, "authenticationWhitelist contradict"),
+        ({"authorizationWhitelist": "105,106"}, "authorizationWhitelist contradict"),
+        ({"signalboxAccessControl": "on"}, "signalboxAccessControl=on is not allowed"),
+        (
+            {"signalboxAccessControl": "Administration"},
+            "signalboxAccessControl=Administration is not allowed",
+        ),
+    ],
+)
+def test_what_contradicts_administration_is_refused(more: dict[str, str], said: str) -> None:
+    with pytest.raises(BadInput, match=said):
+        read_access({"signalboxAccessControl": "administration"} | more)
