@@ -80,7 +80,8 @@ import django
 django.setup()
 from clusters.gateway.addressing import ClusterAddress
 from clusters.gateway.connections import ask
-print(ask(ClusterAddress("c", (sys.argv[1],), frozenset()), lambda admin: admin.cluster.info()) is not None)
+answer = ask(ClusterAddress("c", (sys.argv[1],), frozenset()), lambda admin: admin.cluster.info())
+print(answer is not None, flush=True)
 sys.stdin.read()
 """
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import sqlite3
@@ -19,7 +20,7 @@ from django.db import connection
 from django.utils import timezone
 
 from clusters.models import AlertChannel, AlertRule, Cluster, SeriesChunk
-from console.backups import archive, rows
+from console.backups import archive, keeping, rows
 from console.backups.key import key_of
 from console.core import audit
 from console.core.actors import Actor
@@ -196,6 +197,58 @@ def test_whole_chunks_cannot_be_dropped_from_an_encrypted_backup(tmp_path: Path)
     sealed.write_bytes(sealed.read_bytes()[: len(archive.MAGIC) + 16 + 2 * (1024 * 1024 + 16)])
     with pytest.raises(archive.BadArchive):
         archive.decrypt(sealed, tmp_path / "back", PHRASE)
+
+
+def test_a_restore_needs_nothing_of_newer_pythons_tar(
+    filled: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Debian 12 has Python 3.11.2, whose TarFile.extract() has no filter, and our images are made of it."""
+    file = str(tmp_path / "b.sbx")
+    call_command("backup", file)
+
+    def of_3_11_2(self: tarfile.TarFile, member: Any, path: Any = "", set_attrs: bool = True) -> None:
+        raise AssertionError("without a filter it would restore owners, modes and links of a forged backup")
+
+    monkeypatch.setattr(tarfile.TarFile, "extract", of_3_11_2)
+    call_command("restore", file, "--force")
+    assert snapshot() == filled
+
+
+def _link(name: str, kind: bytes, target: str) -> tarfile.TarInfo:
+    member = tarfile.TarInfo(name)
+    member.type, member.linkname = kind, target
+    return member
+
+
+@pytest.mark.parametrize(
+    "forged",
+    [
+        [_link(archive.ROWS, tarfile.SYMTYPE, "../outside")],
+        [_link(archive.ROWS, tarfile.LNKTYPE, "../outside")],
+        [_link(archive.ROWS, tarfile.CHRTYPE, "")],
+        [_link(archive.ROWS, tarfile.FIFOTYPE, "")],
+        [tarfile.TarInfo("/" + archive.ROWS), tarfile.TarInfo("../" + archive.ROWS)],
+        [tarfile.TarInfo(archive.ROWS), tarfile.TarInfo(archive.ROWS)],
+    ],
+    ids=["symlink", "hard link", "device", "pipe", "paths", "twice"],
+)
+def test_a_forged_backup_writes_nothing_outside_and_is_refused(
+    forged: list[tarfile.TarInfo], tmp_path: Path
+) -> None:
+    (tmp_path / "outside").write_text("untouched")
+    file, folder = tmp_path / "b.sbx", tmp_path / "folder"
+    folder.mkdir()
+    with tarfile.open(file, "w:gz") as tar:
+        manifest = tarfile.TarInfo(archive.MANIFEST)
+        manifest.size = 2
+        tar.addfile(manifest, io.BytesIO(b"{}"))
+        for member in forged:
+            tar.addfile(member)
+    with pytest.raises(archive.BadArchive, match="not a backup"):
+        keeping.read(file, None, folder)
+    assert (tmp_path / "outside").read_text() == "untouched"
+    assert {each.name for each in tmp_path.iterdir()} == {"outside", "b.sbx", "folder"}
+    assert not any(each.is_symlink() for each in folder.iterdir())
 
 
 def test_a_backup_of_another_schema_is_refused(

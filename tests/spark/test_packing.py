@@ -49,8 +49,8 @@ def packed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     home = tmp_path_factory.mktemp("packed")
     file = home / "environment.tar.gz"
     assert main([f"--output={file}"]) == 0
-    with tarfile.open(file) as archive:
-        archive.extractall(home / "environment", filter="fully_trusted")
+    (home / "environment").mkdir()
+    subprocess.run(["tar", "-xzf", file, "-C", home / "environment"], check=True)
     return file
 
 
