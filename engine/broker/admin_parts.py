@@ -75,7 +75,7 @@ def admin_handlers(parts: AdminParts) -> list[RouteSource]:
     name, store, live = parts.identity.name, parts.store, parts.options.live
     topics, groups, offsets = parts.tables.topics, parts.tables.groups, parts.tables.offsets
     consumers, now_ms, save = parts.consumers, parts.now_ms, parts.save
-    rules = TopicRules(parts.identity.cluster, name)
+    rules = TopicRules(parts.identity.cluster, name, may_be_mixed=lambda: live.enable_mixed_message_type)
     return [
         TopicAdminHandlers(
             name, rules, topics, offsets, parts.traffic, parts.stats, store, now_ms=now_ms, save=save

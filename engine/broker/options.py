@@ -66,6 +66,8 @@ class LiveOptions:
     short_polling_time_mills: int = _whole(1000, 1, 60_000)
     lite_pull_message_enable: bool = _flag(True)
     enable_retry_topic_v2: bool = _flag(False)
+    # Whether a topic may become one of message.type=MIXED; those that are keep working without it.
+    enable_mixed_message_type: bool = _flag(False)
     # How many pops (and notifications) may wait: for one group and queue, and pops in all.
     pop_polling_size: int = _whole(1024, 1, _INT32)
     max_pop_polling_size: int = _whole(100_000, 1, _INT32)

@@ -2,12 +2,14 @@
 
 Attributes travel as changes (`+message.type=FIFO,-reserve.time`). Those that would need another engine behind
 the topic (BatchCQ queues, compaction) are refused: a topic that only looks like one would lose messages.
+As in RocketMQ, a topic becomes one of mixed messages only where enableMixedMessageType is set; unlike there,
+a topic that already is one may be changed further.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from engine.broker.topics import MAX_QUEUES_PER_TOPIC
 from engine.errors import BadRequest, Refused
@@ -23,6 +25,7 @@ _ATTRIBUTES: Mapping[str, tuple[str, ...]] = {
     "message.type": _MESSAGE_TYPES,
     "reserve.time": (),
 }
+_TYPE, _MIXED = "message.type", "MIXED"
 _MILLISECONDS = re.compile(r"-1|[0-9]{1,18}")
 _UNCHANGEABLE = ("queue.type",)
 _TOPIC_FLAGS = 0x3
@@ -31,9 +34,10 @@ _TOPIC_FLAGS = 0x3
 class TopicRules:
     """Checks against the names that this broker and its cluster own."""
 
-    def __init__(self, cluster: str, broker: str) -> None:
+    def __init__(self, cluster: str, broker: str, *, may_be_mixed: Callable[[], bool]) -> None:
         self._cluster = cluster
         self._broker = broker
+        self._may_be_mixed = may_be_mixed
 
     def check_name(self, topic: str) -> None:
         check_topic(topic)
@@ -55,7 +59,7 @@ class TopicRules:
             topic_filter_type=TopicFilterType[asked.topic_filter_type],
             topic_sys_flag=asked.topic_sys_flag or 0,
             order=asked.order,
-            attributes=changed_attributes(current, parse_attribute_changes(asked.attributes)),
+            attributes=self._changed(current, parse_attribute_changes(asked.attributes)),
         )
         _check_numbers(config)
         return config
@@ -78,8 +82,14 @@ class TopicRules:
             asked.topic_filter_type,
             asked.topic_sys_flag,
             asked.order,
-            changed_attributes(current, changes),
+            self._changed(current, changes),
         )
+
+    def _changed(self, current: TopicConfig | None, changes: Mapping[str, str | None]) -> dict[str, str]:
+        is_mixed = current is not None and current.attributes.get(_TYPE) == _MIXED
+        if changes.get(_TYPE) == _MIXED and not is_mixed and not self._may_be_mixed():
+            raise _bad("MIXED message type is not supported.")
+        return changed_attributes(current, changes)
 
 
 def changed_attributes(current: TopicConfig | None, changes: Mapping[str, str | None]) -> dict[str, str]:

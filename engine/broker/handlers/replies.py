@@ -72,15 +72,15 @@ class ReplyHandlers:
         body = bytes(request.body)
         draft = self._draft(header, body, client, now_ms)
         properties = decode_properties(draft.properties.decode())
-        waiting = self._producers.channel_of(properties.get(Property.REPLY_TO_CLIENT, ""))
+        client_id = properties.get(Property.REPLY_TO_CLIENT)
+        waiting = None if client_id is None else self._producers.channel_of(client_id)
 
         def finish(answer: Command | None) -> Outcome:
             fields = self._keep(draft)
             if answer is not None and answer.code == ResponseCode.SUCCESS:
                 return Reply(fields=fields)
-            reason = "is not connected" if waiting is None else "did not take it"
-            text = f"push reply message fail, the client {properties.get(Property.REPLY_TO_CLIENT)} {reason}"
-            return Reply(ResponseCode.SYSTEM_ERROR, text, fields)
+            remark = _failure(client_id, is_connected=waiting is not None)
+            return Reply(ResponseCode.SYSTEM_ERROR, remark, fields)
 
         if waiting is None:
             return finish(None)
@@ -163,3 +163,12 @@ class ReplyHandlers:
         fields["queueId"] = str(draft.queue_id)
         fields["queueOffset"] = str(result.queue_offset)
         return fields
+
+
+def _failure(client_id: str | None, *, is_connected: bool) -> str:
+    """Why nobody got the reply, in RocketMQ's words: people search logs for them."""
+    if client_id is None:
+        return f"reply message properties[{Property.REPLY_TO_CLIENT}] is null"
+    if not is_connected:
+        return f"push reply message fail, channel of <{client_id}> not found."
+    return f"push reply message to {client_id} fail."

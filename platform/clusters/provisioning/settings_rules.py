@@ -55,6 +55,7 @@ RULES: Mapping[str, Rule] = {
     "autoCreateTopicEnable": _flag(True),
     "autoCreateSubscriptionGroup": _flag(True),
     "defaultTopicQueueNums": _whole(1, 1024, True),
+    "enableMixedMessageType": _flag(True),
     "longPollingEnable": _flag(True),
     "rejectTransactionMessage": _flag(True),
     "transactionTimeOut": _whole(0, _MS, True),

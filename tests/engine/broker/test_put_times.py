@@ -110,10 +110,28 @@ def test_old_times_are_forgotten_after_two_minutes() -> None:
     assert times.percentile_ms(0.99) == 0.0
 
 
-def test_the_distribution_counts_each_once() -> None:
+EVERY_CLASS = (
+    "[<=0ms]:{} [0~10ms]:{} [10~50ms]:{} [50~100ms]:{} [100~200ms]:{} [200~500ms]:{} [500ms~1s]:{} "
+    "[1~2s]:{} [2~3s]:{} [3~4s]:{} [4~5s]:{} [5~10s]:{} [10s~]:{} "
+)
+
+
+def test_the_distribution_has_rocketmqs_classes_also_when_empty() -> None:
+    assert PutTimes().distribution() == EVERY_CLASS.format(*[0] * 13)
+
+
+def test_a_time_counts_in_the_class_of_its_whole_milliseconds() -> None:
     times = PutTimes()
-    for took_us in (5, 500, 4_000, 5_000_000):
-        times.add(took_us)
-    counts = [int(part.rpartition(":")[2]) for part in times.distribution().split(" ")]
-    assert sum(counts) == 4
-    assert (counts[0], counts[-1]) == (2, 1)
+    for took_ms in (0, 0.999, 1, 9.999, 10, 50, 100, 200, 500, 999.9, 1000, 2000, 3000, 4000, 5000, 10_000):
+        times.add(int(took_ms * 1000))
+    assert times.distribution() == EVERY_CLASS.format(2, 2, 1, 1, 1, 1, 2, 1, 1, 1, 1, 1, 1)
+
+
+def test_the_distribution_forgets_after_two_minutes() -> None:
+    times = PutTimes()
+    times.add(20_000)
+    for _ in range(11):
+        times.tick()
+        assert "[10~50ms]:1 " in times.distribution()
+    times.tick()
+    assert times.distribution() == PutTimes().distribution()

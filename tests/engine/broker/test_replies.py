@@ -55,8 +55,10 @@ async def asker(broker: RunningBroker) -> AsyncIterator[Asker]:
     await asker.close()
 
 
-async def reply(peer: Peer, code: int = RequestCode.SEND_REPLY_MESSAGE_V2) -> Command:
-    header = send_header(REPLY_TOPIC, 0, MARKS)
+async def reply(
+    peer: Peer, code: int = RequestCode.SEND_REPLY_MESSAGE_V2, marks: dict[str, str] = MARKS
+) -> Command:
+    header = send_header(REPLY_TOPIC, 0, marks)
     fields = header.encode() if code == RequestCode.SEND_REPLY_MESSAGE else header.to_v2().encode()
     return await peer.ask(code, fields, b"42")
 
@@ -79,14 +81,27 @@ async def test_a_reply_reaches_who_waits_and_is_kept(peer: Peer, asker: Asker, c
 async def test_a_reply_to_nobody_is_an_error_and_is_kept(peer: Peer) -> None:
     answer = await reply(peer)
     assert answer.code == ResponseCode.SYSTEM_ERROR
-    assert "not connected" in str(answer.remark)
+    assert answer.remark == "push reply message fail, channel of <asker> not found."
+    assert len(records(await peer.pull(REPLY_TOPIC, 0))) == 1
+
+
+@pytest.mark.parametrize("code", [RequestCode.SEND_REPLY_MESSAGE, RequestCode.SEND_REPLY_MESSAGE_V2])
+async def test_a_reply_that_names_no_client_is_an_error_and_is_kept(
+    peer: Peer, asker: Asker, code: int
+) -> None:
+    answer = await reply(peer, code, {key: value for key, value in MARKS.items() if key != "REPLY_TO_CLIENT"})
+    assert answer.code == ResponseCode.SYSTEM_ERROR
+    assert answer.remark == "reply message properties[REPLY_TO_CLIENT] is null"
+    assert asker.pushed.empty()
     assert len(records(await peer.pull(REPLY_TOPIC, 0))) == 1
 
 
 async def test_a_reply_that_its_client_refuses_is_an_error(broker: RunningBroker, peer: Peer) -> None:
     asker = Asker(broker.address, code=1)
     await asker.join()
-    assert (await reply(peer)).code == ResponseCode.SYSTEM_ERROR
+    answer = await reply(peer)
+    assert answer.code == ResponseCode.SYSTEM_ERROR
+    assert answer.remark == "push reply message to asker fail."
     await asker.close()
 
 

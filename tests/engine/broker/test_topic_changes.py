@@ -10,7 +10,7 @@ from engine.protocol.bodies.topics import TopicConfig, TopicFilterType
 from engine.protocol.codes import ResponseCode
 from engine.protocol.headers.topics import CreateTopicRequest
 
-RULES = TopicRules("TestCluster", "broker-a")
+RULES = TopicRules("TestCluster", "broker-a", may_be_mixed=lambda: False)
 
 
 def asked(topic: str = "orders", **changes: object) -> CreateTopicRequest:
@@ -93,3 +93,26 @@ def test_the_queue_type_cannot_be_taken_away() -> None:
     current = TopicConfig("orders", attributes={"queue.type": "SimpleCQ"})
     with pytest.raises(EngineError):
         RULES.from_header(asked(attributes="-queue.type"), current)
+
+
+@pytest.mark.parametrize("current", [None, TopicConfig("orders", attributes={"message.type": "FIFO"})])
+def test_a_topic_becomes_mixed_only_where_the_broker_allows_it(current: TopicConfig | None) -> None:
+    whole = TopicConfig("orders", 3, 3, attributes={"+message.type": "MIXED"})
+    for ask in (
+        lambda rules: rules.from_header(asked(attributes="+message.type=MIXED"), current),
+        lambda rules: rules.from_body(whole, current),
+    ):
+        with pytest.raises(EngineError, match=r"^MIXED message type is not supported\.$") as refusal:
+            ask(RULES)
+        assert refusal.value.code == ResponseCode.INVALID_PARAMETER
+        allowing = TopicRules("TestCluster", "broker-a", may_be_mixed=lambda: True)
+        assert ask(allowing).attributes == {"message.type": "MIXED"}
+
+
+def test_a_topic_that_is_mixed_stays_so_and_can_be_changed() -> None:
+    current = TopicConfig("orders", attributes={"message.type": "MIXED"})
+    for attributes in ("", "+message.type=MIXED", "+reserve.time=1"):
+        header = asked(attributes=attributes, write_queue_nums=7)
+        changed = RULES.from_header(header, current)
+        assert (changed.attributes["message.type"], changed.write_queue_nums) == ("MIXED", 7)
+    assert RULES.from_header(asked(attributes="-message.type"), current).attributes == {}

@@ -149,7 +149,7 @@ export const en = {
       FIFO: "FIFO (ordered)",
       DELAY: "delayed",
       TRANSACTION: "transactional",
-      MIXED: "mixed",
+      MIXED: "mixed (needs enableMixedMessageType=true)",
     },
     typeHint: "Kept as the topic's message.type attribute.",
     ordered: "Ordered across brokers",

@@ -149,7 +149,7 @@ export const zh: Same<typeof en> = {
       FIFO: "顺序消息",
       DELAY: "延时消息",
       TRANSACTION: "事务消息",
-      MIXED: "混合",
+      MIXED: "混合（需要 enableMixedMessageType=true）",
     },
     typeHint: "保存为主题的 message.type 属性。",
     ordered: "跨 Broker 有序",
