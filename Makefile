@@ -121,8 +121,9 @@ crash: setup ## 200 kills, power losses, every kind of damaged file
 fuzz: setup ## a million mutated frames
 	$(PYTEST) -m nightly --timeout 7200 tests/fuzz $(ARGS)
 
-nightly: setup ## everything: tests, interop, crash, fuzz
-	$(PYTEST) -m "not bench" --timeout 7200 $(ARGS)
+# In random order, so that no test counts on one before it; the seed in the first lines repeats the order.
+nightly: setup ## everything in random order: tests, interop, crash, fuzz (ARGS="--random-order-seed=N")
+	$(PYTEST) -m "not bench" --timeout 7200 --random-order $(ARGS)
 
 bench: setup ## sends and pulls beside a C echo server and Apache RocketMQ (ARGS="--quick")
 	$(PY) -m bench.run $(ARGS)
