@@ -16,6 +16,7 @@ from engine.protocol.layouts.queue_units import CQ_UNIT_SIZE
 from engine.protocol.names import is_valid_topic
 from engine.store.consume_queue import ConsumeQueue
 from engine.store.descriptors import Descriptors
+from engine.store.file_sync import FileSync
 from engine.store.queue_offsets import QueueKey
 
 _ID = attrgetter("queue_id")
@@ -26,6 +27,7 @@ class ConsumeQueues:
         self._directory = str(directory)
         self._file_units = file_size // CQ_UNIT_SIZE
         self.descriptors = Descriptors(max_open_files)
+        self.file_sync = FileSync(self._directory)
         self.dirty: set[str] = set()
         """Files with bytes that no sync has covered yet."""
         self.table: dict[QueueKey, ConsumeQueue] = {}
@@ -37,6 +39,7 @@ class ConsumeQueues:
     def load(self) -> list[QueueKey]:
         """Find the queues on disk; the keys of those whose files contradict each other (now empty)."""
         os.makedirs(self._directory, exist_ok=True)
+        self.file_sync.open()
         damaged = []
         for topic, queue_id in self._folders():
             queue = self._make(topic, queue_id)
@@ -133,6 +136,7 @@ class ConsumeQueues:
 
     def close(self) -> None:
         self.descriptors.close()
+        self.file_sync.close()
 
 
 def _nobody(topic: str) -> None:

@@ -12,8 +12,6 @@ from __future__ import annotations
 
 import errno
 import os
-import stat
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,6 +20,7 @@ from engine.store.checkpoint import DurableOffsets, write_checkpoint
 from engine.store.commit_log import CommitLog
 from engine.store.consume_queues import ConsumeQueues
 from engine.store.dispatch import Dispatcher
+from engine.store.file_sync import FileSync
 from engine.store.gate import Gate
 from engine.store.index import Index
 from engine.store.index_seals import IndexSeal, write_seals
@@ -96,6 +95,7 @@ class QueueFlushPlan:
     """Queue files, index files and folders to sync, and the checkpoint that is true afterwards."""
 
     paths: frozenset[str]
+    file_sync: FileSync
     checkpoint_path: Path
     times: Checkpoint
     offsets: DurableOffsets
@@ -103,8 +103,7 @@ class QueueFlushPlan:
     seals: tuple[IndexSeal, ...] = ()
 
     def run(self) -> None:
-        for path in self.paths:
-            _sync_path(path)
+        self.file_sync.run(self.paths)
         if self.seals_path is not None:
             write_seals(self.seals_path, self.seals)
         write_checkpoint(self.checkpoint_path, self.times, self.offsets)
@@ -143,7 +142,9 @@ class QueueFlush:
             seals = self._index.seals(is_closing=is_closing)
         self._running = True
         seals_path = self._index.seals_path if self._index is not None and seals != self._sealed else None
-        return QueueFlushPlan(paths, self._checkpoint_path, self._times(), offsets, seals_path, seals)
+        return QueueFlushPlan(
+            paths, self._queues.file_sync, self._checkpoint_path, self._times(), offsets, seals_path, seals
+        )
 
     def _offsets(self) -> DurableOffsets:
         dispatcher = self._dispatcher
@@ -170,15 +171,3 @@ class QueueFlush:
             return True
         self._queues.dirty |= plan.paths
         return error.errno in PASSING
-
-
-def _sync_path(path: str) -> None:
-    try:
-        fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
-    except FileNotFoundError:
-        return  # deleted since the plan was made
-    try:
-        sync: Callable[[int], None] = os.fsync if stat.S_ISDIR(os.fstat(fd).st_mode) else os.fdatasync
-        sync(fd)
-    finally:
-        os.close(fd)
