@@ -29,9 +29,9 @@ def load_request_modes(directory: Path) -> RequestModes:
     return RequestModes(load_file(directory / REQUEST_MODES_FILE, MessageRequestModeSerializeWrapper.decode))
 
 
-def restored_changes(directory: Path, live: LiveOptions) -> ConfigChanges:
+def restored_changes(directory: Path, live: LiveOptions, *, protects_unexpired: bool) -> ConfigChanges:
     """What administrators changed at run time wins over broker.conf, and is named in the log."""
-    changes = ConfigChanges(live)
+    changes = ConfigChanges(live, protects_unexpired=protects_unexpired)
     text = load_file(directory / CHANGES_FILE, lambda data: data.decode("utf-8")) or ""
     for refusal in changes.restore(text):
         log.warning("%s: %s", CHANGES_FILE, refusal)

@@ -29,6 +29,7 @@ from engine.broker.registration import BrokerIdentity
 from engine.broker.replication.ha_status import HAStatus
 from engine.broker.replication.replica_files import ReplicaFiles
 from engine.broker.request_modes import RequestModes
+from engine.broker.retention_state import retention_state
 from engine.broker.role import Role, role_name
 from engine.broker.snapshots import Snapshots
 from engine.broker.state_files import Tables
@@ -121,7 +122,12 @@ def _snapshots(parts: AdminParts) -> Snapshots:
         parts.store,
         parts.stats,
         parts.disk,
-        lambda: _ha_state(parts),
+        {
+            "ha": lambda: _ha_state(parts),
+            "retention": lambda: retention_state(
+                parts.store.options.retention, parts.store.front.deleted_unexpired
+            ),
+        },
     )
 
 

@@ -136,7 +136,8 @@ class Broker:
         has_group = (self.config_directory / GROUP_FILE).exists()
         self._is_in_group = is_in_group(options, has_group_file=has_group)
         self.role = first_role(options.is_slave, options.broker_id, self._is_in_group)
-        self.changes = restored_changes(self.config_directory, self.live)
+        protects = options.protects_unexpired
+        self.changes = restored_changes(self.config_directory, self.live, protects_unexpired=protects)
 
     def _open_store(self) -> None:
         wanted = store_options(self.options, pack_host(self.address))

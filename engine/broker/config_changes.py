@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from engine.broker.forced_deletion import FORCED_DELETION_KEY, FORCED_DELETION_REFUSAL
 from engine.broker.options import OPTION_KEYS, LiveOptions, apply_change, plan_change
 from engine.errors import BadInput, BadRequest, NotPermitted, Refused
 from engine.protocol.bodies.basics import DataVersion
@@ -23,14 +24,16 @@ MAX_TEXT_BYTES = 64 * 1024
 _HEADING = (
     "# Settings changed while the broker ran; they win over broker.conf. Edit only while it is stopped.\n"
 )
+_FORCED_DELETION = OPTION_KEYS[FORCED_DELETION_KEY].attribute
 _NAMES = {key.attribute: name for name, key in OPTION_KEYS.items() if key.is_live}
 
 
 class ConfigChanges:
     """`plan` and `stage` a request; once the file holds them, `saved` puts them in force."""
 
-    def __init__(self, live: LiveOptions) -> None:
+    def __init__(self, live: LiveOptions, *, protects_unexpired: bool = False) -> None:
         self._live = live
+        self._protects_unexpired = protects_unexpired
         self.on_change: Callable[[frozenset[str]], None] = lambda changed: None
         """Told the attributes that are different; set once the broker's parts exist."""
         self._kept: dict[str, str] = {}
@@ -48,9 +51,12 @@ class ConfigChanges:
         if not parse_config(decoded):
             raise Refused("no setting is given", code=ResponseCode.INVALID_PARAMETER)
         try:
-            return self._as_text(plan_change(self._live, decoded))
+            changes = plan_change(self._live, decoded)
         except BadInput as error:
             raise Refused(error.text, code=ResponseCode.INVALID_PARAMETER) from None
+        if self._protects_unexpired and _FORCED_DELETION in changes:
+            raise NotPermitted(FORCED_DELETION_REFUSAL)
+        return self._as_text(changes)
 
     def stage(self, settings: Mapping[str, str], now_ms: int) -> None:
         self._staged.update(settings)
@@ -74,9 +80,13 @@ class ConfigChanges:
         refused: list[str] = []
         for name, value in parse_config(text).items():
             try:
-                plan_change(self._live, format_config({name: value}))
+                changes = plan_change(self._live, format_config({name: value}))
             except (BadInput, NotPermitted) as error:
                 refused.append(error.text)
+                continue
+            if self._protects_unexpired and changes.get(_FORCED_DELETION):
+                # Kept by an earlier release, or before the broker was protected; a kept false is obeyed.
+                refused.append(FORCED_DELETION_REFUSAL)
             else:
                 self._kept[name] = value
         self._apply(self._kept)

@@ -19,6 +19,7 @@ from engine.broker.offsets import ConsumerOffsets
 from engine.broker.options import LiveOptions
 from engine.broker.queue_locks import QueueLocks
 from engine.broker.tasks import start_task, stop_tasks
+from engine.store.log_front import Deletion
 from engine.store.message_store import MessageStore
 
 log = logging.getLogger(__name__)
@@ -102,9 +103,23 @@ class Housekeeping:
         hour = datetime.fromtimestamp(now_ms / 1000).hour
         is_manual = self._manual_rounds > 0
         self._manual_rounds = max(0, self._manual_rounds - 1)
-        for path in self._store.expire(now_ms, hour, self._disk.usage_ratio, manual=is_manual):
-            log.info("deleted %s", path)
+        rules, usage = self._store.options.retention, self._disk.usage_ratio
+        start = self._store.front.plan(rules, now_ms, hour=hour, disk_usage_ratio=usage, manual=is_manual)
+        self._log_deletion(self._store.front.delete_to(start, rules, now_ms))
         self._note_writable(self._store.is_writable(self._disk.usage_ratio) or self._store.is_fenced)
+
+    def _log_deletion(self, deletion: Deletion) -> None:
+        for path in deletion.paths:
+            log.info("deleted %s", path)
+        if deletion.unexpired_segments:
+            log.warning(
+                "the disk is %.0f %% full: deleted %d segments that had not expired, commit-log offsets %d "
+                "to %d (cleanFileForciblyEnable=true)",
+                self._disk.usage_ratio * 100,
+                deletion.unexpired_segments,
+                deletion.unexpired_from,
+                deletion.unexpired_to,
+            )
 
     def _note_writable(self, is_writable: bool) -> None:
         if is_writable != self._disk.is_writable:

@@ -42,6 +42,7 @@ class BrokerCollector(Collector):
         yield from self._clients()
         yield from self._quotas()
         yield from self._storage()
+        yield from self._retention()
         yield from self._process()
 
     def _messages(self) -> Iterator[Metric]:
@@ -110,6 +111,22 @@ class BrokerCollector(Collector):
         }
         for name, (text, value) in gauges.items():
             yield self._gauge(name, text, value)
+
+    def _retention(self) -> Iterator[Metric]:
+        store = self._from.store
+        may_delete, deleted = (
+            store.options.retention.clean_file_forcibly_enable,
+            store.front.deleted_unexpired,
+        )
+        yield self._gauge(
+            "signalbox_may_delete_unexpired", "1 when a full disk costs unexpired messages", int(may_delete)
+        )
+        totals = {
+            "segments": ("Segments deleted before their time", deleted.segments),
+            "bytes": ("Bytes of the commit log deleted before their time", deleted.size_bytes),
+        }
+        for unit, (text, value) in totals.items():
+            yield from self._counter(f"signalbox_deleted_unexpired_{unit}", text, [], [([], value)])
 
     def _process(self) -> Iterator[Metric]:
         yield self._gauge("signalbox_loop_lag_milliseconds", "Lateness of the loop", self._from.loop_lag_ms())

@@ -15,6 +15,11 @@ from dataclasses import dataclass, field, fields
 from typing import Any
 
 from engine.broker.delays import DEFAULT_LEVELS, LEVELS_PATTERN
+from engine.broker.forced_deletion import (
+    forced_deletion_default,
+    forced_deletion_warning,
+    protects_unexpired,
+)
 from engine.broker.option_kinds import (
     ADDRESSES,
     HOST,
@@ -174,6 +179,8 @@ class BrokerOptions:
     access: AccessSettings = field(default_factory=AccessSettings)
     live: LiveOptions = field(default_factory=LiveOptions)
     warnings: tuple[str, ...] = ()
+    protects_unexpired: bool = False
+    """Messages that have not expired are not deleted to make room, unless broker.conf says so explicitly."""
 
     @property
     def is_sync_flush(self) -> bool:
@@ -233,6 +240,7 @@ def load_options(
     """Options of a broker.conf's text; `overrides` (the command line) win, `defaults` stand in."""
     given = {**(defaults or {}), **parse_config(text), **(overrides or {})}
     given |= profile_defaults(given)
+    given |= forced_deletion_default(given)
     _refuse_missing_features(given)
     fixed: dict[str, Any] = {}
     live: dict[str, Any] = {}
@@ -246,8 +254,18 @@ def load_options(
         else:
             (live if key.is_live else fixed)[key.attribute] = _read(key, value.strip())
     warnings += (*_doubts(fixed), *_pulled_ratios(live), *_settle_broker_id(fixed), *tls.warnings)
-    access = read_access(given)
-    return BrokerOptions(**fixed, tls=tls, access=access, live=LiveOptions(**live), warnings=tuple(warnings))
+    is_protected, changeable = protects_unexpired(given), LiveOptions(**live)
+    warnings += forced_deletion_warning(
+        is_protected=is_protected, is_enabled=changeable.clean_file_forcibly_enable
+    )
+    return BrokerOptions(
+        **fixed,
+        tls=tls,
+        access=read_access(given),
+        live=changeable,
+        warnings=tuple(warnings),
+        protects_unexpired=is_protected,
+    )
 
 
 def _read(key: OptionKey, text: str) -> Any:

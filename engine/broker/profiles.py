@@ -33,6 +33,7 @@ PROFILES: Mapping[str, Mapping[str, str]] = {
         "authorizationEnabled": "true",
         "autoCreateTopicEnable": "false",
         "autoCreateSubscriptionGroup": "false",
+        "cleanFileForciblyEnable": "false",
     },
     # Loss window: what was acknowledged in the last half second and one flush when the machine loses power,
     # or what the slaves had not copied yet when its disk is lost. A killed process loses nothing.

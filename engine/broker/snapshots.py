@@ -5,6 +5,7 @@
     disk      how full it is
     log       the commit log's offsets
     ha        this broker's role; in a group its epoch, the in-sync set, how far slaves are behind
+    retention when segments are deleted, and what was deleted before its time
     topics    configuration, producer groups that sent in the last ten minutes, and per queue with messages
               [queue id, min offset, max offset]
     groups    members [client id, address, language, version] and subscriptions {topic: [expression, type]} of
@@ -67,7 +68,7 @@ class Snapshots:
         store: MessageStore,
         stats: BrokerStats,
         disk: DiskRoom,
-        ha_state: Callable[[], dict[str, object]],
+        singles: Mapping[str, Callable[[], dict[str, object]]],
     ) -> None:
         self._topics = topics
         self._groups = groups
@@ -77,7 +78,8 @@ class Snapshots:
         self._store = store
         self._stats = stats
         self._disk = disk
-        self._ha_state = ha_state
+        self._singles = singles
+        """Other sections with one value; an empty one is absent."""
         self._is_new = True
         self._log_min_offset = 0
         self._due_queues: Due[QueueKey] = Due()
@@ -165,7 +167,9 @@ class Snapshots:
                 "dispatchedOffset": store.dispatched_offset,
             },
         )
-        put("ha", self._ha_state())
+        for section, state in self._singles.items():
+            if value := state():
+                put(section, value)
 
     def _put_topics(self, names: list[str]) -> None:
         """And the offsets on them, from the same look at their queues, where there are few: a new message may

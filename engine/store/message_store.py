@@ -7,7 +7,6 @@ may run in others. Time is an argument. The order of a message's life: `put` (in
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from itertools import chain
 
@@ -23,6 +22,7 @@ from engine.store.flush import PASSING, FlushPlan, LogFlush, QueueFlush, QueueFl
 from engine.store.gate import Gate
 from engine.store.index import Index
 from engine.store.key_search import KeySearch
+from engine.store.log_front import LogFront
 from engine.store.mapped_files import MappedFiles
 from engine.store.next_segment import NextSegment
 from engine.store.options import StoreOptions
@@ -45,7 +45,7 @@ from engine.store.results import (
     RecordFilter,
     StoreStats,
 )
-from engine.store.retention import SegmentAge, is_disk_writable, plan_expiry
+from engine.store.retention import is_disk_writable
 from engine.store.store_folder import StoreFolder
 from engine.store.store_times import StoreTimes, plan_store_times
 from engine.store.transient_pool import TransientPool
@@ -108,6 +108,9 @@ class MessageStore:
             self._dispatcher,
             is_sync_flush=options.is_sync_flush,
             hot_bytes=options.reads.hot_window_bytes,
+        )
+        self.front = LogFront(
+            self._log, self._queues, self._index, lambda: min(self.flushed_offset, self.dispatched_offset)
         )
         self.is_fenced = False
         self._refusals = WriteRefusals()
@@ -391,27 +394,10 @@ class MessageStore:
 
     def expire(self, now_ms: int, hour: int, disk_usage_ratio: float, manual: bool = False) -> list[str]:
         """Delete what may go, log first; the paths deleted."""
-        count = plan_expiry(
-            self._segment_ages(),
-            self.options.retention,
-            now_ms=now_ms,
-            hour=hour,
-            disk_usage_ratio=disk_usage_ratio,
-            settled_offset=min(self.flushed_offset, self.dispatched_offset),
-            manual=manual,
-        )
-        if count == 0:
-            return []
-        dropped = [str(path) for path in self._log.files.drop_oldest(count)]
-        log_min = self._log.min_offset
-        dropped += self._queues.drop_expired(log_min)
-        return dropped + (self._index.drop_expired(log_min) if self._index is not None else [])
-
-    def _segment_ages(self) -> list[SegmentAge]:
-        return [
-            SegmentAge(file.base_offset, file.end_offset, os.stat(file.path).st_mtime_ns // 1_000_000)
-            for file in self._log.files.files
-        ]
+        rules = self.options.retention
+        usage = disk_usage_ratio
+        start = self.front.plan(rules, now_ms, hour=hour, disk_usage_ratio=usage, manual=manual)
+        return list(self.front.delete_to(start, rules, now_ms).paths)
 
     def is_writable(self, disk_usage_ratio: float) -> bool:
         return not self.is_fenced and is_disk_writable(self.options.retention, disk_usage_ratio)

@@ -4,7 +4,7 @@
     usage > 85 %   segments go whatever their age (if cleanFileForciblyEnable)
     usage > 90 %   no more writes
 
-Deciding is pure (`plan_expiry`); `message_store` deletes. Queue and index files follow the log's new
+Deciding is pure (`plan_expiry`); `log_front` deletes. Queue and index files follow the log's new
 beginning. The active segment never goes, nor does anything that is not yet on disk and dispatched.
 """
 
@@ -46,6 +46,11 @@ def is_delete_hour(delete_when: str, hour: int) -> bool:
     return any(part.strip().isdigit() and int(part) == hour for part in delete_when.split(";"))
 
 
+def expiry_limit_ms(rules: RetentionRules, now_ms: int) -> int:
+    """What was written last at this time or before has expired."""
+    return now_ms - rules.file_reserved_time_hours * _HOUR_MS
+
+
 def plan_expiry(
     segments: Sequence[SegmentAge],
     rules: RetentionRules,
@@ -63,7 +68,7 @@ def plan_expiry(
     )
     if not (manual or is_full or is_forced or is_delete_hour(rules.delete_when, hour)):
         return 0
-    oldest_kept_ms = now_ms - rules.file_reserved_time_hours * _HOUR_MS
+    oldest_kept_ms = expiry_limit_ms(rules, now_ms)
     count = 0
     for segment in segments[:-1][: rules.max_files_per_round]:
         is_expired = segment.last_modified_ms <= oldest_kept_ms

@@ -166,7 +166,7 @@ def five_thousand_groups(store: MessageStore, topic_count: int) -> Callable[[], 
             store,
             stats,
             DiskRoom(),
-            dict,  # type: ignore[arg-type]
+            {},
         )
 
     return make

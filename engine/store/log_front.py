@@ -1,0 +1,154 @@
+"""The front of the commit log: where it starts, what of it has expired, how it is deleted.
+
+A segment has expired when fileReservedTime has passed since it was written last. Deleting goes by the file's
+time, as in RocketMQ. Whether somebody *needs* a segment is judged more mildly: it has also expired when the
+first record of the next segment is older than that, because the time of a copied file says when it was
+copied, and all members of a group must come to one answer (docs/adr/0015).
+
+Queue and index files follow the log. The active segment never goes, nor does anything that is not yet on disk
+and dispatched. A crash between two deletions leaves a log that starts somewhere before the wanted offset.
+Not thread safe.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from engine.store.commit_log import CommitLog
+from engine.store.consume_queues import ConsumeQueues
+from engine.store.index import Index
+from engine.store.mapped_file import MappedFile
+from engine.store.options import RetentionRules
+from engine.store.retention import SegmentAge, expiry_limit_ms, plan_expiry
+
+_STORE_TIME: Final = 7
+
+
+@dataclass(frozen=True, slots=True)
+class Deletion:
+    """What one round deleted."""
+
+    paths: tuple[str, ...] = ()
+    unexpired_segments: int = 0
+    unexpired_from: int = 0
+    unexpired_to: int = 0
+    """Commit-log offsets of what was deleted before its time."""
+
+
+@dataclass(slots=True)
+class DeletedUnexpired:
+    """What was deleted before its time since the store was opened; the offsets are those of the last time."""
+
+    segments: int = 0
+    size_bytes: int = 0
+    from_offset: int = 0
+    to_offset: int = 0
+    at_ms: int = 0
+
+
+class LogFront:
+    """`settled`: what ends before this commit-log offset is on disk and dispatched."""
+
+    def __init__(
+        self, log: CommitLog, queues: ConsumeQueues, index: Index | None, settled: Callable[[], int]
+    ) -> None:
+        self._log = log
+        self._queues = queues
+        self._index = index
+        self._settled = settled
+        self._first_times_ms: dict[int, int] = {}
+        """Segment's base offset: store time of its first record, which never changes."""
+        self.deleted_unexpired = DeletedUnexpired()
+
+    def plan(
+        self,
+        rules: RetentionRules,
+        now_ms: int,
+        *,
+        hour: int,
+        disk_usage_ratio: float,
+        manual: bool = False,
+        must_start_at: int = 0,
+    ) -> int:
+        """The commit-log offset at which the log should start; it starts there when nothing may go.
+        `must_start_at` was decided before and is not taken back."""
+        files = self._log.files.files
+        if not files:
+            return 0
+        ages = [SegmentAge(file.base_offset, file.end_offset, _modified_ms(file)) for file in files]
+        count = plan_expiry(
+            ages,
+            rules,
+            now_ms=now_ms,
+            hour=hour,
+            disk_usage_ratio=disk_usage_ratio,
+            settled_offset=self._settled(),
+            manual=manual,
+        )
+        return max(ages[count].base_offset, must_start_at)
+
+    def needed_from(self, rules: RetentionRules, now_ms: int) -> int:
+        """Start of the oldest segment that has not expired; the active one has not, however old."""
+        files, limit_ms = self._log.files.files, expiry_limit_ms(rules, now_ms)
+        for number, file in enumerate(files):
+            if number == len(files) - 1 or self._is_young(number, limit_ms):
+                return file.base_offset
+        return self._log.min_offset
+
+    def lacks_only_expired(self, rules: RetentionRules, now_ms: int) -> bool:
+        """Whether everything that was ever written before this log's start has expired by now."""
+        files = self._log.files.files
+        first_ms = self._first_time_ms(files[0]) if files else None
+        return first_ms is not None and first_ms <= expiry_limit_ms(rules, now_ms)
+
+    def delete_to(self, commit_log_offset: int, rules: RetentionRules, now_ms: int) -> Deletion:
+        """Delete the segments that end at or before the offset, as many as may go in one round."""
+        files = self._log.files.files
+        limit = min(commit_log_offset, self._settled())
+        count = sum(file.end_offset <= limit for file in files[:-1][: rules.max_files_per_round])
+        if count == 0:
+            return Deletion()
+        limit_ms = expiry_limit_ms(rules, now_ms)
+        young = [files[number] for number in range(count) if self._is_young(number, limit_ms)]
+        for file in files[:count]:
+            self._first_times_ms.pop(file.base_offset, None)
+        paths = [str(path) for path in self._log.files.drop_oldest(count)]
+        log_min = self._log.min_offset
+        paths += self._queues.drop_expired(log_min)
+        paths += self._index.drop_expired(log_min) if self._index is not None else []
+        if not young:
+            return Deletion(tuple(paths))
+        self._count_unexpired(young, now_ms)
+        return Deletion(tuple(paths), len(young), young[0].base_offset, young[-1].end_offset)
+
+    def _count_unexpired(self, young: list[MappedFile], now_ms: int) -> None:
+        total = self.deleted_unexpired
+        total.segments += len(young)
+        total.size_bytes += sum(file.size for file in young)
+        total.from_offset, total.to_offset = young[0].base_offset, young[-1].end_offset
+        total.at_ms = now_ms
+
+    def _is_young(self, number: int, limit_ms: int) -> bool:
+        """By both times: see above."""
+        files = self._log.files.files
+        next_ms = self._first_time_ms(files[number + 1])
+        if next_ms is not None and next_ms <= limit_ms:
+            return False
+        return _modified_ms(files[number]) > limit_ms
+
+    def _first_time_ms(self, file: MappedFile) -> int | None:
+        """None where no whole record begins the segment (yet)."""
+        base_offset = file.base_offset
+        known = self._first_times_ms.get(base_offset)
+        if known is None and base_offset < self._log.written_end_offset:
+            rows, _, _ = self._log.scan(base_offset, file.end_offset, 1, check_crc=False)
+            if rows:
+                known = self._first_times_ms[base_offset] = int(rows[0][_STORE_TIME])
+        return known
+
+
+def _modified_ms(file: MappedFile) -> int:
+    return os.stat(file.path).st_mtime_ns // 1_000_000
