@@ -144,7 +144,7 @@ class Campaign:
         """Reads back the groups' offsets and drains every queue."""
         for group in self._groups:
             self._offsets[group] = fetch_offsets(self.broker.address, self.history, group=group)
-        drain(self.broker.address, self.history)
+        drain(self.broker.address, self.history, node=self.node)
 
     def acknowledged(self) -> int:
         return sum(event.op == SEND and event.status == OK for event in self.history.events())

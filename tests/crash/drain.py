@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 from tests.crash import requests as rq
 from tests.crash.checker.events import CRASH, DRAIN, NEMESIS, Event, History
-from tests.crash.load import GROUP, QUEUES, TOPIC, assign_event, stored_value
+from tests.crash.load import GROUP, QUEUES, TOPIC, assign_event, front_event, stored_value
 from tests.crash.wire import Address, Link, Stored, decode_stored
 
 _PULL_TIMEOUT_S = 10.0
@@ -27,16 +27,19 @@ def crashing(history: History) -> Iterator[None]:
     history.add(Event(NEMESIS, "nemesis", begun, time.monotonic(), key=CRASH))
 
 
-def drain(address: Address, history: History, *, topic: str = TOPIC, queues: int = QUEUES) -> list[Stored]:
+def drain(
+    address: Address, history: History, *, topic: str = TOPIC, queues: int = QUEUES, node: str = ""
+) -> list[Stored]:
     """Marks the history, then reads all; the stored messages come back too, queue by queue."""
     history.add(mark_event(DRAIN))
     proc = f"drain-{time.monotonic():.3f}"
     messages: list[Stored] = []
     with Link(address) as link:
         for queue in range(queues):
-            found = list(read_queue(link, topic, queue))
-            first = found[0].queue_offset if found else 0
-            history.add(assign_event(proc, queue, first, topic))
+            least = first_offset(link, topic, queue)
+            found = list(read_queue(link, topic, queue, offset=least))
+            first = found[0].queue_offset if found else least
+            history.add(assign_event(proc, queue, first, topic), front_event(proc, queue, first, topic, node))
             now = time.monotonic()
             history.add(
                 *(
@@ -48,10 +51,17 @@ def drain(address: Address, history: History, *, topic: str = TOPIC, queues: int
     return messages
 
 
-def read_queue(link: Link, topic: str, queue: int, *, group: str = GROUP) -> Iterator[Stored]:
-    """From the queue's minimum to its end; a queue that was never written is empty."""
-    offset = int(link.call(rq.GET_MIN_OFFSET, rq.queue_fields(topic, queue)).fields.get("offset", "0"))
-    offset = max(offset, 0)
+def first_offset(link: Link, topic: str, queue: int) -> int:
+    """Where the queue begins; 0 when it was never written."""
+    answer = link.call(rq.GET_MIN_OFFSET, rq.queue_fields(topic, queue))
+    return max(int(answer.fields.get("offset", "0")), 0)
+
+
+def read_queue(
+    link: Link, topic: str, queue: int, *, group: str = GROUP, offset: int | None = None
+) -> Iterator[Stored]:
+    """From the queue's minimum (or from `offset`) to its end; a queue that was never written is empty."""
+    offset = first_offset(link, topic, queue) if offset is None else offset
     while True:
         fields = rq.pull_fields(topic, group, queue, offset)
         answer = link.call(rq.PULL, fields, timeout_s=_PULL_TIMEOUT_S)

@@ -10,9 +10,18 @@ from tests.crash import requests as rq
 from tests.crash.campaign import Campaign, Windows, assert_kept
 from tests.crash.checker.events import CROWN, OK, PULL, Event
 from tests.crash.checker.violations import Violation
-from tests.crash.drain import crashing, read_queue
+from tests.crash.drain import crashing, first_offset, read_queue
 from tests.crash.group import WAIT_S, Group, Member, until
-from tests.crash.load import GROUP, QUEUES, TOPIC, Producer, assign_event, create_topic, stored_value
+from tests.crash.load import (
+    GROUP,
+    QUEUES,
+    TOPIC,
+    Producer,
+    assign_event,
+    create_topic,
+    front_event,
+    stored_value,
+)
 from tests.crash.wire import Link, Stored
 
 LIGHT = Windows((1, 1, 8, 16), rate_per_s=150.0)
@@ -100,8 +109,11 @@ class GroupCampaign(Campaign):
         proc = f"at-{member.name}-{now:.3f}"
         with Link(member.address) as link:
             for queue in range(QUEUES):
-                found = list(read_queue(link, TOPIC, queue))
-                self.history.add(assign_event(proc, queue, found[0].queue_offset if found else 0))
+                least = first_offset(link, TOPIC, queue)
+                found = list(read_queue(link, TOPIC, queue, offset=least))
+                first = found[0].queue_offset if found else least
+                self.history.add(assign_event(proc, queue, first))
+                self.history.add(front_event(proc, queue, first, node=member.name))
                 self.history.add(*(self._shown(member, proc, queue, stored, now) for stored in found))
 
     def _shown(self, member: Member, proc: str, queue: int, stored: Stored, now: float) -> Event:

@@ -18,6 +18,7 @@ from tests.crash.checker.events import (
     COMMIT,
     FAIL,
     FETCH,
+    FRONT,
     INFO,
     OK,
     PULL,
@@ -249,14 +250,22 @@ class Reader(threading.Thread):
             return
         if answer.code == rq.SUCCESS:
             self._history.add(*read_events(self.name, queue, answer.body, self._clock()))
-        elif answer.code == rq.PULL_MOVED:
-            self._history.add(assign_event(self.name, queue, int(answer.fields["nextBeginOffset"])))
-        self.offsets[queue] = int(answer.fields["nextBeginOffset"])
+        following = int(answer.fields["nextBeginOffset"])
+        if answer.code == rq.PULL_MOVED:
+            self._history.add(assign_event(self.name, queue, following))
+            if following > self.offsets[queue]:
+                self._history.add(front_event(self.name, queue, following))
+        self.offsets[queue] = following
         self._poll(link, queue)
 
 
 def assign_event(proc: str, queue: int, offset: int, topic: str = TOPIC) -> Event:
     return Event(ASSIGN, proc, topic=topic, queue=queue, offset=offset)
+
+
+def front_event(proc: str, queue: int, offset: int, topic: str = TOPIC, node: str = "") -> Event:
+    now = time.monotonic()
+    return Event(FRONT, proc, now, now, topic=topic, queue=queue, offset=offset, node=node)
 
 
 def read_events(proc: str, queue: int, body: bytes, now: float, topic: str = TOPIC) -> list[Event]:

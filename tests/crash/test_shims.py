@@ -11,12 +11,13 @@ import pytest
 
 from tests.crash.power import Ext4Disk, Platter
 from tests.crash.shims.build import shim
+from tests.crash.small_disk import MB, SmallDisk
 
 
 def run(code: str, name: str, **environment: str) -> str:
     done = subprocess.run(
         [sys.executable, "-c", code],
-        env={**os.environ, **environment, "LD_PRELOAD": str(shim(name))},
+        env={**os.environ, "LD_PRELOAD": str(shim(name)), **environment},
         capture_output=True,
         text=True,
         timeout=30,
@@ -58,6 +59,41 @@ print(os.pwrite(other, b"x", 0), sync(log))
 """
     output = run(code, "faults", FAULT_FILE=str(control), FAULT_MATCH="/commitlog")
     assert output.split() == ["ok", "EIO", "ok", "ENOSPC", "ENOSPC", "ENOSPC", "1", "ok"]
+
+
+def test_a_small_disk_is_as_full_as_told_and_deleting_makes_room(tmp_path: Path) -> None:
+    disk = SmallDisk(tmp_path / "disk", tmp_path / "store")
+    code = f"""
+import errno, os
+os.chdir({str(tmp_path)!r})
+def used():
+    room = os.statvfs("store"); return round(1000 * (1 - room.f_bavail / room.f_blocks))
+def grow(name, size):
+    fd = os.open(name, os.O_CREAT | os.O_RDWR)
+    try: os.posix_fallocate(fd, 0, size); return "ok"
+    except OSError as error: return errno.errorcode[error.errno]
+    finally: os.close(fd)
+def write(name):
+    try:
+        with open(name, "wb") as file: file.write(b"x" * 5000)
+        return "ok"
+    except OSError as error: return errno.errorcode[error.errno]
+room = lambda others: open("disk", "w").write(f"{100 * MB} {{others}}")
+room(0); print(used(), grow("store/a", {MB}), used())
+room({98 * MB}); print(used(), grow("store/b", {2 * MB}), grow("outside", {2 * MB}), grow("store/b", {MB}))
+print(write("store/c"), write("outside"), grow("store/a", {MB}))
+os.remove("store/b"); print(write("store/c"))
+fd = os.open("store/a", os.O_RDWR); print(os.pwrite(fd, b"x" * 4096, 4096), end=" ")
+os.remove("disk"); print(os.statvfs("store").f_blocks * 4096 != {100 * MB})
+"""
+    output = run(code, "small_disk", **disk.environment)
+    assert output.splitlines() == [
+        "0 ok 10",
+        "990 ENOSPC ok ok",
+        "ENOSPC ok ok",
+        "ok",
+        "4096 True",
+    ]
 
 
 def test_only_what_was_synced_is_on_the_platter(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 from tests.crash.checker.duplicate_append import check_duplicate_append
 from tests.crash.checker.epochs import check_epochs
 from tests.crash.checker.events import Event, read_history
+from tests.crash.checker.front import check_front, without_expired
 from tests.crash.checker.inconsistent_offset import check_inconsistent_offset
 from tests.crash.checker.lost import check_lost
 from tests.crash.checker.lost_by_offset import check_lost_by_offset
@@ -27,13 +28,15 @@ def check_history(
 
     Without a persist interval the groups' offsets are not judged (a fault took messages that were committed).
     """
+    unexpired = without_expired(events)
     return [
-        *check_lost(events),
-        *check_lost_by_offset(events),
+        *check_lost(unexpired),
+        *check_lost_by_offset(unexpired),
+        *check_front(events),
         *check_inconsistent_offset(events),
         *check_duplicate_append(events),
         *check_order(events),
-        *check_phantom(events),
+        *check_phantom(unexpired),
         *check_epochs(events),
         *(
             []

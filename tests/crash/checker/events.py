@@ -11,8 +11,10 @@ Operations: `send`; `pull` (one message read; value None means that the body is 
 made); `commit` and `fetch` (a group's offset written and read back, key = group); `assign` (a reader starts
 afresh in a queue at `offset`); `nemesis` (key = what was done). The mark `drain` says: from here on, every
 queue is read again from its beginning to its end, so what is not read after the LAST such mark is not in the
-log any more. `crown` says that `node` is master of `epoch` from now on; sends carry the node that they went
-to and the epoch that it reigned in when the connection was made.
+log any more. `front` says that nothing of a queue is shown below `offset`, by a member (`node`) or to a
+reader (`proc`); `expire` says that what is below `offset` has become old enough to be deleted. `crown` says
+that `node` is master of `epoch` from now on; sends carry the node that they went to and the epoch that it
+reigned in when the connection was made.
 """
 
 from __future__ import annotations
@@ -29,6 +31,7 @@ Place = tuple[str, int, int]
 
 SEND, PULL, COMMIT, FETCH, ASSIGN, NEMESIS = "send", "pull", "commit", "fetch", "assign", "nemesis"
 CROWN = "crown"
+FRONT, EXPIRE = "front", "expire"
 OK, FAIL, INFO = "ok", "fail", "info"
 
 DRAIN = "drain"

@@ -7,7 +7,9 @@ from tests.crash.checker.events import (
     COMMIT,
     CRASH,
     DRAIN,
+    EXPIRE,
     FETCH,
+    FRONT,
     NEMESIS,
     OK,
     PULL,
@@ -48,6 +50,14 @@ def committed(offset: int, *, t: float = 0, status: str = OK) -> Event:
 
 def fetched(offset: int, *, t: float = 0) -> Event:
     return Event(FETCH, "c0", t, t, topic=TOPIC, queue=0, key="G", offset=offset)
+
+
+def front(offset: int, *, queue: int = 0, node: str = "master") -> Event:
+    return Event(FRONT, "front", topic=TOPIC, queue=queue, offset=offset, node=node)
+
+
+def expired(offset: int, *, queue: int = 0) -> Event:
+    return Event(EXPIRE, "nemesis", topic=TOPIC, queue=queue, offset=offset)
 
 
 def mark(key: str, *, t: float = 0) -> Event:
