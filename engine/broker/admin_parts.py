@@ -38,6 +38,7 @@ from engine.broker.topic_changes import TopicRules
 from engine.broker.traffic import Traffic
 from engine.net.connection import Connection
 from engine.net.outcomes import Handler
+from engine.net.tls import ServerTls
 from engine.store.message_store import MessageStore
 
 
@@ -69,6 +70,7 @@ class AdminParts:
     role: Role
     replica_files: ReplicaFiles
     ha_status: HAStatus
+    tls: ServerTls
     check_record: RecordCheck = unchecked
 
 
@@ -127,8 +129,13 @@ def _snapshots(parts: AdminParts) -> Snapshots:
             "retention": lambda: retention_state(
                 parts.store.options.retention, parts.store.front.deleted_unexpired
             ),
+            "certificate": lambda: _certificate_state(parts.tls),
         },
     )
+
+
+def _certificate_state(tls: ServerTls) -> dict[str, object]:
+    return {} if tls.not_after_ms is None else {"notAfterMs": tls.not_after_ms}
 
 
 def _ha_state(parts: AdminParts) -> dict[str, object]:

@@ -410,6 +410,7 @@ class Broker:
             booted_ms=self._booted_ms,
             role=self.role,
             check_record=self.access.check_record,
+            tls=self._tls,
             replica_files=self.replica_files,
             ha_status=HAStatus(self.role, self.store, self._streams(), now_ms=now_ms),
         )
@@ -421,6 +422,7 @@ class Broker:
             loop_lag_ms=lambda: self.lag.lag_ms,
             connections=lambda: self.listeners.server.connections,
             disk_usage_ratio=lambda: self.disk.usage_ratio,
+            certificate_not_after_ms=lambda: self._tls.not_after_ms,
         )
 
     # -- what parts tell each other -------------------------------------------------------------------------

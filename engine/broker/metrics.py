@@ -19,6 +19,7 @@ from prometheus_client.registry import Collector
 
 from engine.broker.metrics_sources import MetricsSources
 from engine.broker.traffic import Count
+from engine.net.certificate_expiry import NOT_AFTER_HELP, NOT_AFTER_METRIC
 
 MAX_SERIES = 2_000
 """Of each kind."""
@@ -89,6 +90,8 @@ class BrokerCollector(Collector):
         encrypted = sum(connection.is_encrypted for connection in connections)
         yield self._gauge("signalbox_connections", "Open connections", len(connections))
         yield self._gauge("signalbox_tls_connections", "Those of them that speak TLS", encrypted)
+        if (not_after_ms := self._from.certificate_not_after_ms()) is not None:
+            yield self._gauge(NOT_AFTER_METRIC, NOT_AFTER_HELP, not_after_ms / 1000)
 
     def _quotas(self) -> Iterator[Metric]:
         quotas = self._from.quotas

@@ -27,3 +27,4 @@ class MetricsSources:
     loop_lag_ms: Callable[[], float]
     connections: Callable[[], Collection[Connection]]
     disk_usage_ratio: Callable[[], float]
+    certificate_not_after_ms: Callable[[], int | None]

@@ -9,13 +9,16 @@ from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
 
 from engine.namesrv.routes import RouteTable
+from engine.net.certificate_expiry import NOT_AFTER_HELP, NOT_AFTER_METRIC
 from engine.net.server import Server
+from engine.net.tls import ServerTls
 
 
 class _NamesrvCollector(Collector):
-    def __init__(self, routes: RouteTable, server: Server) -> None:
+    def __init__(self, routes: RouteTable, server: Server, tls: ServerTls) -> None:
         self._routes = routes
         self._server = server
+        self._tls = tls
 
     def collect(self) -> Iterator[GaugeMetricFamily]:
         info = self._routes.cluster_info()
@@ -24,13 +27,15 @@ class _NamesrvCollector(Collector):
         yield _gauge("rocketmq_namesrv_broker_groups", "Broker groups alive", len(info.broker_addr_table))
         yield _gauge("rocketmq_namesrv_topics", "Topics with a route", len(self._routes.topics()))
         yield _gauge("rocketmq_namesrv_connections", "Open connections", len(self._server.connections))
+        if self._tls.not_after_ms is not None:
+            yield _gauge(NOT_AFTER_METRIC, NOT_AFTER_HELP, self._tls.not_after_ms / 1000)
 
 
 def _gauge(name: str, text: str, value: float) -> GaugeMetricFamily:
     return GaugeMetricFamily(name, text, value=value)
 
 
-def namesrv_registry(routes: RouteTable, server: Server) -> CollectorRegistry:
+def namesrv_registry(routes: RouteTable, server: Server, tls: ServerTls) -> CollectorRegistry:
     registry = CollectorRegistry(auto_describe=False)
-    registry.register(_NamesrvCollector(routes, server))
+    registry.register(_NamesrvCollector(routes, server, tls))
     return registry

@@ -55,8 +55,9 @@ class Namesrv:
             max_connections_per_ip=options.signalbox_max_connections_per_ip,
         )
         proxies = parse_networks(options.signalbox_trusted_proxies)
-        self._server = Server(self._loop, self._serving, limits, options.tls.open_server(), proxies)
-        self._metrics = MetricsPort(namesrv_registry(self._routes, self._server))
+        tls = options.tls.open_server()
+        self._server = Server(self._loop, self._serving, limits, tls, proxies)
+        self._metrics = MetricsPort(namesrv_registry(self._routes, self._server, tls))
         self._scanner: asyncio.TimerHandle | None = None
         self.address: tuple[str, int] = ("", 0)
         self.metrics_port: int | None = None

@@ -3,7 +3,8 @@
 TLS 1.2 and later; no renegotiation (CVE-2011-1473), no compression. The files may be replaced while a process
 runs: `refresh` looks at them, handshakes that begin later use the new ones, connections that exist stay.
 Files that cannot be used leave the old ones in force, with one warning for each change of them. Anything else
-that listens may take the same `ServerTls`. Passwords are in no `repr`.
+that listens may take the same `ServerTls`. Passwords are in no `repr`. A certificate that ends soon is a
+warning (`certificate_expiry`).
 """
 
 from __future__ import annotations
@@ -11,11 +12,14 @@ from __future__ import annotations
 import logging
 import os
 import ssl
+import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Protocol
 
 from engine.errors import BadInput
+from engine.net.certificate_expiry import ExpiryWatch, read_not_after_ms
 
 log = logging.getLogger(__name__)
 
@@ -120,17 +124,23 @@ class RenewedContext:
         self._stamp = files.stamp()
         self.context = files.context()
 
-    def refresh(self) -> None:
+    def refresh(self) -> bool:
+        """Whether other files are in force now."""
         stamp = self._files.stamp()
         if stamp == self._stamp:
-            return
+            return False
         self._stamp = stamp
         try:
             self.context = self._files.context()
         except BadInput as error:
             log.warning("the new TLS files cannot be used, the old certificate stays: %s", error.text)
-        else:
-            log.info("TLS files have changed and were loaded again")
+            return False
+        log.info("TLS files have changed and were loaded again")
+        return True
+
+
+def _wall_clock_ms() -> int:
+    return int(time.time() * 1000)
 
 
 class ServerTls:
@@ -141,10 +151,16 @@ class ServerTls:
         mode: TlsMode = TlsMode.DISABLED,
         files: ServerFiles | None = None,
         context: ssl.SSLContext | None = None,
+        now_ms: Callable[[], int] = _wall_clock_ms,
     ) -> None:
         self.mode = mode
+        self._files = files
+        self._now_ms = now_ms
+        self._expiry = ExpiryWatch()
         self._renewed = RenewedContext(files) if files and mode is not TlsMode.DISABLED else None
         self._fixed = context
+        self.not_after_ms = self._read_not_after_ms()
+        """When the certificate in use ends; None: there is none, or it cannot be told."""
         if mode is TlsMode.ENFORCING and self.context is None:
             raise BadInput("tls.server.mode=enforcing needs tls.server.certPath and tls.server.keyPath")
 
@@ -154,7 +170,14 @@ class ServerTls:
 
     def refresh(self) -> None:
         if self._renewed is not None:
-            self._renewed.refresh()
+            if self._renewed.refresh():
+                self.not_after_ms = self._read_not_after_ms()
+            self._expiry.look(self.not_after_ms, self._now_ms())
+
+    def _read_not_after_ms(self) -> int | None:
+        return (
+            None if self._renewed is None or self._files is None else read_not_after_ms(self._files.cert_path)
+        )
 
     def context_for(self, first_byte: int) -> ssl.SSLContext | None:
         """What a peer gets that begins with this byte: a context for TLS, None for plain frames; BadInput:
