@@ -5,6 +5,7 @@ Nothing of the request stands in them, so nothing of it can be run by a browser.
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 from django.http import Http404, HttpRequest, JsonResponse
@@ -26,8 +27,9 @@ def not_found(request: HttpRequest, exception: Any) -> JsonResponse:
 
 
 def failed(request: HttpRequest) -> JsonResponse:
-    """Django has logged the traceback."""
-    return _answer(Problem("internal", "the console failed; its log says why", 500))
+    """Django has logged the traceback, and calls this while it handles the error."""
+    error = sys.exc_info()[1]
+    return _answer(error if isinstance(error, Exception) else RuntimeError("no error is known"))
 
 
 def _answer(error: Exception) -> JsonResponse:

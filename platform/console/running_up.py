@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import fcntl
+import json
 import logging
 import os
 import signal
@@ -148,11 +149,15 @@ class Up:
         say("starting the console and the agent")
         address = f"http://{_dialled(self._options.host)}:{self._options.port}/readyz"
         deadline = time.monotonic() + READY_S
-        while not self._stop.is_set() and not (_answers(address) and self._is_agent_there()):
+        while not self._stop.is_set():
+            reasons = _why_not_ready(address)
+            if not reasons and self._is_agent_there():
+                return
             for child in self._children:
                 child.refuse_ended()
             if time.monotonic() > deadline:
-                raise UpError(f"the console is not ready after {READY_S:g} s: see {self._root.logs}")
+                why = "; ".join(reasons or ["the agent is not there yet"])
+                raise UpError(f"not ready after {READY_S:g} s: {why} (see {self._root.logs})")
             self._stop.wait(0.1)
 
     def _is_agent_there(self) -> bool:
@@ -238,12 +243,18 @@ def _is_recent(at: object) -> bool:
     return (timezone.now() - at).total_seconds() < 10  # type: ignore[operator]
 
 
-def _answers(address: str) -> bool:
+def _why_not_ready(address: str) -> list[str]:
+    """The console's own words, where it answers; nothing when it is ready."""
     try:
-        with urllib.request.urlopen(address, timeout=2) as answer:
-            return bool(answer.status == 200)
-    except (urllib.error.URLError, OSError):
-        return False
+        with urllib.request.urlopen(address, timeout=10):
+            return []
+    except urllib.error.HTTPError as answer:
+        try:
+            return [str(reason) for reason in json.load(answer)["reasons"]]
+        except (ValueError, KeyError, TypeError):
+            return [f"the console answers with status {answer.code}"]
+    except OSError:
+        return ["the console does not answer"]
 
 
 @contextlib.contextmanager

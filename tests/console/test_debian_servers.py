@@ -18,6 +18,7 @@ ROOT = Path(__file__).resolve().parents[2]
 SMOKE = (
     "tests/console/api/test_audit.py",
     "tests/console/api/test_search.py",
+    "tests/console/test_full_disk.py::test_a_full_database_is_named_and_nothing_is_half_done",
     "tests/console/test_backups.py::test_what_was_backed_up_comes_back",
     "tests/console/test_backups.py::test_others_write_while_a_backup_reads_one_moment",
 )

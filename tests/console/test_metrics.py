@@ -82,7 +82,12 @@ def test_paths_and_methods_that_strangers_make_up_do_not_become_series() -> None
 
 def test_health_needs_nothing_and_readiness_needs_redis(redis: str, settings: Any) -> None:
     assert Client().get("/healthz").json() == {"status": "ok"}
-    assert Client().get("/readyz").json()["checks"] == {"database": True, "redis": True}
+    assert Client().get("/readyz").json()["checks"] == {
+        "database": True,
+        "writes": True,
+        "room": True,
+        "redis": True,
+    }
     backend = "django.core.cache.backends.redis.RedisCache"
     settings.CACHES = {"default": {"BACKEND": backend, "LOCATION": "redis://127.0.0.1:1"}}
     answer = Client().get("/readyz")

@@ -20,11 +20,12 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
-from django.db import transaction
+from django.db import DatabaseError, transaction
 from django.utils import timezone
 
 from console.core.actors import Actor
 from console.core.models.audit import AuditEntry, AuditHead
+from console.core.storage_errors import after_the_call
 
 _CHUNK = 1000
 
@@ -90,22 +91,27 @@ def attempt(
     )
     outcome = Outcome(intent_id=intent.id)
     try:
-        yield outcome
-    except BaseException as error:
-        outcome.is_ok = False
-        outcome.details.setdefault("error", str(error)[:500] or type(error).__name__)
-        raise
-    finally:
-        record(
-            actor,
-            action,
-            **named,
-            details=outcome.details,
-            now=clock(),
-            phase=AuditEntry.Phase.OUTCOME,
-            intent_id=intent.id,
-            is_ok=outcome.is_ok,
-        )
+        try:
+            yield outcome
+        except BaseException as error:
+            outcome.is_ok = False
+            outcome.details.setdefault("error", str(error)[:500] or type(error).__name__)
+            raise
+        finally:
+            record(
+                actor,
+                action,
+                **named,
+                details=outcome.details,
+                now=clock(),
+                phase=AuditEntry.Phase.OUTCOME,
+                intent_id=intent.id,
+                is_ok=outcome.is_ok,
+            )
+    except DatabaseError as error:
+        if (problem := after_the_call(error)) is None:
+            raise
+        raise problem from error
 
 
 def digest(entry: AuditEntry) -> str:

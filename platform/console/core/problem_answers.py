@@ -3,8 +3,8 @@
     {"type": "about:blank", "title": "Conflict", "status": 409, "code": "cluster_busy",
      "detail": "create-cluster is under way on orders", "errors": [{"field": …, "code": …, "detail": …}]}
 
-Problems are what actions and selectors raised; DRF's and Django's own exceptions become problems here. What
-nobody foresaw is logged with its traceback and answered without it.
+Problems are what actions and selectors raised; DRF's and Django's own exceptions become problems here, and
+so do full disks. What nobody foresaw is logged with its traceback and answered without it.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from rest_framework import exceptions
 from rest_framework.response import Response
 
 from console.core.problems import Problem
+from console.core.storage_errors import storage_problem
 
 log = logging.getLogger(__name__)
 MEDIA_TYPE = "application/problem+json"
@@ -49,6 +50,8 @@ def describe(error: Exception) -> dict[str, Any]:
         return _body(413, "too_large", "the request is larger than the console takes")
     if isinstance(error, SuspiciousOperation):
         return _body(400, "invalid", "the request is not valid")
+    if (problem := storage_problem(error)) is not None:
+        return describe(problem)
     return _body(500, "internal", "the console failed; its log says why")
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable
 from typing import Any, ClassVar
 
+from django.db import DatabaseError
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
@@ -15,7 +17,9 @@ from console.core.models.idempotency import KeptAnswer
 from console.core.needs import Need, grants_for
 from console.core.problems import Problem
 from console.core.rights import Grants
+from console.core.storage_errors import storage_problem
 
+log = logging.getLogger(__name__)
 _YES, _NO = ("1", "true", "yes"), ("", "0", "false", "no")
 
 
@@ -60,8 +64,18 @@ class PlatformView(APIView):
     def finalize_response(self, request: Request, response: Response, *args: Any, **kwargs: Any) -> Response:
         kept, self._kept = getattr(self, "_kept", None), None
         if kept is not None:
-            idempotency.finish(kept, response)
+            _keep(kept, response)
         return super().finalize_response(request, response, *args, **kwargs)
+
+
+def _keep(kept: KeptAnswer, response: Response) -> None:
+    """A full disk does not take back what was done: the caller learns of that, and may ask again later."""
+    try:
+        idempotency.finish(kept, response)
+    except DatabaseError as error:
+        if storage_problem(error) is None:
+            raise
+        log.warning("an answer was not kept for repeated requests: %s", error)
 
 
 def refuse_unstorable(query: Iterable[tuple[str, list[Any]]], kwargs: dict[str, Any]) -> None:

@@ -128,6 +128,7 @@ export const en = {
     tooMany: "Too many attempts",
     tooManyDetail: "Wait {{age}}, then try again.",
     server: "The console failed",
+    storage: "The console cannot save",
     serverDetail: "Its log says why. Nothing is known to have been changed.",
     broker: "A broker did not do it",
     said: "It said",

@@ -128,6 +128,7 @@ export const zh: Same<typeof en> = {
     tooMany: "尝试次数过多",
     tooManyDetail: "请等待 {{age}} 后重试。",
     server: "控制台出错",
+    storage: "控制台无法保存",
     serverDetail: "原因见控制台日志。未发现有任何变更。",
     broker: "Broker 未能执行",
     said: "Broker 的回答",

@@ -17,6 +17,11 @@ export const zhProblems: Readonly<Record<string, string>> = {
   redis_away: "登录需要 Redis，但它没有应答。",
   second_person: "申请人不能审批自己的操作。",
   throttled: "请求过于频繁，请稍后重试。",
+  // -- the console's own disk and database ------------------------------------------------------------------
+  database_away: "控制台的数据库没有应答。",
+  storage_failed: "控制台的磁盘报告了错误，未能保存，原因见控制台日志。",
+  storage_full: "控制台所在的磁盘已满，未能保存，请清理空间。",
+  storage_read_only: "控制台的数据库是只读的，未能保存。",
   // -- what was asked ---------------------------------------------------------------------------------------
   confirm: "请输入名称以确认。",
   continue_token: "继续标记无效，请重新查询。",

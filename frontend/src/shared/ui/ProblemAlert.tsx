@@ -11,6 +11,14 @@ import { ProblemWords } from "./ProblemWords";
 /** Nothing is broken: somebody may not, came late, or asked for what is not there. */
 const CALM: ReadonlySet<number> = new Set([403, 404, 409]);
 
+/** The console's own disk or database: its sentence says what to do. */
+const STORAGE: ReadonlySet<string> = new Set([
+  "storage_full",
+  "storage_read_only",
+  "storage_failed",
+  "database_away",
+]);
+
 interface Props {
   error: unknown;
   /** Of a write: it may have been done although no answer came. */
@@ -92,6 +100,7 @@ function useAdvice(problem: ProblemError, isWrite: boolean): { title: string; ad
       advice: t(isWrite ? "problem.timeoutWrite" : "problem.timeoutRead"),
     };
   }
+  if (STORAGE.has(problem.code)) return { title: t("problem.storage") };
   if (problem.code === "page") return { title: t("problem.page"), advice: t("problem.pageDetail") };
   switch (problem.status) {
     case 403:
