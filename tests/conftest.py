@@ -13,7 +13,7 @@ from typing import TypeVar
 import pytest
 from hypothesis import HealthCheck, settings
 
-from tests.requirements_probe import REQUIREMENTS
+from tests.requirements_probe import REQUIREMENTS, PackageMissing
 
 pytest_plugins = ["tests.sharing"]
 
@@ -51,9 +51,12 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     report = yield
-    return _refuse_skip(report, is_listed=_LISTED in item.stash)
+    lacks_package = call.excinfo is not None and isinstance(call.excinfo.value, PackageMissing)
+    return _refuse_skip(report, is_listed=lacks_package or _LISTED in item.stash)
 
 
 @pytest.hookimpl(wrapper=True)

@@ -38,9 +38,9 @@ def postgresql_programs() -> Path | None:
 def missing() -> str | None:
     """What is not on this machine, for tests/requirements_probe.py."""
     if postgresql_programs() is None:
-        return "no PostgreSQL below /usr/lib/postgresql"
+        return "Debian's package postgresql is not installed"
     if shutil.which("redis-server") is None:
-        return "no redis-server on PATH"
+        return "Debian's package redis-server is not installed"
     return None
 
 

@@ -3,22 +3,56 @@
 A test says so with the marker, is skipped with the printed reason when the probe fails, and no other skip is
 accepted anywhere (tests/conftest.py turns it into a failure). REQUIRE_ALL=1, set by .ci/run, turns these into
 failures too. Each probe runs at most once per session, and only when a selected test asks for it.
+
+Debian packages are the exception from markers: whatever uses one (a fixture, a compiler's caller) says
+`need_package("gcc")`, which skips the running test with that name. tools/setup.sh installs them as root; an
+ordinary user may lack them. The list, with how a package is recognised, is tools/debian-packages.txt.
 """
 
 from __future__ import annotations
 
 import functools
+import importlib.util
 import os
 import shutil
 import subprocess
+import sysconfig
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
 
 from tests import debian_servers
 from tests.interop import jars
 
 PROBE_TIMEOUT_S = 180
+PACKAGES_FILE = Path(__file__).parents[1] / "tools" / "debian-packages.txt"
+
+
+class PackageMissing(pytest.skip.Exception):
+    """The only skip that may be raised while a test runs."""
+
+
+def need_package(name: str) -> None:
+    if not is_installed(name):
+        raise PackageMissing(f"Debian's package {name} is not installed")
+
+
+@functools.cache
+def is_installed(name: str) -> bool:
+    """By the probe in tools/debian-packages.txt; a package that is not in it is an error of the test."""
+    lines = (line.split() for line in PACKAGES_FILE.read_text().splitlines() if line[:1] != "#")
+    kind, _, what = {words[0]: words[1] for words in lines if words}[name].partition(":")
+    if kind == "command":
+        return shutil.which(what) is not None
+    if kind == "module":
+        return importlib.util.find_spec(what) is not None
+    if kind == "header":
+        return Path(sysconfig.get_path("include"), what).exists()
+    assert kind == "file", f"{kind} is no kind of probe"
+    return Path(what).exists()
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,6 +23,21 @@ NEEDING = """
         pass
 """
 
+COMPILING = """
+    import pytest
+    from tests.requirements_probe import need_package
+
+    @pytest.fixture(scope="session")
+    def compiler():
+        need_package("redis-server")
+
+    def test_with_a_compiler(compiler):
+        pass
+
+    def test_that_finds_out_late():
+        need_package("redis-server")
+"""
+
 
 @pytest.fixture
 def suite(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest.Pytester:
@@ -53,6 +68,36 @@ def test_require_all_turns_a_listed_skip_into_a_failure(
     result.stdout.fnmatch_lines(["*REQUIRE_ALL=1 allows no skip*no java on PATH*"])
 
 
+def test_a_debian_package_that_is_missing_skips_with_its_name(suite: pytest.Pytester) -> None:
+    suite.makepyfile(COMPILING)
+    result = suite.runpytest_subprocess()
+    result.assert_outcomes(skipped=2)
+    result.stdout.fnmatch_lines(["*Debian's package redis-server is not installed*"])
+
+
+def test_require_all_wants_every_debian_package(
+    suite: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("REQUIRE_ALL", "1")
+    suite.makepyfile(COMPILING)
+    result = suite.runpytest_subprocess()
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    result.stdout.fnmatch_lines(["*REQUIRE_ALL=1 allows no skip*redis-server is not installed*"])
+
+
+def test_only_packages_that_setup_installs_can_be_needed() -> None:
+    with pytest.raises(KeyError):
+        requirements_probe.need_package("emacs")
+
+
+def test_every_probe_of_a_debian_package_is_understood() -> None:
+    lines = [line.split() for line in requirements_probe.PACKAGES_FILE.read_text().splitlines()]
+    names = [words[0] for words in lines if words and words[0] != "#"]
+    assert "gcc" in names and requirements_probe.is_installed("python3")
+    for name in names:
+        requirements_probe.is_installed(name)
+
+
 def test_a_skip_that_is_not_listed_fails(suite: pytest.Pytester) -> None:
     suite.makepyfile(SKIPPING)
     result = suite.runpytest_subprocess()
@@ -77,7 +122,7 @@ def test_what_only_long_suites_may_need_is_refused_elsewhere(suite: pytest.Pytes
     result.stderr.fnmatch_lines(["*needs_mounts is only for tests marked crash_long*"])
 
 
-def test_only_maven_and_debians_servers_may_be_missing_from_a_plain_test_run() -> None:
-    # The servers: only root can install them (tools/setup.sh does); REQUIRE_ALL=1 still allows no skip.
+def test_only_maven_and_debians_packages_may_be_missing_from_a_plain_test_run() -> None:
+    # Packages: only root can install them (tools/setup.sh does); REQUIRE_ALL=1 still allows no skip.
     anywhere = [entry.marker for entry in requirements_probe.REQUIREMENTS if entry.long_suite is None]
     assert anywhere == ["needs_maven", "needs_debian_servers"]

@@ -9,6 +9,7 @@ from contextlib import ExitStack
 import pytest
 
 from bench.native import Load, Outcome, fill, generate, program
+from tests.requirements_probe import need_package
 
 StartEcho = Callable[..., int]
 
@@ -17,6 +18,8 @@ StartEcho = Callable[..., int]
 def start_echo() -> Iterator[StartEcho]:
     """An echo server with these options; its port."""
     with ExitStack() as stack:
+        need_package("gcc")
+        need_package("libc6-dev")
 
         def start(*options: str) -> int:
             command = [str(program("echo_server")), *options]

@@ -11,6 +11,7 @@ from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from tests.browser.running import Console, running_console
 from tests.browser.watching import Watch
+from tests.requirements_probe import need_package
 
 FLAGS = (
     "--headless",
@@ -41,7 +42,8 @@ class OpenPage(Protocol):
 
 
 @pytest.fixture(scope="session")
-def console(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Console]:
+def console(tmp_path_factory: pytest.TempPathFactory, chromium: Browser) -> Iterator[Console]:
+    """After the browser: where there is none, no platform is started for nothing."""
     with running_console(tmp_path_factory.mktemp("pages") / "data") as running:
         yield running
 
@@ -50,7 +52,8 @@ def console(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Console]:
 def chromium() -> Iterator[Browser]:
     # Without its own window, which costs more than our pages: a third of the time.
     found = next(filter(None, map(shutil.which, BROWSERS)), None)
-    assert found, "no chromium-headless-shell on PATH: tools/debian-packages.txt names it"
+    if found is None:
+        need_package(BROWSERS[0])
     expect.set_options(timeout=SLOW_MS)
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=found, args=list(FLAGS))

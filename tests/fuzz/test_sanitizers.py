@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 from setup import COMPILED_MODULES
+from tests.requirements_probe import need_package
 
 ROOT = Path(__file__).resolve().parents[2]
 FLAGS = "-fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer -g -O1"
@@ -34,6 +35,8 @@ def _library(name: str) -> str:
 @pytest.fixture(scope="module")
 def sanitized(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The sources, built with the sanitizers."""
+    need_package("gcc")
+    need_package("python3-dev")
     home = tmp_path_factory.mktemp("sanitized")
     for folder in ("engine", "tests"):
         leave_out = shutil.ignore_patterns("*.so", "*.c", "__pycache__", "native", "java", "go", "node")

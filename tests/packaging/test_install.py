@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.packaging.distribution import Environment, copy_sources, install, running
+from tests.requirements_probe import need_package
 
 pytestmark = pytest.mark.timeout(400)
 """It builds while other tests run."""
@@ -73,6 +74,8 @@ def test_it_installs_and_works_without_a_compiler(installed: Environment) -> Non
 
 @pytest.mark.nightly
 def test_it_is_compiled_where_there_is_a_compiler(tmp_path: Path) -> None:
+    need_package("gcc")
+    need_package("python3-dev")
     # How fast it is does not matter here, how long the compiler takes does.
     compiled = install(copy_sources(tmp_path / "sources"), tmp_path / "venv", CFLAGS="-O0")
     assert compiled.run(RECORD_ROUND_TRIP).split() == ["so", "2598919"]

@@ -8,12 +8,14 @@ import pytest
 from pyspark.sql import SparkSession
 
 from spark.session import open_session
+from tests.requirements_probe import need_package
 
 
 @pytest.fixture(scope="session")
 def session() -> Iterator[SparkSession]:
     """Two cores and a driver of 1 GiB: what a laptop spares. Java's second compiler costs these short jobs
     more than it saves them, and so does every empty part of a shuffle."""
+    need_package("default-jdk-headless")
     settings = {
         "spark.sql.shuffle.partitions": "2",
         "spark.driver.memory": "1g",

@@ -7,6 +7,8 @@ import subprocess
 import tempfile
 from pathlib import Path
 
+from tests.requirements_probe import need_package
+
 _SOURCES = Path(__file__).parent
 
 
@@ -18,6 +20,8 @@ def _folder() -> tempfile.TemporaryDirectory[str]:
 @functools.cache
 def shim(name: str) -> Path:
     """The built library of shims/<name>.c."""
+    need_package("gcc")
+    need_package("libc6-dev")
     target = Path(_folder().name) / f"{name}.so"
     command = [
         "cc",
