@@ -26,7 +26,7 @@ def command(path: Path) -> list[str]:
         "--unixsocket",
         str(path),
         "--unixsocketperm",
-        "700",
+        "600",
         "--dir",
         str(path.parent),
     ]

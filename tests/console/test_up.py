@@ -16,6 +16,8 @@ from pathlib import Path
 import psutil
 import pytest
 
+from tests.data_root_modes import open_to_others
+
 ROOT = Path(__file__).parents[2]
 pytestmark = pytest.mark.timeout(240)
 
@@ -64,7 +66,13 @@ class Up:
     def start(self) -> str:
         """What it prints until it is up."""
         self.process = subprocess.Popen(
-            self.command("up"), cwd=ROOT, env=self.environment, stdout=subprocess.PIPE, text=True
+            self.command("up"),
+            cwd=ROOT,
+            env=self.environment,
+            stdout=subprocess.PIPE,
+            text=True,
+            # The most careless umask: what is private is so by our own doing.
+            umask=0,
         )
         assert self.process.stdout is not None
         printed = ""
@@ -129,6 +137,7 @@ def test_from_nothing_to_a_first_message_and_down_again(up: Up) -> None:
     assert f'engine.admin sendMessage -n 127.0.0.1:{up.namesrv_port} -t hello -p "hi"' in printed
     up.admin("sendMessage", "-t", "hello", "-p", "hi there")
     assert "hi there" in up.admin("consumeMessage", "-t", "hello")
+    assert open_to_others(up.data) == []
     first = up.engines()
     assert set(first) == {"namesrv-1", "broker-a-0", "broker-b-0"}
 
@@ -140,7 +149,12 @@ def test_from_nothing_to_a_first_message_and_down_again(up: Up) -> None:
     running = {name: process.pid for name, process in up.engines().items()}
     assert up.interrupt() == 0
     assert {name: process.pid for name, process in up.engines().items()} == running
+    for path in ("", "hosts", "hosts/local", "console/logs"):
+        (up.data / path).chmod(0o755)
+    for path in ("console/db.sqlite3", "console/logs/console.log", "console/up.pid"):
+        (up.data / path).chmod(0o644)
     again = up.start()
+    assert open_to_others(up.data) == [], "what an older release left open is put right"
     assert "Password" not in again
     assert {name: process.pid for name, process in up.engines().items()} == running
 

@@ -19,6 +19,7 @@ import pandas
 import pytest
 
 from engine.client import Message, blocking
+from tests.data_root_modes import open_to_others
 from tests.e2e.running import ROOT, Platform, Rest, until
 
 # A retention run is a minute of processor time: two of them and a search do not fit beside all other tests.
@@ -126,6 +127,7 @@ def test_the_figures_are_those_of_the_brokers(world: World) -> None:
     assert int(run["summary"]["figures"]["messages"]) >= SENT
     assert run["summary"]["charts"] and run["options"]["reserved_hours"] == 72
     assert "retention" in world.rest.get(world.path(f"reports/runs/{run['id']}/log/"))["text"]
+    assert open_to_others(world.platform.data) == [], "results of Spark, too"
 
 
 def test_a_paused_schedule_runs_no_more_and_a_run_is_cancelled(world: World) -> None:

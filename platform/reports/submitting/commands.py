@@ -53,6 +53,8 @@ def _spark(wanted: Submission) -> list[str]:
         "spark.ui.showConsoleProgress": "false",
         "spark.log.level": "WARN",
         "spark.local.dir": str(wanted.temporary),
+        # Hadoop sets modes by itself, whatever the process's own umask is: results are for their owner alone.
+        "spark.hadoop.fs.permissions.umask-mode": "077",
         # A source that takes filters is a hard error without it.
         "spark.sql.python.filterPushdown.enabled": "true",
     }

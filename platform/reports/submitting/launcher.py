@@ -26,6 +26,7 @@ def main(words: list[str]) -> None:
         # It was killed between the fork and here.
         os._exit(71)
     os.nice(int(niceness))
+    os.umask(0o077)
     with open("/proc/sys/kernel/random/boot_id") as file:
         boot = file.read().strip()
     about = {"pid": os.getpid(), "boot": boot, "token": token, "fence": int(fence)}

@@ -14,6 +14,7 @@ from django.core.management.base import BaseCommand
 
 from clusters.actions.hosts import Ranges
 from console import agent
+from console.private_files import make_private
 
 
 class Command(BaseCommand):
@@ -48,6 +49,7 @@ class Command(BaseCommand):
         except OSError as error:
             raise agent.AgentError(f"{data_root} cannot be made: {error.strerror}") from None
         with agent.only_one(data_root):
+            make_private(data_root)
             if given["join"]:
                 ranges = Ranges(**{name: given[name] for name in asdict(Ranges())})
                 agent.join(given["join"], given["address"], data_root, ranges)
