@@ -10,6 +10,7 @@ plain POSIX locks of other engines.
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
 import os
 import struct
@@ -58,7 +59,18 @@ class StoreFolder:
         self._lock_fd = fd
 
     def mark_running(self) -> None:
-        self._abort_path.write_text(str(os.getpid()))
+        """Written over the old content, whose block may be the last one of a full disk. Only the file's
+        presence counts, so a new one may stay empty there."""
+        process_id = str(os.getpid()).encode()
+        fd = os.open(self._abort_path, os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666)
+        try:
+            os.pwrite(fd, process_id, 0)
+            os.ftruncate(fd, len(process_id))
+        except OSError as error:
+            if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+                raise
+        finally:
+            os.close(fd)
         self._sync()
 
     def mark_closed(self) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import subprocess
 import sys
@@ -10,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from engine.errors import StoreLocked, UnsupportedStore
+from engine.store.store_folder import StoreFolder
 from tests.engine.store.samples import crash, draft, open_store, put
 
 
@@ -46,6 +48,32 @@ def test_the_abort_file_is_there_while_running(tmp_path: Path) -> None:
     assert (tmp_path / "abort").read_text() == str(os.getpid())
     store.close()
     assert not (tmp_path / "abort").exists()
+
+
+@pytest.mark.parametrize("was_killed", [True, False])
+def test_a_store_opens_on_a_disk_without_a_free_block(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, was_killed: bool
+) -> None:
+    first = StoreFolder(tmp_path)
+    first.open(tmp_path / "commitlog")
+    first.mark_running()
+    if not was_killed:
+        first.mark_closed()
+    first.unlock()
+    real_pwrite = os.pwrite
+
+    def pwrite(fd: int, data: bytes, offset: int) -> int:
+        if os.fstat(fd).st_size == 0:
+            raise OSError(errno.ENOSPC, "no space left on device")
+        return real_pwrite(fd, data, offset)
+
+    monkeypatch.setattr(os, "pwrite", pwrite)
+    second = StoreFolder(tmp_path)
+    second.open(tmp_path / "commitlog")
+    assert second.was_closed is not was_killed
+    second.mark_running()
+    assert (tmp_path / "abort").read_text() == (str(os.getpid()) if was_killed else "")
+    second.unlock()
 
 
 @pytest.mark.parametrize(
