@@ -34,7 +34,7 @@ def write_durable(path: Path, data: bytes) -> None:
     with contextlib.suppress(FileNotFoundError):
         os.replace(path, backup)
     os.replace(temporary, path)
-    _sync_directory(path.parent)
+    sync_directory(path.parent)
 
 
 def _write_synced(temporary: Path, data: bytes) -> None:
@@ -68,7 +68,7 @@ def read_durable(path: Path, parse: Callable[[bytes], _T]) -> tuple[_T | None, s
     return None, damage
 
 
-def _sync_directory(directory: Path) -> None:
+def sync_directory(directory: Path) -> None:
     descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
     try:
         os.fsync(descriptor)

@@ -483,7 +483,7 @@ class Broker:
         await self.requester.close()
         self.waits.close()
         self.dispatching.finish()
-        await self.persistence.save_all()
+        await self.persistence.finish()
         self.store.close(now_ms())
         self._threads.shutdown()
         self._sync_thread.shutdown()

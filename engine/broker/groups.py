@@ -7,6 +7,9 @@ before they enter. Configurations are frozen, so a snapshot is a shallow copy. L
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
+
+import orjson
 
 from engine.protocol.bodies.basics import DataVersion
 from engine.protocol.bodies.groups import (
@@ -17,6 +20,23 @@ from engine.protocol.bodies.groups import (
 from engine.protocol.names import SYSTEM_GROUPS, is_system_group, is_valid_group
 
 
+@dataclass(frozen=True, slots=True)
+class GroupsChange:
+    """What changed since the last snapshot or change; None: the group, or its forbidden topics, are gone."""
+
+    groups: dict[str, SubscriptionGroupConfig | None]
+    forbidden: dict[str, dict[str, int] | None]
+    version: DataVersion
+
+    def encode(self) -> bytes:
+        """A line of subscriptionGroup.json.changes."""
+        table = {name: None if config is None else config.to_json() for name, config in self.groups.items()}
+        version = self.version.to_json()
+        return orjson.dumps(
+            {"dataVersion": version, "subscriptionGroupTable": table, "forbiddenTable": self.forbidden}
+        )
+
+
 class SubscriptionGroupTable:
     def __init__(self, stored: SubscriptionGroupWrapper | None = None) -> None:
         stored = stored or SubscriptionGroupWrapper()
@@ -25,6 +45,8 @@ class SubscriptionGroupTable:
         self._forbidden = {group: dict(topics) for group, topics in stored.forbidden_table.items()}
         self.version: DataVersion = stored.data_version
         self._touched: set[str] = set()
+        self._unwritten: set[str] = set()
+        self._written_version = self.version
         self.get = self._configs.get
 
     def __len__(self) -> int:
@@ -46,6 +68,7 @@ class SubscriptionGroupTable:
             return False
         self._configs[config.group_name] = config
         self._touched.add(config.group_name)
+        self._unwritten.add(config.group_name)
         self.version = self.version.next_version(now_ms)
         return True
 
@@ -54,6 +77,7 @@ class SubscriptionGroupTable:
             return False
         self._forbidden.pop(group, None)
         self._touched.add(group)
+        self._unwritten.add(group)
         self.version = self.version.next_version(now_ms)
         return True
 
@@ -63,9 +87,12 @@ class SubscriptionGroupTable:
         removed = [name for name in self._configs if name not in given and not is_system_group(name)]
         for name in removed:
             del self._configs[name]
-        self._configs.update({name: config for name, config in given.items() if is_valid_group(name)})
+        known = self._configs.get
+        changed = {name: c for name, c in given.items() if is_valid_group(name) and known(name) != c}
+        self._configs.update(changed)
+        self._unwritten.update(removed, changed, self._forbidden, wrapper.forbidden_table)
         self._forbidden = {group: dict(topics) for group, topics in wrapper.forbidden_table.items()}
-        self._touched.update(removed, self._configs)
+        self._touched.update(removed, changed)
         self.version = wrapper.data_version
         return removed
 
@@ -101,6 +128,7 @@ class SubscriptionGroupTable:
             topics.pop(topic, None)
         if not topics:
             del self._forbidden[group]
+        self._unwritten.add(group)
         self.version = self.version.next_version(now_ms)
 
     def forbidden(self) -> Mapping[str, Mapping[str, int]]:
@@ -109,7 +137,22 @@ class SubscriptionGroupTable:
     def snapshot(self) -> SubscriptionGroupWrapper:
         """What subscriptionGroup.json holds."""
         forbidden = {group: dict(topics) for group, topics in self._forbidden.items()}
+        self._written()
         return SubscriptionGroupWrapper(self.configs(), forbidden, self.version)
+
+    def take_change(self) -> GroupsChange | None:
+        """What the disk does not hold yet, if it was told all that was taken before."""
+        if not self._unwritten and self.version == self._written_version:
+            return None
+        names = self._unwritten
+        forbidden = {name: dict(topics) if (topics := self._forbidden.get(name)) else None for name in names}
+        change = GroupsChange({name: self._configs.get(name) for name in names}, forbidden, self.version)
+        self._written()
+        return change
+
+    def _written(self) -> None:
+        self._unwritten.clear()
+        self._written_version = self.version
 
 
 def add_system_groups(table: SubscriptionGroupTable, now_ms: int) -> None:

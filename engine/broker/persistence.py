@@ -1,6 +1,7 @@
 """The broker's tables on disk: copied on the loop, encoded and written in a thread, one write at a time.
 
 Requests that come while a file is being written share the next write, so a storm of changes costs two writes.
+Of a large table only what changed is written, most of the time (`change_file`).
 What a crash leaves behind is `durable_file`'s promise: the whole old or the whole new content. A file with
 `without_log` says what the log must prove (a group's offset moves when a pop's checkpoint is appended): it is
 written once the log is on disk as far as it was when the table was copied; if that fails, without what the
@@ -18,6 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from engine.broker.change_file import REWRITE_S, ChangeFile, TableChanges
 from engine.durable_file import write_durable
 
 log = logging.getLogger(__name__)
@@ -28,6 +30,8 @@ OFFSETS_FILE = "consumerOffset.json"
 
 SLOW_S = 1.0
 """A write that takes longer is worth a line: what a crash takes back grows by as much."""
+
+_NOTHING = object()
 
 Done = Callable[[OSError | None], None]
 
@@ -42,6 +46,9 @@ class StateFile:
     saved: Callable[[Any], None]
     failed: Callable[[], None]
     without_log: Callable[[Any], Any] | None = None
+    changes: TableChanges | None = None
+    change_file: ChangeFile | None = None
+    """Of a table that can tell its changes: `saved` is then told what was taken, the whole or the changes."""
 
 
 class _Writer:
@@ -58,6 +65,8 @@ class _Writer:
         self._flush_log = flush_log
         self._waiting: list[Done] = []
         self._begun_s = 0.0
+        self._wants_image = False
+        self._rewrite: asyncio.TimerHandle | None = None
         self.running: asyncio.Future[None] | None = None
 
     def request(self, done: Done) -> None:
@@ -65,9 +74,37 @@ class _Writer:
         if self.running is None:
             self._start()
 
+    def request_image(self, done: Done) -> None:
+        """The file alone is to hold the whole table; nothing is written when it already does."""
+        self._wants_image = True
+        self.request(done)
+
     def _start(self) -> None:
         waiting, self._waiting = self._waiting, []
         self._begun_s = self._loop.time()
+        snapshot = self._take_changes()
+        if snapshot is None:
+            self._write_whole(waiting)
+        elif snapshot is _NOTHING:
+            self._schedule_rewrite()
+            self._loop.call_soon(_tell, waiting, None)
+        else:
+            self.running = self._loop.run_in_executor(self._threads, _append, self._file, snapshot)
+            self.running.add_done_callback(lambda future: self._finish(future, snapshot, waiting))
+
+    def _take_changes(self) -> Any | None:
+        """What to append; `_NOTHING` when the files hold everything, None when all must be written."""
+        changes, change_file = self._file.changes, self._file.change_file
+        if changes is None or change_file is None:
+            return None
+        is_image_due = (self._wants_image and change_file.has_changes) or not change_file.is_image_known
+        self._wants_image = False
+        snapshot = changes.take()
+        if is_image_due or (snapshot is not None and not change_file.takes_changes):
+            return None
+        return _NOTHING if snapshot is None else snapshot
+
+    def _write_whole(self, waiting: list[Done]) -> None:
         snapshot = self._file.take()
         if self._file.without_log is not None:
             self.running = self._loop.create_task(self._write_behind_log(snapshot, self._file.without_log))
@@ -90,14 +127,32 @@ class _Writer:
         else:
             log.error("%s could not be written: %s", self._file.path.name, error)
             self._file.failed()
+        self._schedule_rewrite()
         if self._waiting:
             self._start()
-        for done in waiting:
-            done(error)
+        _tell(waiting, error)
+
+    def _schedule_rewrite(self) -> None:
+        """Other readers of the file should not have to wait long for what is in its changes."""
+        change_file = self._file.change_file
+        if change_file is None or not change_file.has_changes:
+            self.cancel_rewrite()
+        elif self._rewrite is None:
+            self._rewrite = self._loop.call_later(REWRITE_S, self._rewrite_now)
+
+    def _rewrite_now(self) -> None:
+        self._rewrite = None
+        self.request_image(_ignore)
+
+    def cancel_rewrite(self) -> None:
+        if self._rewrite is not None:
+            self._rewrite.cancel()
+            self._rewrite = None
 
 
 class Persistence:
-    """`save(file)` in the background, `when_saved(file, done)` for who waits, `save_all()` at the end.
+    """`save(file)` in the background, `when_saved(file, done)` for who waits, `save_all()` for all of them,
+    `finish()` at the end.
     `flush_log` brings all that was appended so far to the disk and says whether it is there."""
 
     def __init__(
@@ -118,16 +173,39 @@ class Persistence:
 
     async def save_all(self) -> None:
         """Everything once more, and wait for it."""
+        await self._save_with(_Writer.request)
+
+    async def finish(self) -> None:
+        """The same, so that each file holds its whole table."""
+        await self._save_with(_Writer.request_image)
+        for writer in self._writers.values():
+            writer.cancel_rewrite()
+
+    async def _save_with(self, request: Callable[[_Writer, Done], None]) -> None:
         waiting: list[asyncio.Future[None]] = []
         for writer in self._writers.values():
             future: asyncio.Future[None] = self._loop.create_future()
             waiting.append(future)
-            writer.request(lambda error, future=future: future.set_result(None))  # type: ignore[misc]
+            request(writer, lambda error, future=future: future.set_result(None))  # type: ignore[misc]
         await asyncio.gather(*waiting)
 
 
 def _write(file: StateFile, snapshot: Any) -> None:
-    write_durable(file.path, file.encode(snapshot))
+    data = file.encode(snapshot)
+    if file.change_file is not None:
+        file.change_file.write_image(data)
+    else:
+        write_durable(file.path, data)
+
+
+def _append(file: StateFile, snapshot: Any) -> None:
+    assert file.changes is not None and file.change_file is not None
+    file.change_file.append(file.changes.encode(snapshot))
+
+
+def _tell(waiting: list[Done], error: OSError | None) -> None:
+    for done in waiting:
+        done(error)
 
 
 def _ignore(error: OSError | None) -> None:

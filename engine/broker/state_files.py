@@ -7,20 +7,21 @@ would forget topics or consume everything again.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import orjson
 
+from engine.broker.change_file import ChangeFile, Image, TableChanges, apply_change, image_of, read_changes
 from engine.broker.delays import DELAY_OFFSETS_FILE, DelayOffsets
-from engine.broker.groups import SubscriptionGroupTable
+from engine.broker.groups import GroupsChange, SubscriptionGroupTable
 from engine.broker.offsets import ConsumerOffsets
 from engine.broker.persistence import GROUPS_FILE, OFFSETS_FILE, TOPICS_FILE, StateFile
 from engine.broker.pop.orders import ORDER_FILE, OrderInfoWrapper, OrderTable
 from engine.broker.timer_counts import TIMER_METRICS_FILE, TimerCounts
-from engine.broker.topics import TopicsImage, TopicTable
+from engine.broker.topics import TopicsChange, TopicsImage, TopicTable
 from engine.durable_file import read_durable
 from engine.errors import BadInput, EngineError
 from engine.protocol import fastjson
@@ -36,6 +37,13 @@ _B = TypeVar("_B", bound=Body)
 
 
 @dataclass(frozen=True, slots=True)
+class Found:
+    image: Image | None = None
+    """None when there was no file, or its .bak was read instead."""
+    has_changes: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Tables:
     topics: TopicTable
     groups: SubscriptionGroupTable
@@ -43,11 +51,13 @@ class Tables:
     delays: DelayOffsets
     timer_counts: TimerCounts
     orders: OrderTable
+    found: Mapping[str, Found] = field(default_factory=dict)
+    """Of the files that may have changes beside them: what was read."""
 
 
 def load_tables(directory: Path) -> Tables:
-    topics = _load(directory / TOPICS_FILE, TopicConfigSerializeWrapper)
-    groups = _load(directory / GROUPS_FILE, SubscriptionGroupWrapper)
+    topics, topics_found = _load_with_changes(directory / TOPICS_FILE, TopicConfigSerializeWrapper)
+    groups, groups_found = _load_with_changes(directory / GROUPS_FILE, SubscriptionGroupWrapper)
     offsets = ConsumerOffsets()
     stored = _load(directory / OFFSETS_FILE, ConsumerOffsetSerializeWrapper)
     if stored is not None:
@@ -56,7 +66,8 @@ def load_tables(directory: Path) -> Tables:
     delays = DelayOffsets(_load(directory / DELAY_OFFSETS_FILE, DelayOffsetSerializeWrapper))
     orders = OrderTable(_load(directory / ORDER_FILE, OrderInfoWrapper))
     counts = _load_timer_counts(directory)
-    return Tables(table, SubscriptionGroupTable(groups), offsets, delays, counts, orders)
+    found = {TOPICS_FILE: topics_found, GROUPS_FILE: groups_found}
+    return Tables(table, SubscriptionGroupTable(groups), offsets, delays, counts, orders, found)
 
 
 def _load_timer_counts(directory: Path) -> TimerCounts:
@@ -78,9 +89,23 @@ def state_files(directory: Path, tables: Tables, now_ms: Callable[[], int]) -> d
     delays, timer_counts, orders = tables.delays, tables.timer_counts, tables.orders
     return {
         TOPICS_FILE: StateFile(
-            directory / TOPICS_FILE, topics.image, TopicsImage.encode, topics.saved, _nothing
+            directory / TOPICS_FILE,
+            topics.image,
+            TopicsImage.encode,
+            topics.saved,
+            _nothing,
+            changes=TableChanges(topics.take_change, TopicsChange.encode),
+            change_file=_change_file(directory / TOPICS_FILE, tables.found),
         ),
-        GROUPS_FILE: StateFile(directory / GROUPS_FILE, groups.snapshot, _encode_body, _kept, _nothing),
+        GROUPS_FILE: StateFile(
+            directory / GROUPS_FILE,
+            groups.snapshot,
+            _encode_body,
+            _kept,
+            _nothing,
+            changes=TableChanges(groups.take_change, GroupsChange.encode),
+            change_file=_change_file(directory / GROUPS_FILE, tables.found),
+        ),
         OFFSETS_FILE: StateFile(
             directory / OFFSETS_FILE,
             lambda: offsets.snapshot(now_ms()),
@@ -109,19 +134,59 @@ def state_files(directory: Path, tables: Tables, now_ms: Callable[[], int]) -> d
     }
 
 
-def _load(path: Path, shape: type[_B]) -> _B | None:
-    def parse(data: bytes) -> _B:
-        try:
-            return shape.from_json(fastjson.loads(data, dialect_limit_bytes=_FILE_LIMIT_BYTES))
-        except EngineError as error:
-            raise ValueError(error.text) from None
+def _change_file(path: Path, found: Mapping[str, Found]) -> ChangeFile:
+    known = found.get(path.name, Found())
+    return ChangeFile(path, known.image, has_changes=known.has_changes)
 
+
+def _load_with_changes(path: Path, shape: type[_B]) -> tuple[_B | None, Found]:
+    """The table, with the changes that belong to the file that was read."""
+    images: list[Image] = []
+    has_changes = False
+
+    def parse(data: bytes) -> _B:
+        nonlocal has_changes
+        content = _json(data)
+        image = image_of(data)
+        changes, damage = read_changes(path, image)
+        if damage is not None:
+            log.warning("%s: %s", path.parent, damage)
+        for change in changes:
+            apply_change(content, change)
+        table = _shaped(content, shape)
+        images.append(image)
+        has_changes = bool(changes) or damage is not None
+        return table
+
+    table, damage = _read(path, parse)
+    return table, Found(images[0] if images and damage is None and path.exists() else None, has_changes)
+
+
+def _load(path: Path, shape: type[_B]) -> _B | None:
+    return _read(path, lambda data: _shaped(_json(data), shape))[0]
+
+
+def _json(data: bytes) -> Any:
+    try:
+        return fastjson.loads(data, dialect_limit_bytes=_FILE_LIMIT_BYTES)
+    except EngineError as error:
+        raise ValueError(error.text) from None
+
+
+def _shaped(content: Any, shape: type[_B]) -> _B:
+    try:
+        return shape.from_json(content)
+    except EngineError as error:
+        raise ValueError(error.text) from None
+
+
+def _read(path: Path, parse: Callable[[bytes], _B]) -> tuple[_B | None, str | None]:
     content, damage = read_durable(path, parse)
     if content is None and damage is not None:
         raise BadInput(f"{path}: {damage}; restore it, or move it and its .bak away to start without it")
     if damage is not None:
         log.warning("%s: %s; its .bak was read instead", path, damage)
-    return content
+    return content, damage
 
 
 def _encode_body(body: Body) -> bytes:

@@ -58,6 +58,22 @@ class TopicsImage:
         return orjson.dumps(content, option=orjson.OPT_SORT_KEYS | orjson.OPT_INDENT_2)
 
 
+@dataclass(frozen=True, slots=True)
+class TopicsChange:
+    """What changed since the last image or change; None: the topic is gone."""
+
+    topics: dict[str, bytes | None]
+    version: DataVersion
+
+    def encode(self) -> bytes:
+        """A line of topics.json.changes."""
+        table = {
+            name: None if encoded is None else orjson.Fragment(encoded)
+            for name, encoded in self.topics.items()
+        }
+        return orjson.dumps({"dataVersion": self.version.to_json(), "topicConfigTable": table})
+
+
 class TopicTable:
     """`get` on the hot path; everything that changes the table also moves its version on."""
 
@@ -67,6 +83,8 @@ class TopicTable:
         self.unsaved: set[str] = set()
         self._changed: set[str] = set()
         self._touched: set[str] = set()
+        self._unwritten: set[str] = set()
+        self._written_version = self.version
         self._encoded: dict[str, bytes] = {}
         self.get = self._configs.get
 
@@ -91,6 +109,7 @@ class TopicTable:
         self._encoded.pop(config.topic_name, None)
         self._changed.add(config.topic_name)
         self._touched.add(config.topic_name)
+        self._unwritten.add(config.topic_name)
         self.version = self.version.next_version(now_ms)
         return True
 
@@ -100,6 +119,7 @@ class TopicTable:
         self.unsaved.discard(name)
         self._changed.discard(name)
         self._touched.add(name)
+        self._unwritten.add(name)
         self._encoded.pop(name, None)
         self.version = self.version.next_version(now_ms)
         return True
@@ -116,7 +136,9 @@ class TopicTable:
                 self._configs[name] = config
                 self._encoded.pop(name, None)
                 self._touched.add(name)
+                self._unwritten.add(name)
         self._touched.update(removed)
+        self._unwritten.update(removed)
         self._changed.clear()
         self.version = version
         return removed
@@ -145,14 +167,35 @@ class TopicTable:
         return config
 
     def image(self) -> TopicsImage:
+        """All of it, for the disk."""
         encoded = self._encoded
         for name in self._configs.keys() - encoded.keys():
             encoded[name] = compact(self._configs[name].encode())
+        self._written()
         return TopicsImage(dict(encoded), self.version)
 
-    def saved(self, image: TopicsImage) -> None:
-        """`image` is on disk."""
-        self.unsaved.difference_update(image.topics)
+    def take_change(self) -> TopicsChange | None:
+        """What the disk does not hold yet, if it was told all that was taken before."""
+        if not self._unwritten and self.version == self._written_version:
+            return None
+        change = TopicsChange({name: self._encode(name) for name in self._unwritten}, self.version)
+        self._written()
+        return change
+
+    def _encode(self, name: str) -> bytes | None:
+        config = self._configs.get(name)
+        if config is None:
+            return None
+        encoded = self._encoded[name] = compact(config.encode())
+        return encoded
+
+    def _written(self) -> None:
+        self._unwritten.clear()
+        self._written_version = self.version
+
+    def saved(self, taken: TopicsImage | TopicsChange) -> None:
+        """It is on disk."""
+        self.unsaved.difference_update(taken.topics)
 
 
 def plan_auto_creation(

@@ -13,7 +13,7 @@ def _sync_nothing(directory: Path) -> None:
     pass
 
 
-engine.durable_file._sync_directory = _sync_nothing
+engine.durable_file.sync_directory = _sync_nothing
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.broker import persistence
+from engine.broker import change_file
 from engine.errors import BadInput, EngineError
 from engine.namesrv.namesrv import Namesrv
 from engine.namesrv.options import NamesrvOptions
@@ -71,7 +71,7 @@ async def test_nothing_is_stored_in_a_topic_that_cannot_be_saved(
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     with monkeypatch.context() as broken:
-        broken.setattr(persistence, "write_durable", fail)
+        broken.setattr(change_file, "write_durable", fail)
         for _ in range(2):
             refused = await peer.send("orders")
             assert refused.code == ResponseCode.SERVICE_NOT_AVAILABLE
