@@ -64,6 +64,7 @@ class AdminParts:
     wake: Callable[[Hashable], None]
     runtime_info: Callable[[], dict[str, str]]
     delete_expired_soon: Callable[[], None]
+    cleaning_refusal: Callable[[], str]
     name_server: Callable[[], Connection | None]
     disk: DiskRoom
     booted_ms: int
@@ -93,7 +94,13 @@ def admin_handlers(parts: AdminParts) -> list[RouteSource]:
         ClientAdminHandlers(
             name, consumers, parts.producers, topics, groups, store, check_record=parts.check_record
         ),
-        StoreAdminHandlers(topics, consumers, store, delete_expired_soon=parts.delete_expired_soon),
+        StoreAdminHandlers(
+            topics,
+            consumers,
+            store,
+            delete_expired_soon=parts.delete_expired_soon,
+            cleaning_refusal=parts.cleaning_refusal,
+        ),
         AssignmentHandlers(name, topics, groups, consumers, parts.modes, name_server=parts.name_server),
         BrokerAdminHandlers(
             parts.options, parts.changes, parts.stats, runtime_info=parts.runtime_info, now_ms=now_ms

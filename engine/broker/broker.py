@@ -25,7 +25,7 @@ from engine.broker.dispatching import Dispatching
 from engine.broker.durability import durability
 from engine.broker.duties import Duties, DutyParts
 from engine.broker.flusher import Flusher
-from engine.broker.group_parts import BrokerGroup, is_in_group, metadata_sync, read_secret
+from engine.broker.group_parts import BrokerGroup, GroupFront, is_in_group, metadata_sync, read_secret
 from engine.broker.handlers.broker_groups import BrokerGroupHandlers
 from engine.broker.housekeeping import Housekeeping, HousekeepingTimes
 from engine.broker.listeners import Listeners
@@ -93,6 +93,7 @@ class Broker:
         self.address: tuple[str, int] = ("", 0)
         self.metrics = MetricsExport()
         self.group: BrokerGroup | None = None
+        self._front = GroupFront(lambda: self.group)
 
     async def start(self) -> str:
         options = self.options
@@ -244,6 +245,7 @@ class Broker:
             HousekeepingTimes(clean_s=options.clean_resource_interval / 1000),
             now_ms=now_ms,
             save_offsets=lambda: self.persistence.save(OFFSETS_FILE),
+            settle_start=self._front.settle_start,
         )
         self.lag = LoopLag(loop)
         self.sampling = Sampling(loop, self.stats, self.put_times, self.appends, now_ms=now_ms)
@@ -405,6 +407,7 @@ class Broker:
             wake=self.waits.wake_soon,
             runtime_info=self._runtime_info,
             delete_expired_soon=self.housekeeping.delete_expired_soon,
+            cleaning_refusal=self._front.cleaning_refusal,
             name_server=lambda: self.registration.connection(),
             disk=self.disk,
             booted_ms=self._booted_ms,

@@ -139,6 +139,22 @@ class BrokerGroup:
             self.replication.following.flushed()
 
 
+class GroupFront:
+    """What a broker may delete at the front of its log, and why an administrator may not."""
+
+    def __init__(self, group: Callable[[], BrokerGroup | None]) -> None:
+        self._group = group
+
+    async def settle_start(self, planned_start: Callable[[], int]) -> int | None:
+        """Without a group a broker decides for itself."""
+        group = self._group()
+        return planned_start() if group is None else await group.replication.settle_start(planned_start)
+
+    def cleaning_refusal(self) -> str:
+        group = self._group()
+        return "" if group is None else group.replication.cleaning_refusal()
+
+
 def metadata_sync(
     options: BrokerOptions,
     role: Role,

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from datetime import datetime
@@ -19,6 +19,7 @@ from engine.broker.offsets import ConsumerOffsets
 from engine.broker.options import LiveOptions
 from engine.broker.queue_locks import QueueLocks
 from engine.broker.tasks import start_task, stop_tasks
+from engine.errors import EngineError
 from engine.store.log_front import Deletion
 from engine.store.message_store import MessageStore
 
@@ -30,6 +31,10 @@ _FULL_DISK_S = 1.0
 """How often a disk without room is looked at: sends resume within five seconds of room being made."""
 _MANUAL_ROUNDS = 20
 """How often a deletion that an administrator asked for is tried, as in RocketMQ."""
+
+
+SettleStart = Callable[[Callable[[], int]], Awaitable[int | None]]
+"""From what this broker's settings say to the commit-log offset up to which segments may go; None: none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +57,7 @@ class Housekeeping:
         *,
         now_ms: Callable[[], int],
         save_offsets: Callable[[], None],
+        settle_start: SettleStart,
     ) -> None:
         self._store = store
         self._membership = membership
@@ -63,6 +69,7 @@ class Housekeeping:
         self._times = times
         self._now_ms = now_ms
         self._save_offsets = save_offsets
+        self._settle_start = settle_start
         self._manual_rounds = 0
         self._tasks: list[asyncio.Task[None]] = []
 
@@ -103,10 +110,22 @@ class Housekeeping:
         hour = datetime.fromtimestamp(now_ms / 1000).hour
         is_manual = self._manual_rounds > 0
         self._manual_rounds = max(0, self._manual_rounds - 1)
-        rules, usage = self._store.options.retention, self._disk.usage_ratio
-        start = self._store.front.plan(rules, now_ms, hour=hour, disk_usage_ratio=usage, manual=is_manual)
-        self._log_deletion(self._store.front.delete_to(start, rules, now_ms))
+        await self._delete(now_ms, hour, is_manual=is_manual)
         self._note_writable(self._store.is_writable(self._disk.usage_ratio) or self._store.is_fenced)
+
+    async def _delete(self, now_ms: int, hour: int, *, is_manual: bool) -> None:
+        front, rules, usage = self._store.front, self._store.options.retention, self._disk.usage_ratio
+
+        def planned_start() -> int:
+            return front.plan(rules, now_ms, hour=hour, disk_usage_ratio=usage, manual=is_manual)
+
+        try:
+            start = await self._settle_start(planned_start)
+        except (EngineError, OSError) as error:
+            log.warning("nothing is deleted: where the log shall start cannot be kept: %s", error)
+            return
+        if start is not None:
+            self._log_deletion(front.delete_to(start, rules, now_ms))
 
     def _log_deletion(self, deletion: Deletion) -> None:
         for path in deletion.paths:

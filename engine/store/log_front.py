@@ -90,13 +90,19 @@ class LogFront:
         )
         return max(ages[count].base_offset, must_start_at)
 
-    def needed_from(self, rules: RetentionRules, now_ms: int) -> int:
-        """Start of the oldest segment that has not expired; the active one has not, however old."""
+    def unexpired_from(self, rules: RetentionRules, now_ms: int) -> int:
+        """Start of the oldest segment that has not expired; the log's end when all has."""
         files, limit_ms = self._log.files.files, expiry_limit_ms(rules, now_ms)
         for number, file in enumerate(files):
-            if number == len(files) - 1 or self._is_young(number, limit_ms):
+            if self._is_young(number, limit_ms):
                 return file.base_offset
-        return self._log.min_offset
+        return self._log.end_offset
+
+    def needed_from(self, rules: RetentionRules, now_ms: int) -> int:
+        """What a copy of this log must have: the same, but the active segment always."""
+        files = self._log.files.files
+        unexpired = self.unexpired_from(rules, now_ms)
+        return min(unexpired, files[-1].base_offset) if files else unexpired
 
     def lacks_only_expired(self, rules: RetentionRules, now_ms: int) -> bool:
         """Whether everything that was ever written before this log's start has expired by now."""
@@ -134,7 +140,7 @@ class LogFront:
     def _is_young(self, number: int, limit_ms: int) -> bool:
         """By both times: see above."""
         files = self._log.files.files
-        next_ms = self._first_time_ms(files[number + 1])
+        next_ms = self._first_time_ms(files[number + 1]) if number + 1 < len(files) else None
         if next_ms is not None and next_ms <= limit_ms:
             return False
         return _modified_ms(files[number]) > limit_ms

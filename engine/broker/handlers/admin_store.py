@@ -7,7 +7,7 @@ from collections.abc import Callable
 from engine.broker.consumers import ConsumerTable
 from engine.broker.filters import is_tag_type, tag_filter
 from engine.broker.topics import TopicTable
-from engine.errors import BadRequest, NotFound
+from engine.errors import BadRequest, NotFound, Refused
 from engine.net.connection import Connection
 from engine.net.outcomes import Handler, Outcome, Reply
 from engine.protocol.bodies.heartbeats import SubscriptionData
@@ -28,11 +28,14 @@ class StoreAdminHandlers:
         store: MessageStore,
         *,
         delete_expired_soon: Callable[[], None],
+        cleaning_refusal: Callable[[], str],
     ) -> None:
         self._topics = topics
         self._consumers = consumers
         self._store = store
         self._delete_expired_soon = delete_expired_soon
+        self._cleaning_refusal = cleaning_refusal
+        """Why nothing may be cleaned by hand here; empty where it may."""
 
     def routes(self) -> dict[int, Handler]:
         return {
@@ -43,6 +46,7 @@ class StoreAdminHandlers:
         }
 
     def clean_queues(self, request: Command, client: Connection) -> Outcome:
+        self._check_cleaning()
         self._store.clean_expired_queues()
         return Reply()
 
@@ -55,8 +59,13 @@ class StoreAdminHandlers:
 
     def delete_segments(self, request: Command, client: Connection) -> Outcome:
         """At the next cleaning, whatever the hour; what is too young stays."""
+        self._check_cleaning()
         self._delete_expired_soon()
         return Reply()
+
+    def _check_cleaning(self) -> None:
+        if refusal := self._cleaning_refusal():
+            raise Refused(refusal)
 
     def show_queue(self, request: Command, client: Connection) -> Outcome:
         """Units of a queue, and whether a group's subscription would let them through."""

@@ -3,13 +3,15 @@
 A vote is given only after its member stored the new epoch, so a member that voted helps no older master any
 more. Every acknowledged message lies on `minInSyncReplicas` members at least; so among `needed_promises` of
 them is one that has it, and the longest log of the newest epoch has them all (docs/adr/0008, rules 7 and 8).
+A member whose log lacks its front counts for nothing (docs/adr/0015).
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
+from engine.broker.replication.front_loss import FrontLoss, front_loss
 from engine.broker.replication.group_state import InSyncSet
 
 
@@ -29,6 +31,12 @@ class Vote:
     """The group as this member knows it."""
     whole_at: int = 0
     """Where a log that began empty must have come to."""
+    start_offset: int | None = None
+    """Where the group's log starts by its master's decision, as this member heard."""
+    unexpired_from: int | None = None
+    """Where its oldest unexpired segment begins."""
+    missing_from: int | None = None
+    """Where its log should start, when it starts later."""
 
     @property
     def remembers(self) -> bool:
@@ -54,19 +62,24 @@ def elect(votes: Sequence[Vote], *, wanted: int | None = None, is_unclean: bool 
     if not votes:
         return Election(None, "no member answered")
     newest, members = _newest(votes).in_sync, _newest(votes).members
-    needed = needed_promises(len(members), newest.min_in_sync)
-    counted = [vote for vote in votes if vote.remembers]
-    doubt = "" if len(counted) >= needed else _too_few(votes, counted, members, needed)
-    if doubt and not is_unclean:
-        return Election(None, doubt)
+    losses = {vote.member_id: front_loss(vote, votes, members) for vote in votes}
     best = _best(votes)
     if isinstance(best, Election):
         return best
-    if best[0].member_id not in newest.ids and not any(vote.member_id in newest.ids for vote in best):
-        doubt = doubt or _outside(best[0], newest)
-        if not is_unclean:
-            return Election(None, doubt)
-    return _preferred(votes, best, wanted, doubt)
+    chosen = _chosen(votes, best, losses, wanted)
+    if isinstance(chosen, Election):
+        return chosen
+    needed = needed_promises(len(members), newest.min_in_sync)
+    counted = [vote for vote in votes if vote.remembers and losses[vote.member_id] is None]
+    doubts: list[str] = []
+    if (loss := losses[chosen]) is not None:
+        doubts.append(str(loss))
+    if len(counted) < needed:
+        doubts.append(_too_few(votes, counted, members, needed))
+    if not any(vote.member_id in newest.ids for vote in best):
+        doubts.append(_outside(best[0], newest))
+    doubt = "; ".join(doubts)
+    return Election(None if doubt and not is_unclean else chosen, doubt)
 
 
 def _newest(votes: Sequence[Vote]) -> Vote:
@@ -92,10 +105,15 @@ def _best(votes: Sequence[Vote]) -> list[Vote] | Election:
     return whole
 
 
-def _preferred(votes: Sequence[Vote], best: list[Vote], wanted: int | None, doubt: str) -> Election:
+def _chosen(
+    votes: Sequence[Vote], best: list[Vote], losses: Mapping[int, FrontLoss | None], wanted: int | None
+) -> int | Election:
+    """Of the longest logs one that lacks nothing at its front, unless another is wanted."""
     ids = [vote.member_id for vote in best]
-    if wanted is None or wanted in ids:
-        return Election(ids[0] if wanted is None else wanted, doubt)
+    if wanted is None:
+        return next((member for member in ids if losses[member] is None), ids[0])
+    if wanted in ids:
+        return wanted
     vote = next((vote for vote in votes if vote.member_id == wanted), None)
     if vote is None:
         return Election(None, f"member {wanted} did not answer")
@@ -108,11 +126,16 @@ def _preferred(votes: Sequence[Vote], best: list[Vote], wanted: int | None, doub
 
 def _too_few(votes: Sequence[Vote], counted: Sequence[Vote], members: Collection[int], needed: int) -> str:
     silent = ", ".join(str(member) for member in sorted(set(members) - {vote.member_id for vote in votes}))
+    counting = {vote.member_id for vote in counted}
     empty = ", ".join(str(vote.member_id) for vote in votes if not vote.remembers)
-    emptied = f" (not member {empty}, whose store is new and not filled yet)" if empty else ""
+    short = ", ".join(
+        str(vote.member_id) for vote in votes if vote.remembers and vote.member_id not in counting
+    )
+    notes = f" (not member {empty}, whose store is new and not filled yet)" if empty else ""
+    notes += f" (not member {short}, whose log lacks its front)" if short else ""
     return (
-        f"{len(counted)} of {len(members)} members promised{emptied} and {needed} are needed: "
-        f"member {silent or empty} may hold acknowledged messages that nobody else has"
+        f"{len(counted)} of {len(members)} members promised{notes} and {needed} are needed: "
+        f"member {silent or empty or short} may hold acknowledged messages that nobody else has"
     )
 
 
@@ -137,10 +160,10 @@ def resume(member_id: int, was_master: bool, votes: Sequence[Vote]) -> Election:
     if not was_master:
         return elect(votes)
     ahead = [vote for vote in votes if (vote.log_epoch, vote.log_end) > (own.log_epoch, own.log_end)]
-    if not ahead:
+    if not ahead and front_loss(own, votes, own.members) is None:
         return Election(member_id)
     found = elect(votes)
-    if found.winner is not None:
+    if found.winner is not None or not ahead:
         return found
     return Election(
         None,

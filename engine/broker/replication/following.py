@@ -75,6 +75,12 @@ class Following:
         """A master that is none of ours is sending, or just was."""
         return isinstance(self.link, PlainMasterLink)
 
+    @property
+    def may_delete_to(self) -> int | None:
+        """Where the log of the master of ours starts that this member follows now; None without one."""
+        link = self.link
+        return link.may_delete_to if isinstance(link, MasterLink) and link.has_joined else None
+
     def flushed(self) -> None:
         """More of the log is safe: the master wants to know."""
         if self.link is not None:
@@ -114,7 +120,10 @@ class Following:
 
     async def _copy(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         assert self._secret is not None
-        hello = read_hello(await introduce(reader, writer, self._secret, {**self._me, **self._tail()}))
+        start = {"logStart": self._store.commit_log_min_offset}
+        hello = read_hello(
+            await introduce(reader, writer, self._secret, {**self._me, **start, **self._tail()})
+        )
         link = self.link = MasterLink(
             reader,
             writer,

@@ -3,7 +3,8 @@
     config/signalboxGroup.json   {"epoch":3,"reign":…,"master":1,"epochs":[[1,…,0],[3,…,4096]],
                                   "members":{"0":"10.0.0.1:10911",…},
                                   "inSync":{"epoch":3,"version":5,"ids":[0,1],"minInSync":2},
-                                  "confirmedOffset":8192,"copiedFrom":0,"wholeAt":0}
+                                  "confirmedOffset":8192,"copiedFrom":0,"wholeAt":0,
+                                  "startOffset":4096,"neededFrom":4096}
 
 The epoch only rises, and with it whom this member obeys: every transition returns a new value or raises
 StaleEpoch, and the caller stores the new value on disk before it acts on it or answers. A member that cannot
@@ -59,6 +60,11 @@ class GroupState:
     whole_at: int = 0
     """Where the master's log ended when this one was begun, empty: until it is there, this member may once
     have acknowledged what it does not have."""
+    start_offset: int | None = None
+    """Where the group's log starts by its master's decision: nothing at or behind it may be deleted here.
+    None: this member has not heard of one (docs/adr/0015)."""
+    needed_from: int = 0
+    """Start of the oldest segment that had not expired, as the master said last."""
 
 
 def check_reign(state: GroupState, epoch: int, reign: int) -> None:
@@ -76,7 +82,8 @@ def promise(state: GroupState, epoch: int, reign: int) -> GroupState:
 def found(member_id: int, address: str, reign: int, min_in_sync: int) -> GroupState:
     """A group begins with its first master, alone."""
     in_sync = InSyncSet(1, 1, (member_id,), min_in_sync, (member_id,))
-    return GroupState(1, reign, member_id, begin((), 1, reign, 0), {member_id: address}, in_sync)
+    history, members = begin((), 1, reign, 0), {member_id: address}
+    return GroupState(1, reign, member_id, history, members, in_sync, start_offset=0)
 
 
 def crown(state: GroupState, epoch: int, reign: int, member_id: int, log_end: int) -> GroupState:
@@ -95,6 +102,7 @@ def crown(state: GroupState, epoch: int, reign: int, member_id: int, log_end: in
         history=begin(state.history, epoch, reign, log_end),
         in_sync=replace(state.in_sync, epoch=epoch, version=1, ids=(member_id,)),
         confirmed_offset=min(state.confirmed_offset, log_end),
+        start_offset=state.start_offset or 0,
     )
 
 
@@ -113,6 +121,29 @@ def take_set(state: GroupState, epoch: int, in_sync: InSyncSet, members: Mapping
     if not in_sync.is_newer_than(state.in_sync):
         return state
     return replace(state, in_sync=in_sync, members=dict(members))
+
+
+def decide_start(state: GroupState, epoch: int, start_offset: int, needed_from: int) -> GroupState:
+    """A master's own decision. The start never goes back."""
+    if epoch != state.epoch:
+        raise StaleEpoch(f"epoch {epoch} is over: this member has promised epoch {state.epoch}")
+    start_offset = max(start_offset, state.start_offset or 0)
+    if (start_offset, needed_from) == (state.start_offset, state.needed_from):
+        return state
+    return replace(state, start_offset=start_offset, needed_from=needed_from)
+
+
+def take_start(
+    state: GroupState, epoch: int, start_offset: int | None, needed_from: int | None
+) -> GroupState:
+    """The master's word counts, also where it is lower than that of the master before: what only a replaced
+    master decided was not decided by the group. None: a master of the first release, which says nothing."""
+    if epoch != state.epoch:
+        raise StaleEpoch(f"epoch {epoch} is over: this member has promised epoch {state.epoch}")
+    needed_from = needed_from or 0
+    if (start_offset, needed_from) == (state.start_offset, state.needed_from):
+        return state
+    return replace(state, start_offset=start_offset, needed_from=needed_from)
 
 
 def wire_id(member_id: int, master_id: int | None) -> int:
@@ -140,13 +171,15 @@ def to_json(state: GroupState) -> dict[str, Any]:
         "confirmedOffset": state.confirmed_offset,
         "copiedFrom": state.copied_from,
         "wholeAt": state.whole_at,
+        "startOffset": state.start_offset,
+        "neededFrom": state.needed_from,
     }
 
 
 def from_json(content: Any) -> GroupState:
     """The state, or CorruptRecord: with any doubt about it this member must not take part."""
     try:
-        master = content["master"]
+        master, start = content["master"], content.get("startOffset")
         return GroupState(
             epoch=int(content["epoch"]),
             reign=int(content["reign"]),
@@ -157,6 +190,8 @@ def from_json(content: Any) -> GroupState:
             confirmed_offset=int(content["confirmedOffset"]),
             copied_from=int(content["copiedFrom"]),
             whole_at=int(content.get("wholeAt", 0)),
+            start_offset=None if start is None else int(start),
+            needed_from=int(content.get("neededFrom", 0)),
         )
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise CorruptRecord(f"{GROUP_FILE}: {error}") from None

@@ -91,6 +91,7 @@ class HAStatus:
                 "address": link.address,
                 "lagBytes": max(0, end - link.acknowledged_offset),
                 "isInSync": member in current.ids,
+                **self._log_start(mastering, member),
             }
             for member, link in mastering.links.items()
         ]
@@ -100,6 +101,13 @@ class HAStatus:
         ]
         in_sync = {"inSync": list(current.ids), "minInSync": current.min_in_sync}
         return {**in_sync, "slaves": slaves} if slaves else in_sync
+
+    @staticmethod
+    def _log_start(mastering: Mastering, member_id: int) -> dict[str, object]:
+        """Where a slave's log starts; nothing for the first release, which does not say."""
+        progress = mastering.table.progress.get(member_id)
+        start = progress.log_start if progress is not None else None
+        return {} if start is None else {"logStart": start}
 
     def _following(self) -> dict[str, object]:
         section: dict[str, object] = {}

@@ -24,6 +24,8 @@ class Progress:
     master_end: int = 0
     """Where the master's log ended when this slave last spoke."""
     is_connected: bool = True
+    log_start: int | None = None
+    """None: it did not say (the first release)."""
 
 
 @dataclass(slots=True)
@@ -58,10 +60,15 @@ class InSyncTable:
 
     # -- what slaves say ------------------------------------------------------------------------------------
 
-    def connected(self, member_id: int, now_ms: int) -> None:
+    def connected(self, member_id: int, now_ms: int, log_start: int | None = None) -> None:
         """What it said before counts no more: its store may have been emptied, or lost its end."""
         progress = self.progress.setdefault(member_id, Progress(caught_up_ms=now_ms))
         progress.is_connected, progress.heard_ms, progress.log_end = True, now_ms, 0
+        progress.log_start = log_start
+
+    def starts_at(self, member_id: int, log_start: int) -> None:
+        """A slave's log starts somewhere else now."""
+        self.progress[member_id].log_start = log_start
 
     def left(self, member_id: int) -> None:
         """Its time to come back runs; the set changes only when it is over."""
@@ -115,17 +122,26 @@ class InSyncTable:
 
     # -- who is in it ---------------------------------------------------------------------------------------
 
-    def plan(self, own_end: int, now_ms: int) -> InSyncSet | None:
-        """The set as it should be now; None when it is, or is about to be."""
+    def plan(self, own_end: int, now_ms: int, needed_from: int | None = None) -> InSyncSet | None:
+        """The set as it should be now; None when it is, or is about to be. Nobody is in it whose log starts
+        behind `needed_from`, the oldest segment that has not expired."""
         base, _ = self.latest
         confirmed = self.confirmed(own_end)
         ids = {member for member in base.ids if not self._is_late(member, now_ms)}
         ids |= {member for member in self.progress if self._may_join(member, confirmed, now_ms)}
+        ids -= self.lacking(needed_from)
         ids.add(self.member_id)
         settled = tuple(sorted(self.members))
         if (ids, self.min_in_sync, settled) == (set(base.ids), base.min_in_sync, base.settled):
             return None
         return InSyncSet(self.epoch, base.version + 1, tuple(sorted(ids)), self.min_in_sync, settled)
+
+    def lacking(self, needed_from: int | None) -> set[int]:
+        """The slaves whose logs start too late."""
+        if needed_from is None:
+            return set()
+        starts = {member: progress.log_start for member, progress in self.progress.items()}
+        return {member for member, start in starts.items() if start is not None and start > needed_from}
 
     def plan_members(self, member_id: int, address: str) -> dict[int, str] | None:
         """The list with this member at this address; None when it is known."""

@@ -17,9 +17,24 @@ import orjson
 
 from engine.broker.replication.epochs import Epoch, History, check_history, parting, reached
 from engine.broker.replication.group_file import GroupFile
-from engine.broker.replication.group_state import GroupState, StaleEpoch, follow, set_from_json, take_set
+from engine.broker.replication.group_state import (
+    GroupState,
+    StaleEpoch,
+    follow,
+    set_from_json,
+    take_set,
+    take_start,
+)
 from engine.errors import ProtocolError, StoreError
-from engine.protocol.layouts.replica_frames import HEAD_SIZE, LOG, SET, Head, decode_head, encode_word
+from engine.protocol.layouts.replica_frames import (
+    HEAD_SIZE,
+    LOG,
+    SET,
+    START,
+    Head,
+    decode_head,
+    encode_word,
+)
 from engine.store.message_store import MessageStore
 
 log = logging.getLogger(__name__)
@@ -44,6 +59,9 @@ class MasterHello:
     copied_from: int
     has_tail: bool
     """Its log has what this member showed of its own."""
+    start_offset: int | None = None
+    needed_from: int | None = None
+    """None, both: a master of the first release."""
 
 
 def read_hello(packet: dict[str, Any]) -> MasterHello:
@@ -51,10 +69,15 @@ def read_hello(packet: dict[str, Any]) -> MasterHello:
         history = check_history([Epoch(*map(int, entry)) for entry in packet["history"]])
         keys = ("member", "epoch", "reign", "minOffset", "maxOffset", "copiedFrom")
         member, epoch, reign, low, high, copied = (int(packet[key]) for key in keys)
+        start, needed = (_optional(packet.get(key)) for key in ("startOffset", "neededFrom"))
     except (KeyError, TypeError, ValueError) as error:
         raise ProtocolError(f"the master's handshake cannot be read: {error}") from None
     has_tail = packet.get("hasTail") is True
-    return MasterHello(member, epoch, reign, history, low, high, copied, has_tail)
+    return MasterHello(member, epoch, reign, history, low, high, copied, has_tail, start, needed)
+
+
+def _optional(value: Any) -> int | None:
+    return None if value is None else int(value)
 
 
 class MasterLink:
@@ -76,7 +99,10 @@ class MasterLink:
         self._appended = appended
         self._master: MasterHello | None = None
         self._now_ms = now_ms
-        self._said = -1
+        self._said = self._said_start = -1
+        self.may_delete_to = 0
+        """Where the master's log starts: on this member's disk, too."""
+        self.has_joined = False
         self.master_end = 0
         self.heard_ms = self.said_ms = 0
         """When the stream was last read and written."""
@@ -86,6 +112,10 @@ class MasterLink:
         self._master = hello
         await self._file.change(lambda state: follow(state, hello.epoch, hello.reign, hello.member_id))
         await self._join_histories(hello)
+        await self._take_start(hello.epoch, hello.start_offset, hello.needed_from)
+        if hello.start_offset is None:
+            self.may_delete_to = hello.min_offset
+        self.has_joined = True
         saying = asyncio.ensure_future(self._say_forever())
         try:
             self.say()
@@ -159,6 +189,9 @@ class MasterLink:
             raise StaleEpoch(f"a stream of epoch {head.epoch}, while epoch {self._state.epoch} is promised")
         if head.kind == SET:
             await self._take_set(hello.epoch, body)
+        elif head.kind == START:
+            content = orjson.loads(body)
+            await self._take_start(hello.epoch, int(content["start"]), int(content["needed"]))
         else:
             self._take_log(head, body)
 
@@ -183,12 +216,27 @@ class MasterLink:
         await self._file.change(lambda state: take_set(state, epoch, in_sync, members))
         self._speak(encode_word(SET, in_sync.version))
 
+    async def _take_start(self, epoch: int, start_offset: int | None, needed_from: int | None) -> None:
+        """On disk before anything is deleted up to it."""
+        await self._file.change(lambda state: take_start(state, epoch, start_offset, needed_from))
+        self.may_delete_to = start_offset or 0
+
     def say(self) -> None:
-        """Tell the master how far this log is safe. Also called when a flush has finished."""
+        """Tell the master how far this log is safe, and where it starts. Also called when a flush has
+        finished."""
         end = self._store.replica.durable_end
         if end != self._said and self._has_reached_all(end):
             self._said, self.said_ms = end, self._now_ms()
             self._speak(encode_word(LOG, end))
+            self._say_start()
+
+    def _say_start(self) -> None:
+        """Behind a log end, which is the first word that a master expects."""
+        assert self._master is not None
+        start = self._store.commit_log_min_offset
+        if start != self._said_start and self._master.start_offset is not None:
+            self._said_start = start
+            self._speak(encode_word(START, start))
 
     def _speak(self, word: bytes) -> None:
         """A flush may end after the stream did: whoever calls then must not be told by an exception."""

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from engine.broker.replication.group_file import GroupFile
-from engine.broker.replication.group_state import GroupState, InSyncSet, take_set
+from engine.broker.replication.group_state import GroupState, InSyncSet, decide_start, take_set
 from engine.broker.replication.in_sync import InSyncTable
 from engine.broker.replication.packets import Peer, admit, send_bytes
 from engine.broker.replication.plain_links import PlainSlaveLink
@@ -69,6 +69,7 @@ class Mastering:
         self.plain_links: dict[str, PlainSlaveLink] = {}
         self._is_advancing = self._is_over = False
         self._awake_at = 0.0
+        self._lacking: set[int] = set()
         self._proposing = asyncio.Lock()
         self._ticking: asyncio.Task[None] | None = None
         self._planning: asyncio.Task[None] | None = None
@@ -134,10 +135,17 @@ class Mastering:
         send_bytes(writer, encode_packet({**self._handshake(state), "hasTail": is_same}))
         await self._make_known(peer)
         reign = Reign(state.epoch, state.reign, state.history[-1].start_offset)
-        events = LinkEvents(self._acknowledged, self._stored, self._set_to_tell, self._confirmed)
+        events = LinkEvents(
+            self._acknowledged,
+            self._stored,
+            self._set_to_tell,
+            self._confirmed,
+            self._starts_at,
+            self._start_to_tell if peer.log_start is not None else _nothing,
+        )
         link = SlaveLink(reader, writer, peer.member_id, peer.address, reign, self._store, events)
         self._replace_link(peer.member_id)
-        self.table.connected(peer.member_id, self._now_ms())
+        self.table.connected(peer.member_id, self._now_ms(), peer.log_start)
         self.links[peer.member_id] = link
         try:
             await link.run()
@@ -178,7 +186,9 @@ class Mastering:
         known = self._state.members.get(member)
         if member in self.links and known not in (None, address):
             raise Refused(f"brokerId {member} is connected from {known}")
-        return Peer(member, address, tail_from_json(hello.get("tail")))
+        start = hello.get("logStart")
+        log_start = start if isinstance(start, int) and start >= 0 else None
+        return Peer(member, address, tail_from_json(hello.get("tail")), log_start)
 
     def _handshake(self, state: GroupState) -> dict[str, Any]:
         return {
@@ -189,7 +199,47 @@ class Mastering:
             "minOffset": self._store.commit_log_min_offset,
             "maxOffset": self._store.commit_log_max_offset,
             "copiedFrom": state.copied_from,
+            "startOffset": state.start_offset or 0,
+            "neededFrom": self.needed_from(),
         }
+
+    # -- the front of the log -------------------------------------------------------------------------------
+
+    def needed_from(self) -> int:
+        """Whoever starts later lacks messages that have not expired, by this master's fileReservedTime."""
+        oldest = self._store.front.needed_from(self._store.options.retention, self._now_ms())
+        return max(oldest, self._state.start_offset or 0)
+
+    async def decide_start(self, start_offset: int) -> None:
+        """The group's log starts here from now on: on this disk when it returns, so that segments before it
+        may go, here and wherever it is heard."""
+        epoch, needed = self.table.epoch, max(self.needed_from(), start_offset)
+        await self._file.change(lambda state: decide_start(state, epoch, start_offset, needed))
+        self.appended()
+
+    def _starts_at(self, member_id: int, log_start: int) -> None:
+        self.table.starts_at(member_id, log_start)
+        self._plan_soon()
+
+    def _start_to_tell(self) -> tuple[int, int] | None:
+        state = self._state
+        return state.start_offset or 0, state.needed_from
+
+    async def _note_needed(self) -> int:
+        """Segments expire with time: what is needed is written down, and told with it."""
+        needed, epoch = self.needed_from(), self.table.epoch
+        if needed != self._state.needed_from:
+            await self._file.change(lambda state: decide_start(state, epoch, 0, needed))
+            self.appended()
+        lacking = self.table.lacking(needed)
+        for member in sorted(lacking - self._lacking):
+            start = self.table.progress[member].log_start
+            log.warning(
+                "member %d is not in sync: its log starts at %s, messages from %d on have not expired",
+                *(member, start, needed),
+            )
+        self._lacking = lacking
+        return needed
 
     # -- the set --------------------------------------------------------------------------------------------
 
@@ -230,7 +280,8 @@ class Mastering:
 
     async def _plan(self) -> None:
         async with self._proposing:
-            planned = self.table.plan(self._store.replica.durable_end, self._now_ms())
+            needed = await self._note_needed()
+            planned = self.table.plan(self._store.replica.durable_end, self._now_ms(), needed)
             if planned is not None:
                 await self._propose(planned, self.table.latest[1])
 
@@ -255,3 +306,7 @@ class Mastering:
     def _state(self) -> GroupState:
         assert self._file.state is not None
         return self._file.state
+
+
+def _nothing() -> None:
+    """A slave of the first release does not know frames about log starts."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from engine.broker.replication.epochs import log_epoch
+from engine.broker.replication.front_state import front_trouble, missing_from
 from engine.broker.replication.group_state import GroupState
 from engine.broker.replication.mastering import GroupName
 from engine.protocol.bodies.broker_groups import GroupStatus, InSyncInfo
@@ -10,9 +11,26 @@ from engine.store.message_store import MessageStore
 
 
 def member_status(
-    name: GroupName, state: GroupState, store: MessageStore, *, role: str, ha_address: str, trouble: str
+    name: GroupName,
+    state: GroupState,
+    store: MessageStore,
+    *,
+    role: str,
+    is_linked: bool,
+    ha_address: str,
+    trouble: str,
+    now_ms: int,
 ) -> GroupStatus:
-    told = state.in_sync
+    """`is_linked`: a slave that hears its master now."""
+    told, rules, log_start = state.in_sync, store.options.retention, store.commit_log_min_offset
+    missing = None
+    if role != "master":
+        missing = missing_from(
+            state,
+            log_start,
+            is_linked=is_linked,
+            lacks_only_expired=store.front.lacks_only_expired(rules, now_ms),
+        )
     return GroupStatus(
         cluster_name=name.cluster,
         broker_name=name.broker,
@@ -22,7 +40,7 @@ def member_status(
         reign=state.reign,
         master_id=state.master_id,
         log_epoch=log_epoch(state.history),
-        log_start=store.commit_log_min_offset,
+        log_start=log_start,
         log_end=store.replica.durable_end,
         copied_from=state.copied_from,
         whole_at=state.whole_at,
@@ -30,5 +48,8 @@ def member_status(
         in_sync=InSyncInfo(told.epoch, told.version, told.ids, told.min_in_sync, told.settled),
         members={str(member): address for member, address in state.members.items()},
         ha_address=ha_address,
-        trouble=trouble or None,
+        start_offset=state.start_offset,
+        unexpired_from=store.front.unexpired_from(rules, now_ms),
+        missing_from=missing,
+        trouble=trouble or front_trouble(missing, log_start) or None,
     )

@@ -1,9 +1,10 @@
 """Introductions on the HA port: who are you, and do you know the secret? Both ends.
 
-    slave    MAGIC · {"cluster","broker","member","address","nonce"}   and "tail" where it has no history
+    slave    MAGIC · {"cluster","broker","member","address","nonce","logStart"}
+             and "tail" where it has no history
     master   {"member","nonce","proof"}      or {"refusal": why}
     slave    {"proof"}
-    master   {"epoch","reign","history",…}   or {"refusal": why}
+    master   {"epoch","reign","history","startOffset","neededFrom",…}   or {"refusal": why}
 
 The slave proves itself last, so a master learns nothing from a stranger but a name; a stranger learns nothing
 from a master but that it is one. Until the proofs are there, 64 KiB and ten seconds are all that a peer gets.
@@ -39,6 +40,8 @@ class Peer:
     address: str
     tail: Tail | None = None
     """How its log ends, when nothing else tells whose it is."""
+    log_start: int | None = None
+    """None: the first release, which does not say."""
 
 
 async def read_packet(reader: asyncio.StreamReader) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
 from engine.broker.replication.election import Election, Vote, elect, resume
+from engine.broker.replication.front_loss import front_loss
 from engine.broker.replication.group_state import GroupState, InSyncSet
 from engine.errors import EngineError, Refused
 from engine.protocol.bodies.broker_groups import GroupStatus
@@ -80,6 +81,8 @@ class Promoter:
 
         async with self._turn:
             statuses = await self._ask(state)
+            if wanted is not None and not is_unclean:
+                _refuse_short_front(wanted, statuses)
             if await self._hand_over(state, statuses, wanted):
                 statuses = await self._ask(state)
             return await self._run(state, statuses, decide, step=2 if is_unclean else 1)
@@ -180,6 +183,15 @@ class Promoter:
         return {member: at for member, at in state.members.items() if member != self._me.member_id}
 
 
+def _refuse_short_front(wanted: int, statuses: Mapping[int, GroupStatus]) -> None:
+    """Before a master that lives is made to stop its writes for it."""
+    votes = [vote_of(status) for status in statuses.values()]
+    vote = next((vote for vote in votes if vote.member_id == wanted), None)
+    loss = front_loss(vote, votes, vote.members) if vote is not None else None
+    if loss is not None:
+        raise Refused(f"nothing was changed: {loss}")
+
+
 def _reigning(status: GroupStatus, state: GroupState) -> int | None:
     """Whom this member shall follow by what another one says: the master of a higher epoch, or of the very
     reign that it promised without being told the outcome."""
@@ -202,6 +214,9 @@ def vote_of(status: GroupStatus) -> Vote:
         confirmed_offset=status.confirmed_offset,
         in_sync=in_sync,
         members=frozenset(map(int, status.members)),
+        start_offset=status.start_offset,
+        unexpired_from=status.unexpired_from,
+        missing_from=status.missing_from,
     )
 
 

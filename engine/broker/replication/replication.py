@@ -264,9 +264,32 @@ class Replication:
             self._state,
             self._store,
             role="master" if self.mastering else "slave" if following else "seeking",
+            is_linked=following is not None and following.may_delete_to is not None,
             ha_address=self._ha_address,
             trouble=following.trouble if following else self.trouble,
+            now_ms=self._now_ms(),
         )
+
+    async def settle_start(self, planned_start: Callable[[], int]) -> int | None:
+        """The commit-log offset up to which segments may be deleted now; None: none may. A master decides,
+        and has it on disk when this returns. A slave of ours obeys its master; one behind RocketMQ's own
+        expires for itself, as there. `planned_start`: what this broker's own settings say."""
+        mastering, following = self.mastering, self.following
+        if mastering is not None:
+            start = max(planned_start(), self._state.start_offset or 0)
+            if start <= self._store.commit_log_min_offset:
+                return None
+            await mastering.decide_start(start)
+            return start if self.mastering is mastering else None
+        if following is None:
+            return None
+        return planned_start() if following.is_behind_plain else following.may_delete_to
+
+    def cleaning_refusal(self) -> str:
+        """Why an administrator may not clean here; empty on a master, and behind one of RocketMQ's own."""
+        if self.mastering is not None or (self.following is not None and self.following.is_behind_plain):
+            return ""
+        return "a slave deletes what its master has decided to delete, and nothing else: ask the master"
 
     def is_under(self, status: GroupStatus | None) -> bool:
         """Whether whoever says this of itself is the master that this member obeys. A broker that knows no

@@ -16,7 +16,15 @@ from engine.broker.replication.group_state import InSyncSet, set_to_json
 from engine.broker.replication.packets import send_bytes
 from engine.broker.tasks import run_until_one_ends
 from engine.errors import ProtocolError
-from engine.protocol.layouts.replica_frames import LOG, SET, WORD_SIZE, Head, decode_word, encode_head
+from engine.protocol.layouts.replica_frames import (
+    LOG,
+    SET,
+    START,
+    WORD_SIZE,
+    Head,
+    decode_word,
+    encode_head,
+)
 from engine.store.message_store import MessageStore
 
 CHUNK_BYTES = 512 * 1024
@@ -41,6 +49,9 @@ class LinkEvents:
     stored: Callable[[int, int], None]
     set_to_tell: Callable[[], tuple[InSyncSet, Mapping[int, str]] | None]
     confirmed: Callable[[], int]
+    starts_at: Callable[[int, int], None]
+    start_to_tell: Callable[[], tuple[int, int] | None]
+    """Where the group's log starts, and from where on it is needed; None for a slave that cannot be told."""
 
 
 class SlaveLink:
@@ -62,6 +73,7 @@ class SlaveLink:
         self._wanted = asyncio.Event()
         self._told_version = 0
         self._told_confirmed = -1
+        self._told_start: tuple[int, int] | None = None
         self._is_closed = False
         self._spoke_at = 0.0
         self.sent_offset = -1
@@ -98,6 +110,8 @@ class SlaveLink:
                 return
             if kind == SET:
                 self._events.stored(self.member_id, value)
+            elif kind == START:
+                self._events.starts_at(self.member_id, value)
             else:
                 self._note(value)
 
@@ -115,6 +129,7 @@ class SlaveLink:
         while True:
             self._wanted.clear()
             self._send_set()
+            self._send_start()
             chunk = await self._next_chunk()
             if chunk or self._told_confirmed != self._events.confirmed():
                 self._write(LOG, chunk)
@@ -148,6 +163,12 @@ class SlaveLink:
             self._told_version = in_sync.version
             content = {"inSync": set_to_json(in_sync), "members": {str(k): v for k, v in members.items()}}
             self._write(SET, orjson.dumps(content))
+
+    def _send_start(self) -> None:
+        told = self._events.start_to_tell()
+        if told is not None and told != self._told_start:
+            self._told_start = told
+            self._write(START, orjson.dumps({"start": told[0], "needed": told[1]}))
 
     def _write(self, kind: int, body: bytes) -> None:
         reign = self._reign

@@ -35,6 +35,13 @@ class GroupStatus(Body, frozen=True):
     in_sync: InSyncInfo = InSyncInfo()
     members: dict[str, str] = field(default_factory=dict)
     ha_address: str | None = None
+    start_offset: Int64 | None = None
+    """Where the group's log starts by its master's decision, as far as this member has heard."""
+    unexpired_from: Int64 | None = None
+    """Where the oldest segment begins that this member has and that has not expired."""
+    missing_from: Int64 | None = None
+    """Set when its log starts later than it should: messages from here to `log_start` have not expired and
+    are not there (docs/adr/0015)."""
     trouble: str | None = None
     """Why a slave copies nothing, or a master takes no writes."""
 

@@ -4,11 +4,14 @@
     packet             SIZE 4 · JSON                          both sides, until each has proved itself
     slave, then        KIND 4 · VALUE 8                        2 log end (commit-log offset)
                                                                5 set stored (version)
+                                                               6 log start (commit-log offset)
     master, then       KIND 4 · BODYSIZE 4 · OFFSET 8 · EPOCH 4 · EPOCHSTARTOFFSET 8 · CONFIRMOFFSET 8 · body
                                                                2 log bytes (none: heartbeat)
                                                                5 in-sync set, JSON
+                                                               6 where the group's log starts, JSON
 
-Kinds and headers are those of RocketMQ's auto-switch stream (`ha_frames`) but for 5. A plain slave's first
+Kinds and headers are those of RocketMQ's auto-switch stream (`ha_frames`) but for 5 and 6. The first release
+does not know 6: it is sent only to a peer whose introduction names a log start. A plain slave's first
 eight bytes are an offset, which is never negative: MAGIC has the top bit set. Numbers that no honest peer
 sends are ProtocolError.
 """
@@ -28,6 +31,7 @@ MAX_PACKET_BYTES = 64 * 1024
 MAX_BODY_BYTES = 4 * 1024 * 1024
 LOG = 2
 SET = 5
+START = 6
 
 _SIZE = Struct(">i")
 SIZE_BYTES = _SIZE.size
@@ -73,7 +77,7 @@ def encode_word(kind: int, value: int) -> bytes:
 
 def decode_word(buffer: bytes) -> tuple[int, int]:
     kind, value = _WORD.unpack(buffer)
-    _require(kind in (LOG, SET) and value >= 0, "word")
+    _require(kind in (LOG, SET, START) and value >= 0, "word")
     return kind, value
 
 
@@ -85,7 +89,7 @@ def encode_head(head: Head) -> bytes:
 
 def decode_head(buffer: bytes) -> Head:
     head = Head(*_HEAD.unpack(buffer))
-    _require(head.kind in (LOG, SET), "kind")
+    _require(head.kind in (LOG, SET, START), "kind")
     _require(0 <= head.body_size <= MAX_BODY_BYTES, "body size")
     _require(min(head.offset, head.epoch, head.epoch_start_offset, head.confirm_offset) >= 0, "offset")
     return head

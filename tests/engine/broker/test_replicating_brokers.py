@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import time
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -111,6 +112,39 @@ async def test_operators_see_both_sides(group: BrokerGroup) -> None:
     assert 0 <= now_ms - as_slave.last_write_timestamp < 30_000
 
 
+async def test_old_messages_go_where_the_master_says_and_when(group: BrokerGroup) -> None:
+    small = {"mappedFileSizeCommitLog": str(1 << 20), "maxMessageSize": "200000", "deleteWhen": "04"}
+    master, slave = await group.start(0, **small), await group.start(1, **small, fileReservedTime="1")
+    while master.inner.store.commit_log_max_offset < 3 << 20:
+        assert (await group.peers[0].send("orders", bytes(100_000))).code == 0
+    await group.in_sync()
+    for code in (RequestCode.DELETE_EXPIRED_COMMITLOG, RequestCode.CLEAN_EXPIRED_CONSUMEQUEUE):
+        refused = await group.peers[1].ask(code)
+        assert refused.code != 0 and "ask the master" in str(refused.remark)
+    stores = [broker.inner.store for broker in (master, slave)]
+    for store in stores:
+        for file in store._log.files.files[:2]:
+            os.utime(file.path, (0, 0))
+    await slave.inner.housekeeping.clean()
+    assert stores[1].commit_log_min_offset == 0
+    assert (await group.peers[0].ask(RequestCode.DELETE_EXPIRED_COMMITLOG)).code == 0
+    await asyncio.wait_for(_cleaned(master, 2 << 20), 10)
+    await asyncio.wait_for(_cleaned(slave, 2 << 20), 10)
+    (one,) = (await group.ha_section(0))["slaves"]
+    assert one["isInSync"]
+    async with asyncio.timeout(10):
+        while (await group.ha_section(0))["slaves"][0]["logStart"] != 2 << 20:
+            await asyncio.sleep(0.05)
+    assert (await group.peers[0].send("orders")).code == 0
+
+
+async def _cleaned(broker: RunningBroker, start: int) -> None:
+    while broker.inner.store.commit_log_min_offset != start:
+        await broker.inner.flusher.flush_log(force=True)
+        await broker.inner.housekeeping.clean()
+        await asyncio.sleep(0.05)
+
+
 async def test_collectors_see_the_group(group: BrokerGroup) -> None:
     master = await group.start(0)
     slave = await group.start(1)
@@ -122,7 +156,7 @@ async def test_collectors_see_the_group(group: BrokerGroup) -> None:
     (one,) = seen.pop("slaves")
     assert seen.pop("permission") == 6
     assert seen == {"role": "SYNC_MASTER", "memberId": 0, "epoch": 1, "inSync": [0, 1], "minInSync": 1}
-    assert (one["memberId"], one["isInSync"]) == (1, True)
+    assert (one["memberId"], one["isInSync"], one["logStart"]) == (1, True, 0)
     assert 0 <= one["lagBytes"] <= end
     expected = {"role": "SLAVE", "memberId": 1, "epoch": 1, "lagBytes": 0}
     async with asyncio.timeout(10):

@@ -19,7 +19,7 @@ from engine.broker.replication.role_hooks import GroupRules, RoleHooks
 from engine.errors import EngineError, PeerError, PeerUnreachable
 from engine.protocol.bodies.broker_groups import GroupStatus
 from engine.protocol.codes import ResponseCode
-from tests.engine.store.samples import dispatch_all, draft, open_store, put
+from tests.engine.store.samples import dispatch_all, draft, flush_all, open_store, put
 
 SECRET = b"a secret of the cluster"
 
@@ -85,6 +85,7 @@ class Member:
         min_in_sync: int = 2,
         catch_up_ms: int = 15_000,
         secret: bytes | None = SECRET,
+        now_ms: Callable[[], int] | None = None,
         **changes: object,
     ) -> None:
         self.member_id = member_id
@@ -116,8 +117,9 @@ class Member:
             Requests(wire, member_id),
             hooks,
             named_master=lambda: (self._master, wire.strangers.get(self._master or "")),
-            now_ms=lambda: int(asyncio.get_running_loop().time() * 1000),
+            now_ms=now_ms or _loop_ms,
         )
+        self._now_ms = now_ms or _loop_ms
 
     async def start(self) -> None:
         server = await asyncio.start_server(self.server._take, "127.0.0.1", self.port)
@@ -171,8 +173,24 @@ class Member:
         mastering.wait(-1, end, timeout_ms, lambda ok: future.done() or future.set_result(ok))
         return await future
 
+    async def clean(self, disk_usage_ratio: float = 0.5) -> None:
+        """One round of housekeeping, at the hour of deleting."""
+        front, rules = self.store.front, self.store.options.retention
+        flush_all(self.store)
+
+        def planned() -> int:
+            return front.plan(rules, self._now_ms(), hour=4, disk_usage_ratio=disk_usage_ratio)
+
+        start = await self.replication.settle_start(planned)
+        if start is not None:
+            front.delete_to(start, rules, self._now_ms())
+
     def log(self) -> bytes:
         return self.store.replica.read(self.store.commit_log_min_offset, self.store.commit_log_max_offset)
+
+
+def _loop_ms() -> int:
+    return int(asyncio.get_running_loop().time() * 1000)
 
 
 async def until(holds: Callable[[], object], seconds: float = 10.0) -> None:
