@@ -118,6 +118,8 @@ class TransactionProducer(Producer):
         )
         self._room = threading.BoundedSemaphore(self._inner.options.max_in_flight)
 
+    # Its own: it announces itself to every broker, so that it is asked before it has sent anything.
+    start = waiting(transaction_producer.TransactionProducer.start)
     send_in_transaction = waiting(transaction_producer.TransactionProducer.send_in_transaction)
 
 

@@ -1,7 +1,7 @@
 """Making a backup and putting one back: what the commands do, without their words.
 
-A restore is one transaction: all of it or nothing. It takes backups of exactly this schema: restore with the
-release that made the backup, then migrate.
+A restore is one transaction: all of it or nothing. A backup of an earlier release is loaded into that
+release's tables, which are then migrated (older_schema.py); interrupted, it is restored again with --force.
 """
 
 from __future__ import annotations
@@ -20,11 +20,13 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from django.apps import apps
 from django.conf import settings
 from django.db import transaction
 
 from console.backups import archive, rows
 from console.backups.archive import BadArchive
+from console.backups.older_schema import models_of
 from console.core import audit
 from console.core.actors import Actor
 from console.keys import write_key_file
@@ -72,21 +74,25 @@ def read(file: Path, passphrase: str | None, folder: Path) -> Kept:
 
 
 def put_back(kept: Kept, folder: Path, *, force: bool, now: datetime) -> dict[str, int]:
-    if kept.manifest["schema"] != rows.schema_versions():
-        raise BadArchive("the backup is of another schema: restore it with the release that made it")
-    with transaction.atomic():
-        if not rows.is_empty():
-            if not force:
-                raise BadArchive("the database is not empty: --force replaces all that is in it")
-            rows.wipe()
+    if not force and not rows.is_empty():
+        raise BadArchive("the database is not empty: --force replaces all that is in it")
+    with models_of(kept.manifest["schema"]) as models, transaction.atomic():
+        rows.wipe(models)
         with (folder / archive.ROWS).open("rb") as source:
-            counts = rows.load(source)
+            counts = rows.load(source, models)
         if counts != kept.manifest["rows"]:
             raise BadArchive("the backup is damaged: its tables have other numbers of rows")
-        audit.record(
-            _ACTOR, "backup.restore", details={"made_at": kept.manifest["made_at"], "forced": force}, now=now
-        )
+        if models is apps:
+            _record_restore(kept, force, now)
+    if models is not apps:
+        _record_restore(kept, force, now)
     return counts
+
+
+def _record_restore(kept: Kept, force: bool, now: datetime) -> None:
+    """In the restore's transaction, unless the audit table itself is that of an earlier release meanwhile."""
+    details = {"made_at": kept.manifest["made_at"], "forced": force}
+    audit.record(_ACTOR, "backup.restore", details=details, now=now)
 
 
 def put_key_back(folder: Path, file: Path) -> bool:
