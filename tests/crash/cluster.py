@@ -52,6 +52,8 @@ class Daemon:
         self._process: subprocess.Popen[bytes] | None = None
         self.prefix: list[str] = []
         """What comes before the command line: it must become the process itself (exec)."""
+        self.tree = REPOSITORY
+        """The sources that it runs; tests of upgrades start members of an earlier release."""
 
     @property
     def pid(self) -> int:
@@ -73,7 +75,7 @@ class Daemon:
             self._log_start = log.tell()
             self._process = subprocess.Popen(
                 [*self.prefix, sys.executable, *self._arguments],
-                cwd=REPOSITORY,
+                cwd=self.tree,
                 env=self._environment,
                 stdin=subprocess.DEVNULL,
                 stdout=log,

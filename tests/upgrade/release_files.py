@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import lzma
+import sqlite3
 import tarfile
 from pathlib import Path
 from typing import Any
@@ -40,6 +41,11 @@ def postgresql_dump() -> str:
 
 
 def move(data_root: Path) -> None:
-    """Puts the folder where it lies now into the settings of its processes."""
+    """Puts the folder where it lies now into the settings of its processes and into the host's row."""
     for file in data_root.rglob("*.conf"):
         file.write_text(file.read_text().replace(MADE_IN, str(data_root)))
+    with sqlite3.connect(data_root / "console/db.sqlite3") as database:
+        database.execute(
+            "UPDATE clusters_host SET data_root = replace(data_root, ?, ?)", (MADE_IN, str(data_root))
+        )
+    database.close()
