@@ -16,16 +16,17 @@ import pytest
 from tests.crash import requests as rq
 from tests.crash.campaign import PERSIST_INTERVAL_S, Campaign, Windows, sends_after
 from tests.crash.checker.events import FAIL, History
+from tests.crash.checker.replica_equality import log_start
 from tests.crash.cluster import ASYNC, SYNC, Daemon
 from tests.crash.conftest import MakeBroker
 from tests.crash.faults import Faults
 from tests.crash.load import GROUP, QUEUES, TOPIC, create_topic, fetch_offsets
+from tests.crash.small_disk import BRIM, FORCE, MB, REFUSE, SmallDisk
 from tests.crash.wire import Address, Link
 
 RESUME_S = 5.0
 PERSIST_S = 2.0
 """Offsets are saved every 500 ms here; the rest is for a machine that is busy."""
-MB = 1 << 20
 FULL_DISK_GROUP = "FullDisk"
 
 
@@ -157,6 +158,46 @@ def test_a_log_line_that_finds_no_room_disturbs_nobody(
     assert b"Heard" in log.read_bytes()
     campaign.look()
     campaign.verify()
+
+
+SAFE_ALONE = {
+    "signalboxProfile": "safe",
+    "minInSyncReplicas": "1",
+    "allAckInSyncStateSet": "false",
+    "authenticationEnabled": "false",
+    "authorizationEnabled": "false",
+    "autoCreateTopicEnable": "true",
+    "autoCreateSubscriptionGroup": "true",
+    "cleanResourceInterval": "200",
+    "mappedFileSizeCommitLog": "262144",
+    "maxMessageSize": "16384",
+}
+
+
+def test_a_safe_master_on_a_full_disk_deletes_nothing(
+    make_broker: MakeBroker, tmp_path: Path, seed: int
+) -> None:
+    """What has not expired stays, at every level of fullness and through a crash: only room helps."""
+    small = SmallDisk(tmp_path / "disk", tmp_path / "store")
+    broker = make_broker(flush=SYNC, settings=SAFE_ALONE, environment=small.environment)
+    campaign = Campaign(broker, seed, readers=1)
+    campaign.start()
+    campaign.load_for(0.5)
+    small.fill(FORCE)
+    assert campaign.load_for(1.0)[rq.SUCCESS] > 100, "writes go on while there is room"
+    for level in (REFUSE, BRIM):
+        small.fill(level)
+        fill_what_was_ready(campaign)
+        only_refused_with_14(campaign, 0.2)
+        reads_and_commits_go_on(broker.address)
+    campaign.crash()
+    campaign.restart()  # on the full disk
+    small.free()
+    resumes(broker.address)
+    campaign.load_for(0.3)
+    campaign.look()
+    campaign.verify(at_least=500)
+    assert log_start(broker.store / "commitlog") == 0
 
 
 @pytest.fixture

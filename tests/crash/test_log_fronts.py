@@ -1,0 +1,124 @@
+"""The front of the log in a group: expiry follows the master, and a member that lacks unexpired segments is
+neither in sync nor electable (F39).
+"""
+
+from __future__ import annotations
+
+import shutil
+import time
+
+import pytest
+
+from engine.errors import EngineError
+from tests.crash.cluster import ASYNC, SYNC
+from tests.crash.conftest import MakeGroup
+from tests.crash.full_members import SETTINGS
+from tests.crash.group import until
+from tests.crash.log_fronts import (
+    AT_ANY_HOUR,
+    QUIET_S,
+    SEGMENT_BYTES,
+    age,
+    allow_expiry,
+    is_left_out,
+    lose_front,
+    started,
+    starts,
+)
+
+
+@pytest.mark.crash_long
+@pytest.mark.parametrize("flush", [SYNC, ASYNC])
+@pytest.mark.parametrize("size", [2, 3])
+def test_expiry_follows_the_master(make_group: MakeGroup, size: int, flush: str, seed: int) -> None:
+    campaign = started(make_group, size, seed, flush=flush, settings={**SETTINGS, **AT_ANY_HOUR})
+    group, old = campaign.group, campaign.master
+    slaves = [member for member in group.members if member is not old]
+    # Slaves on whose disks all looks old delete nothing of their own accord, nor without a master.
+    for slave in slaves:
+        age(slave, 5 * SEGMENT_BYTES)
+    time.sleep(QUIET_S)
+    assert starts(group) == {0}
+    campaign.kill(old)
+    time.sleep(QUIET_S)
+    assert starts(group) == {0}
+    for slave in slaves:
+        age(slave, 5 * SEGMENT_BYTES, by_s=0)
+    old.start()
+    campaign.settle()
+    # What the master deletes goes everywhere, and no more than that.
+    campaign.load_for(0.3)
+    below = 3 * SEGMENT_BYTES
+    allow_expiry(campaign, below)
+    for member in group.members:
+        age(member, below)
+    until(lambda: starts(group) == {below}, f"every log starts at {below}, not at {starts(group)}")
+    campaign.settle()
+    campaign.verify_group()
+    # The next master knows where the log starts.
+    heir = campaign.random.choice([member for member in group.members if member is not campaign.master])
+    campaign.promote(heir, wanted=heir.number)
+    campaign.first_ack(time.monotonic())
+    time.sleep(QUIET_S)
+    campaign.settle()
+    campaign.verify_group()
+    assert starts(group) == {below}
+
+
+@pytest.mark.crash_long
+@pytest.mark.parametrize("flush", [SYNC, ASYNC])
+def test_a_member_without_the_front_is_left_out_and_never_master(
+    make_group: MakeGroup, flush: str, seed: int
+) -> None:
+    campaign = started(make_group, 3, seed, flush=flush, settings=SETTINGS)
+    group, old = campaign.group, campaign.master
+    short = group.members[2]
+    lose_front(short, 2 * SEGMENT_BYTES)
+    until(lambda: is_left_out(group, short), f"it is left out: {group.statuses()}")
+    assert campaign.load_for(0.5)[0] > 10, "two members are enough for writes"
+    with pytest.raises(EngineError, match=r"lacks \d+ bytes"):
+        group.promote(short, wanted=short.number)
+    with pytest.raises(EngineError, match="lacks"):
+        group.promote(old, wanted=short.number)
+    # By hand, asked at the short member: the other one wins.
+    campaign.kill(old)
+    assert campaign.promote(short).master_id == 1
+    old.start()
+    campaign.first_ack(time.monotonic())
+    campaign.group.await_in_sync(0, 1)
+    # Alone it is no witness, either.
+    campaign.kill(group.members[0], group.members[1])
+    with pytest.raises(EngineError, match=r"lacks|are needed"):
+        group.promote(short)
+    for member in group.members[:2]:
+        member.launch()
+    campaign.first_ack(time.monotonic())
+    # Emptied, it copies anew and counts again.
+    short.kill()
+    shutil.rmtree(short.store)
+    short.start()
+    campaign.settle()
+    campaign.verify_group()
+    assert starts(group) == {0}
+
+
+@pytest.mark.crash_long
+@pytest.mark.parametrize("flush", [SYNC, ASYNC])
+def test_of_two_the_one_without_the_front_waits_for_the_other(
+    make_group: MakeGroup, flush: str, seed: int
+) -> None:
+    campaign = started(make_group, 2, seed, flush=flush, settings=SETTINGS)
+    group, old = campaign.group, campaign.master
+    short = group.members[1]
+    campaign.kill(old)
+    lose_front(short, 2 * SEGMENT_BYTES)
+    with pytest.raises(EngineError, match="lacks"):
+        group.promote(short)
+    old.start()
+    until(lambda: is_left_out(group, short), f"it is left out: {group.statuses()}")
+    with pytest.raises(EngineError, match="lacks"):
+        group.promote(short, wanted=short.number)
+    # Who goes on all the same is told what that costs.
+    campaign.kill(old)
+    answer = campaign.promote(short, unclean=True)
+    assert "lacks" in (answer.may_be_lost or "")
