@@ -13,7 +13,7 @@ from typing import TypeVar
 import pytest
 from hypothesis import HealthCheck, settings
 
-from tests.requirements_probe import REQUIREMENTS, PackageMissing
+from tests.requirements_probe import REQUIREMENTS, NotInstalled
 
 pytest_plugins = ["tests.sharing"]
 
@@ -55,7 +55,7 @@ def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     report = yield
-    lacks_package = call.excinfo is not None and isinstance(call.excinfo.value, PackageMissing)
+    lacks_package = call.excinfo is not None and isinstance(call.excinfo.value, NotInstalled)
     return _refuse_skip(report, is_listed=lacks_package or _LISTED in item.stash)
 
 

@@ -6,7 +6,8 @@ failures too. Each probe runs at most once per session, and only when a selected
 
 Debian packages are the exception from markers: whatever uses one (a fixture, a compiler's caller) says
 `need_package("gcc")`, which skips the running test with that name. tools/setup.sh installs them as root; an
-ordinary user may lack them. The list, with how a package is recognised, is tools/debian-packages.txt.
+ordinary user may lack them. The list, with how a package is recognised, is tools/debian-packages.txt. In the
+same way a nightly test says `need_python("3.13")`.
 """
 
 from __future__ import annotations
@@ -26,18 +27,35 @@ import pytest
 
 from tests import debian_servers
 from tests.interop import jars
+from tests.packaging import interpreters
 
 PROBE_TIMEOUT_S = 180
 PACKAGES_FILE = Path(__file__).parents[1] / "tools" / "debian-packages.txt"
 
 
-class PackageMissing(pytest.skip.Exception):
+class NotInstalled(pytest.skip.Exception):
     """The only skip that may be raised while a test runs."""
+
+    __module__ = "builtins"  # pytest prints it before the reason
 
 
 def need_package(name: str) -> None:
     if not is_installed(name):
-        raise PackageMissing(f"Debian's package {name} is not installed")
+        raise NotInstalled(f"Debian's package {name} is not installed")
+
+
+def need_compiled_modules() -> None:
+    """For limits of cost that only hold where `make setup` could compile."""
+    for name in ("gcc", "libc6-dev", "python3-dev"):
+        need_package(name)
+
+
+def need_python(minor: str) -> Path:
+    """The oldest patch release of it on this machine."""
+    found = interpreters.oldest(minor)
+    if found is None:
+        raise NotInstalled(f"Python {minor} is not installed")
+    return found
 
 
 @functools.cache

@@ -30,6 +30,7 @@ from engine.protocol.sql92 import sql_filter
 from engine.store.message_store import MessageStore
 from engine.store.results import RecordFilter
 from tests.engine.store.samples import NOW_MS, crash, dispatch_all, draft, open_store, put
+from tests.requirements_probe import need_compiled_modules
 
 pytestmark = pytest.mark.alone
 
@@ -106,6 +107,7 @@ def test_a_scanned_message_costs_at_most_ten_microseconds_at_half_match(store: M
 
 def test_a_store_that_was_not_closed_opens_at_the_cost_of_its_messages(tmp_path: Path) -> None:
     """Not at that of its files: a segment and an index of everyday size are nearly empty here."""
+    need_compiled_modules()
     changes = {
         "mapped_file_size_commit_log": 1 << 30,
         "mapped_file_size_consume_queue": 6_000_000,

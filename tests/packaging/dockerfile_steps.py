@@ -21,6 +21,8 @@ from pathlib import Path
 _CERTIFICATES = "/etc/ssl/certs/ca-certificates.crt"
 _LENT = ("/etc/resolv.conf", "/etc/hosts", "/etc/pip.conf", _CERTIFICATES, "/etc/apt/sources.list.d")
 _LENT += ("/etc/apt/apt.conf.d", "/etc/apt/keyrings", "/usr/share/keyrings")
+# Of a network with a certificate of its own: Debian's packages of certificates take these up.
+_LENT += ("/usr/local/share/ca-certificates",)
 _ENVIRONMENT = re.compile(
     r"PIP_\w+|(?i:npm_config_\w+|\w+_proxy)|SSL_CERT_FILE|REQUESTS_CA_BUNDLE|NODE_EXTRA_CA_CERTS"
 )
@@ -48,13 +50,14 @@ def instructions(text: str) -> Iterator[tuple[str, str]]:
         yield word.upper(), " ".join(rest.split())
 
 
-def debootstrapped(folder: Path) -> Path:
-    """What `debian:12-slim` is made from, by this machine's own mirror."""
+def debootstrapped(folder: Path, *packages: str) -> Path:
+    """What `debian:12-slim` is made from, by this machine's own mirror; with these packages."""
     root = folder / "debian"
     sources = Path("/etc/apt/sources.list.d/debian.sources").read_text()
     mirror = re.search(r"^URIs: (\S+)", sources, re.MULTILINE)
     assert mirror is not None
-    _run(["debootstrap", "--variant=minbase", "bookworm", str(root), mirror[1]])
+    include = [f"--include={','.join(packages)}"] if packages else []
+    _run(["debootstrap", "--variant=minbase", *include, "bookworm", str(root), mirror[1]])
     for name in _LENT:
         _lend(Path(name), root)
     _lend(Path.home() / ".npmrc", root, _NPM_SETTINGS)
@@ -147,7 +150,8 @@ def _at(stage: Stage, command: list[str]) -> list[str]:
 @contextmanager
 def mounted(root: Path) -> Iterator[None]:
     wheels = Path(os.environ.get("PIP_FIND_LINKS", "/nowhere"))
-    mounts = [["-t", "proc", "proc", root / "proc"], ["--rbind", "/dev", root / "dev"]]
+    # As a slave: what is unmounted in there stays mounted on this machine.
+    mounts = [["-t", "proc", "proc", root / "proc"], ["--rbind", "--make-rslave", "/dev", root / "dev"]]
     if wheels.is_dir():
         (root / str(wheels).lstrip("/")).mkdir(parents=True, exist_ok=True)
         mounts.append(["--bind", wheels, root / str(wheels).lstrip("/")])
