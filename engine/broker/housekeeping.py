@@ -71,6 +71,7 @@ class Housekeeping:
         self._save_offsets = save_offsets
         self._settle_start = settle_start
         self._manual_rounds = 0
+        self._said = ""
         self._tasks: list[asyncio.Task[None]] = []
 
     def start(self) -> None:
@@ -122,10 +123,17 @@ class Housekeeping:
         try:
             start = await self._settle_start(planned_start)
         except (EngineError, OSError) as error:
-            log.warning("nothing is deleted: where the log shall start cannot be kept: %s", error)
+            self._warn_once(f"nothing is deleted: where the log shall start cannot be written: {error}")
             return
+        self._said = ""
         if start is not None:
             self._log_deletion(front.delete_to(start, rules, now_ms))
+
+    def _warn_once(self, text: str) -> None:
+        """A full disk is looked at every second."""
+        if text != self._said:
+            log.warning("%s", text)
+        self._said = text
 
     def _log_deletion(self, deletion: Deletion) -> None:
         for path in deletion.paths:

@@ -217,6 +217,16 @@ class ConsumeQueue:
             self._min_for_log = log_min_offset
         return self._min_offset
 
+    def count_between(self, begin: int, end: int) -> int:
+        """How many messages of this queue lie in the log from one commit-log offset to another."""
+
+        def first_from(commit_log_offset: int) -> int:
+            return self.search(
+                self.first, lambda unit: unit[0] >= commit_log_offset and unit[1] != BLANK_UNIT_SIZE
+            )
+
+        return first_from(end) - first_from(begin)
+
     def patch(self, queue_offset: int, units: bytes) -> None:
         """Overwrite units inside the queue; its length stays."""
         inside = max(self.end - queue_offset, 0) * CQ_UNIT_SIZE

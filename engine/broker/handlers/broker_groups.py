@@ -6,6 +6,8 @@ from __future__ import annotations
 from collections.abc import Coroutine
 from typing import Any, TypeVar
 
+from msgspec.structs import replace
+
 from engine.broker.replication.member_requests import check_proof
 from engine.broker.replication.replication import Replication
 from engine.errors import NotPermitted, Refused
@@ -16,6 +18,7 @@ from engine.protocol.commands import Command
 from engine.protocol.headers.broker_groups import (
     CrownRequest,
     FollowRequest,
+    GroupStatusRequest,
     HandOverRequest,
     PromiseRequest,
     PromoteRequest,
@@ -48,7 +51,17 @@ class BrokerGroupHandlers:
         }
 
     def status(self, request: Command, client: Connection) -> Outcome:
-        return Reply(body=self._group().status().encode())
+        group, header = self._group(), GroupStatusRequest.decode(request.fields)
+        if header.count_from is None or header.count_to is None:
+            return Reply(body=group.status().encode())
+        check_proof(self._secret, request)  # counting costs more than a stranger may ask for
+        begin, end = header.count_from, header.count_to
+
+        async def run() -> Reply:
+            counted = await group.count_messages(begin, end)
+            return Reply(body=replace(group.status(), counted_messages=counted).encode())
+
+        return Work(run)
 
     def promise(self, request: Command, client: Connection) -> Outcome:
         header = self._checked(request, PromiseRequest.decode(request.fields))

@@ -57,8 +57,15 @@ def needed_promises(member_count: int, min_in_sync: int) -> int:
     return member_count - min(max(min_in_sync, 1), member_count) + 1
 
 
-def elect(votes: Sequence[Vote], *, wanted: int | None = None, is_unclean: bool = False) -> Election:
-    """The master of the promised epoch. `wanted` wins among equals; it never wins over a longer log."""
+def elect(
+    votes: Sequence[Vote],
+    *,
+    wanted: int | None = None,
+    is_unclean: bool = False,
+    lost_messages: Mapping[int, int] | None = None,
+) -> Election:
+    """The master of the promised epoch. `wanted` wins among equals; it never wins over a longer log.
+    `lost_messages`: by member, how many messages it lacks at its front, where somebody has counted."""
     if not votes:
         return Election(None, "no member answered")
     newest, members = _newest(votes).in_sync, _newest(votes).members
@@ -73,7 +80,7 @@ def elect(votes: Sequence[Vote], *, wanted: int | None = None, is_unclean: bool 
     counted = [vote for vote in votes if vote.remembers and losses[vote.member_id] is None]
     doubts: list[str] = []
     if (loss := losses[chosen]) is not None:
-        doubts.append(str(loss))
+        doubts.append(str(loss.with_count(lost_messages or {})))
     if len(counted) < needed:
         doubts.append(_too_few(votes, counted, members, needed))
     if not any(vote.member_id in newest.ids for vote in best):

@@ -8,8 +8,8 @@ do not say the latter: what they hold is unknown, and nobody is refused for it.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 
@@ -50,6 +50,10 @@ class FrontLoss:
     silent: tuple[int, ...] = ()
     messages: int | None = None
     """How many messages that is, where it was counted."""
+
+    def with_count(self, counts: Mapping[int, int]) -> FrontLoss:
+        """`counts`: by member, how many messages it lacks."""
+        return replace(self, messages=counts.get(self.member_id))
 
     def __str__(self) -> str:
         counted = "" if self.messages is None else f" ({self.messages} messages)"

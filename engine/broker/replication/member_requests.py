@@ -16,6 +16,7 @@ from engine.protocol.commands import Command
 from engine.protocol.headers.broker_groups import (
     CrownRequest,
     FollowRequest,
+    GroupStatusRequest,
     HandOverRequest,
     PromiseRequest,
 )
@@ -65,6 +66,11 @@ class MemberRequests:
     async def status(self, address: str) -> GroupStatus:
         answer = await self._ask(address, Command(RequestCode.SIGNALBOX_GROUP_STATUS))
         return GroupStatus.decode(answer.body)
+
+    async def count_messages(self, address: str, begin: int, end: int) -> int | None:
+        header = GroupStatusRequest(begin, end)
+        answer = await self._demand(address, RequestCode.SIGNALBOX_GROUP_STATUS, header)
+        return GroupStatus.decode(answer.body).counted_messages
 
     async def promise(self, address: str, epoch: int, reign: int) -> GroupStatus:
         header = PromiseRequest(self.cluster, self.broker, epoch, reign)

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
 from engine.broker.replication.election import Election, Vote, elect, resume
-from engine.broker.replication.front_loss import front_loss
+from engine.broker.replication.front_loss import FrontLoss, front_loss
 from engine.broker.replication.group_state import GroupState, InSyncSet
 from engine.errors import EngineError, Refused
 from engine.protocol.bodies.broker_groups import GroupStatus
@@ -36,6 +36,9 @@ class Members(Protocol):
 
     async def status(self, address: str) -> GroupStatus: ...
 
+    async def count_messages(self, address: str, begin: int, end: int) -> int | None:
+        """How many messages of its log lie between two commit-log offsets; None where it cannot say."""
+
     async def promise(self, address: str, epoch: int, reign: int) -> GroupStatus: ...
 
     async def crown(self, address: str, epoch: int, reign: int) -> None: ...
@@ -54,6 +57,7 @@ class Self:
     promise: Callable[[int, int], Awaitable[GroupStatus]]
     crown: Callable[[int, int], Awaitable[None]]
     follow: Callable[[int, int, int, str], Awaitable[None]]
+    count_messages: Callable[[int, int], Awaitable[int]]
 
 
 class HigherEpoch(Refused):
@@ -76,13 +80,19 @@ class Promoter:
     ) -> PromotionAnswer:
         """For an operator. Raises Refused with the reason when the rules forbid it."""
 
+        counts: dict[int, int] = {}
+
         def decide(votes: Sequence[Vote]) -> Election:
-            return elect(votes, wanted=wanted, is_unclean=is_unclean)
+            return elect(votes, wanted=wanted, is_unclean=is_unclean, lost_messages=counts)
 
         async with self._turn:
             statuses = await self._ask(state)
-            if wanted is not None and not is_unclean:
-                _refuse_short_front(wanted, statuses)
+            losses = _front_losses(statuses)
+            counts |= await self._count(state, losses)
+            if wanted in losses and not is_unclean:
+                # Before a master that lives is made to stop its writes for it.
+                loss = losses[wanted].with_count(counts)
+                raise Refused(f"nothing was changed: {loss}")
             if await self._hand_over(state, statuses, wanted):
                 statuses = await self._ask(state)
             return await self._run(state, statuses, decide, step=2 if is_unclean else 1)
@@ -145,6 +155,17 @@ class Promoter:
         }
         return {self._me.member_id: own, **await _answers(others)}
 
+    async def _count(self, state: GroupState, losses: Mapping[int, FrontLoss]) -> dict[int, int]:
+        """How many messages each of these losses is, as far as who has them can say."""
+        asked: dict[int, Awaitable[int | None]] = {}
+        for member, loss in losses.items():
+            if loss.holder == self._me.member_id:
+                asked[member] = self._me.count_messages(loss.begin, loss.end)
+            elif loss.holder is not None and (address := state.members.get(loss.holder)):
+                asked[member] = self._members.count_messages(address, loss.begin, loss.end)
+        counts = await _answers(asked)
+        return {member: count for member, count in counts.items() if count is not None}
+
     async def _hand_over(
         self, state: GroupState, statuses: Mapping[int, GroupStatus], wanted: int | None
     ) -> bool:
@@ -183,13 +204,11 @@ class Promoter:
         return {member: at for member, at in state.members.items() if member != self._me.member_id}
 
 
-def _refuse_short_front(wanted: int, statuses: Mapping[int, GroupStatus]) -> None:
-    """Before a master that lives is made to stop its writes for it."""
+def _front_losses(statuses: Mapping[int, GroupStatus]) -> dict[int, FrontLoss]:
+    """By member: what would be lost at the front of the log if it were master."""
     votes = [vote_of(status) for status in statuses.values()]
-    vote = next((vote for vote in votes if vote.member_id == wanted), None)
-    loss = front_loss(vote, votes, vote.members) if vote is not None else None
-    if loss is not None:
-        raise Refused(f"nothing was changed: {loss}")
+    losses = {vote.member_id: front_loss(vote, votes, vote.members) for vote in votes}
+    return {member: loss for member, loss in losses.items() if loss is not None}
 
 
 def _reigning(status: GroupStatus, state: GroupState) -> int | None:

@@ -83,7 +83,7 @@ class Replication:
         self._search = MasterSearch(name.member_id, file, members, named_master)
         self._now_ms = now_ms
         self._turn = asyncio.Lock()
-        own = Self(name.member_id, self.status, self.promise, self.crown, self.follow)
+        own = Self(name.member_id, self.status, self.promise, self.crown, self.follow, self.count_messages)
         self._promoter = Promoter(own, members, lambda: random.SystemRandom().getrandbits(62))
         self._seeking: asyncio.Task[None] | None = None
         self._watching: asyncio.Task[None] | None = None
@@ -269,6 +269,14 @@ class Replication:
             trouble=following.trouble if following else self.trouble,
             now_ms=self._now_ms(),
         )
+
+    async def count_messages(self, begin: int, end: int) -> int:
+        """How many messages of this log lie between two commit-log offsets."""
+        count = 0
+        for piece in self._store.front.count_messages(begin, end):
+            count += piece
+            await asyncio.sleep(0)
+        return count
 
     async def settle_start(self, planned_start: Callable[[], int]) -> int | None:
         """The commit-log offset up to which segments may be deleted now; None: none may. A master decides,

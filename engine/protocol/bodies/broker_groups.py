@@ -42,6 +42,8 @@ class GroupStatus(Body, frozen=True):
     missing_from: Int64 | None = None
     """Set when its log starts later than it should: messages from here to `log_start` have not expired and
     are not there (docs/adr/0015)."""
+    counted_messages: Int64 | None = None
+    """Where the request asked for a count."""
     trouble: str | None = None
     """Why a slave copies nothing, or a master takes no writes."""
 

@@ -5,6 +5,14 @@ from __future__ import annotations
 from engine.protocol.wire import Header, Int32, Int64
 
 
+class GroupStatusRequest(Header, frozen=True):
+    """30010. With both offsets, and a proof of the cluster secret, the answer also says how many messages lie
+    between them in that member's log; release 0.1.0 does not know these fields."""
+
+    count_from: Int64 | None = None
+    count_to: Int64 | None = None
+
+
 class PromiseRequest(Header, frozen=True):
     """30011 and 30012: an epoch and its reign."""
 

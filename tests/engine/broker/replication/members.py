@@ -57,6 +57,9 @@ class Requests:
             raise PeerError("not supported", code=ResponseCode.REQUEST_CODE_NOT_SUPPORTED)
         return replication.status()
 
+    async def count_messages(self, address: str, begin: int, end: int) -> int | None:
+        return await self._wire.reach(self._me, address).count_messages(begin, end)
+
     async def promise(self, address: str, epoch: int, reign: int) -> GroupStatus:
         return await self._wire.reach(self._me, address).promise(epoch, reign)
 
