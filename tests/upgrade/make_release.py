@@ -41,7 +41,7 @@ from engine.client.blocking import Admin, PopConsumer, Producer, PushConsumer, T
 from tests import debian_servers
 from tests.crash.cluster import Broker, NameServer
 from tests.crash.group import Group
-from tests.e2e.running import Platform
+from tests.e2e.running import Platform, Rest
 
 DATA_ROOT = Path("/var/lib/signalbox/data")
 """Written into the files of the release; tests put their own folder in its place."""
@@ -204,36 +204,7 @@ def make_platform(target: Path) -> dict[str, Any]:
         namesrv = rest.get("clusters/prod/")["name_server_addresses"][0]
         rest.post("clusters/prod/topics/", {"name": "orders", "read_queues": 4, "write_queues": 4})
         rest.post("clusters/prod/groups/", {"name": "billing", "retry_max_times": 3})
-        rest.post(
-            "users/",
-            {
-                "username": "olga",
-                "password": "a long enough password",
-                "bindings": [{"role": "operator", "cluster_pattern": "prod"}],
-            },
-        )
-        rest.post(
-            "alerts/channels/",
-            {
-                "name": "pager",
-                "kind": "webhook",
-                "url": "https://hooks.example.com/x",
-                "secret": "at least eight",
-            },
-        )
-        rest.post(
-            "alerts/rules/",
-            {
-                "name": "billing behind",
-                "kind": "lag",
-                "cluster_pattern": "prod",
-                "name_pattern": "billing*",
-                "threshold": 60,
-                "for_s": 120,
-                "severity": "critical",
-                "channels": ["pager"],
-            },
-        )
+        _add_people_and_alerts(rest)
         token = rest.post("tokens/", {"name": "deployments", "role": "viewer", "expires_in_days": 90})[
             "secret"
         ]
@@ -260,6 +231,39 @@ def make_platform(target: Path) -> dict[str, Any]:
     )
     shutil.rmtree(DATA_ROOT.parent)
     return expected
+
+
+def _add_people_and_alerts(rest: Rest) -> None:
+    rest.post(
+        "users/",
+        {
+            "username": "olga",
+            "password": "a long enough password",
+            "bindings": [{"role": "operator", "cluster_pattern": "prod"}],
+        },
+    )
+    rest.post(
+        "alerts/channels/",
+        {
+            "name": "pager",
+            "kind": "webhook",
+            "url": "https://hooks.example.com/x",
+            "secret": "at least eight",
+        },
+    )
+    rest.post(
+        "alerts/rules/",
+        {
+            "name": "billing behind",
+            "kind": "lag",
+            "cluster_pattern": "prod",
+            "name_pattern": "billing*",
+            "threshold": 60,
+            "for_s": 120,
+            "severity": "critical",
+            "channels": ["pager"],
+        },
+    )
 
 
 def _dump(target: Path) -> None:
