@@ -1,7 +1,7 @@
 """Reports by REST and the websocket, on a platform that `make up` started: real brokers, agent, beat, Spark.
 
-One story in the order of its tests. A retention report each minute is a real cron expression, waited for;
-what else a user asks of Spark is asked meanwhile.
+One test, a story of several steps. A retention report each minute is a real cron expression, waited for; what
+else a user asks of Spark is asked meanwhile.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ import pytest
 from engine.client import Message, blocking
 from tests.data_root_modes import open_to_others
 from tests.e2e.running import ROOT, Platform, Rest, until
+from tests.requirements_probe import need_package
 
 # A retention run is a minute of processor time: two of them and a search do not fit beside all other tests.
 pytestmark = [pytest.mark.nightly, pytest.mark.timeout(3600)]
@@ -55,8 +56,9 @@ class World:
             return bytes(answer.read())
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+    need_package("default-jdk-headless")
     platform = Platform(tmp_path_factory.mktemp("reports") / "data", cluster=True)
     # Other tests run beside it, and would be let go first.
     platform.environment["SIGNALBOX_SPARK_NICE"] = "0"
@@ -67,7 +69,20 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
         platform.stop()
 
 
-def test_a_retention_report_is_scheduled_each_minute(world: World) -> None:
+def test_reports_are_scheduled_run_shown_and_cancelled(world: World, tmp_path: Path) -> None:
+    for step in (
+        _a_retention_report_is_scheduled_each_minute,
+        _spark_looks_through_a_topic_for_a_search_job,
+        _two_runs_are_seen_with_their_progress,
+        _the_figures_are_those_of_the_brokers,
+        _a_paused_schedule_runs_no_more_and_a_run_is_cancelled,
+    ):
+        print(step.__name__)
+        step(world)
+    _the_lines_of_the_document_work(world, tmp_path)
+
+
+def _a_retention_report_is_scheduled_each_minute(world: World) -> None:
     namesrv = world.rest.get(world.path())["name_server_addresses"][0]
     world.rest.post(world.path("topics/"), {"name": TOPIC, "read_queues": 4, "write_queues": 4})
     with blocking.Producer("shops", namesrv=namesrv) as producer:
@@ -79,7 +94,7 @@ def test_a_retention_report_is_scheduled_each_minute(world: World) -> None:
     assert world.schedule["next_at"] is not None
 
 
-def test_spark_looks_through_a_topic_for_a_search_job(world: World) -> None:
+def _spark_looks_through_a_topic_for_a_search_job(world: World) -> None:
     asked = {"topics": [TOPIC], "key": "key-17", "runner": "spark"}
     job = world.rest.post(world.path("searches/"), asked)
 
@@ -95,7 +110,7 @@ def test_spark_looks_through_a_topic_for_a_search_job(world: World) -> None:
     assert message["body"]["text"] == "order 17" and message["queue_offset"] == hit["queue_offset"]
 
 
-def test_two_runs_are_seen_with_their_progress(world: World) -> None:
+def _two_runs_are_seen_with_their_progress(world: World) -> None:
     def is_right(rows: dict[str, dict[str, Any]]) -> bool:
         for name, row in rows.items():
             if row.get("state") == "running" and row.get("progress", {}).get("tasks_total"):
@@ -111,7 +126,7 @@ def test_two_runs_are_seen_with_their_progress(world: World) -> None:
     assert len(set(moments)) == len(moments) and all(moment.endswith(":00Z") for moment in moments)
 
 
-def test_the_figures_are_those_of_the_brokers(world: World) -> None:
+def _the_figures_are_those_of_the_brokers(world: World) -> None:
     run = world.ended(world.runs(state="done")[0]["id"])
     assert run is not None
     kept = int(world.rest.get(world.path(f"topics/{TOPIC}/"))["messages"] or 0) or SENT
@@ -130,7 +145,7 @@ def test_the_figures_are_those_of_the_brokers(world: World) -> None:
     assert open_to_others(world.platform.data) == [], "results of Spark, too"
 
 
-def test_a_paused_schedule_runs_no_more_and_a_run_is_cancelled(world: World) -> None:
+def _a_paused_schedule_runs_no_more_and_a_run_is_cancelled(world: World) -> None:
     path = world.path(f"reports/schedules/{world.schedule['id']}/")
     status, paused = world.rest.call("PATCH", path, {"is_enabled": False})
     assert (status, paused["next_at"]) == (200, None)
@@ -148,7 +163,7 @@ def shell_lines() -> list[str]:
     return [line for block in blocks for line in block.splitlines() if line.startswith("curl ")]
 
 
-def test_the_lines_of_the_document_work(world: World, tmp_path: Path) -> None:
+def _the_lines_of_the_document_work(world: World, tmp_path: Path) -> None:
     """Each as it stands there, in a shell; a refusal fails. `$RUN` is a run that is done, but a new one where
     it is cancelled."""
     wish = {"name": "documents", "role": "admin", "expires_in_days": 1}

@@ -18,6 +18,7 @@ from reports.models import ReportRun, SparkHost
 from reports.submitting.folders import ReportFolders, folders_of
 from reports.tasks.runs import look_after_reports
 from tests.clusters.provisioning.agent_process import AgentProcess, wait
+from tests.requirements_probe import need_package
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.timeout(300)]
 RUNS = "/api/v1/clusters/attached/reports/runs/"
@@ -27,6 +28,7 @@ SPARK_S = 120.0
 
 @pytest.fixture
 def agent(shop: Cluster, host: Host) -> Iterator[AgentProcess]:
+    need_package("default-jdk-headless")
     process = AgentProcess(host)
     process.start()
     yield process
@@ -160,6 +162,7 @@ def test_cancel_ends_every_process_of_the_run(
 def test_time_and_memory_are_bounded(
     api: APIClient, shop: Cluster, host: Host, store: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    need_package("default-jdk-headless")
     monkeypatch.setenv("SIGNALBOX_SPARK_MEMORY_MB", "900")
     agent = AgentProcess(host)
     agent.start()
