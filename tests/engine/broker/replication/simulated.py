@@ -1,7 +1,8 @@
 """A group in virtual time: the real rules (states, sets, elections, partings) over logs that are lists.
 
-One record has size 1, so a commit-log offset is an index. What a node stores survives its crash, what it only
-knows does not. Every step is drawn from one random source, so a seed tells the whole story.
+One record has size 1, so a commit-log offset is an index, and is a segment of its own. What a node stores
+survives its crash, what it only knows does not. Entries before a node's start are gone there; they stay in
+the list so that offsets are indexes. Every step is drawn from one random source, so a seed tells the story.
 """
 
 from __future__ import annotations
@@ -12,15 +13,18 @@ from dataclasses import dataclass, field, replace
 
 from engine.broker.replication.election import Vote, elect, resume
 from engine.broker.replication.epochs import log_epoch, parting, reached
+from engine.broker.replication.front_state import missing_from
 from engine.broker.replication.group_state import (
     GroupState,
     InSyncSet,
     StaleEpoch,
     crown,
+    decide_start,
     follow,
     found,
     promise,
     take_set,
+    take_start,
 )
 from engine.broker.replication.in_sync import InSyncTable
 
@@ -42,19 +46,28 @@ class Node:
     following: int | None = None
     """The master whose stream runs, by the epoch of `joined`."""
     joined: int = 0
+    start: int = 0
+    """Where its log starts."""
 
-    def vote(self) -> Vote:
-        state = self.state
+    def vote(self, unexpired_from: int) -> Vote:
+        """`unexpired_from`: the first entry of the group that has not expired."""
+        state, is_linked = self.state, self.following is not None
+        missing = missing_from(
+            state, self.start, is_linked=is_linked, lacks_only_expired=self.start < unexpired_from
+        )
         return Vote(
             self.member_id,
             log_epoch(state.history),
             len(self.log),
-            0,
+            self.start,
             0,
             state.confirmed_offset,
             state.in_sync,
             frozenset(state.members),
             state.whole_at,
+            state.start_offset,
+            max(self.start, min(unexpired_from, len(self.log))),
+            None if self.table is not None else missing,
         )
 
     def leave_role(self) -> None:
@@ -74,7 +87,9 @@ class Group:
         self.waiting: list[tuple[int, int, Entry]] = []
         """Sends that wait: master, offset behind the record, record."""
         self.number = 0
-        self.lost_disks = 0
+        self.lost_disks = self.lost_fronts = 0
+        self.reserved_ms: float = float("inf")
+        self.stored_ms: dict[Entry, int] = {}
         self._reign_of(self.nodes[0])
 
     def _reign(self) -> int:
@@ -99,6 +114,7 @@ class Group:
             self.number += 1
             entry = (node.state.reign, self.number)
             node.log.append(entry)
+            self.stored_ms[entry] = self.now_ms
             self.waiting.append((node.member_id, len(node.log), entry))
 
     def settle(self, node: Node) -> None:
@@ -122,7 +138,7 @@ class Group:
     def plan(self) -> None:
         node = self.pick()
         if node.is_up and node.table is not None:
-            planned = node.table.plan(len(node.log), self.now_ms)
+            planned = node.table.plan(len(node.log), self.now_ms, self._needed_from(node))
             if planned is not None:
                 self._propose(node, planned, dict(node.table.latest[1]))
 
@@ -151,15 +167,18 @@ class Group:
             if point.offset < state.confirmed_offset:
                 raise Broken(f"member {slave.member_id} would have to cut what is confirmed")
             del slave.log[point.offset :]
-        history = reached(point.shared, master.state.history, len(slave.log))
         whole_at = min(state.whole_at, len(master.log)) if slave.log else len(master.log)
+        if not slave.log:
+            slave.log, slave.start = master.log[: master.start], master.start
+        history = reached(point.shared, master.state.history, len(slave.log))
         slave.state = replace(state, history=history, whole_at=whole_at)
+        self._tell_start(slave, master)
         slave.following, slave.joined = master.member_id, master.state.epoch
         members = master.table.plan_members(slave.member_id, str(slave.member_id))
         if members is not None:
             in_sync = master.table.latest[0]
             self._propose(master, replace(in_sync, version=in_sync.version + 1), members)
-        master.table.connected(slave.member_id, self.now_ms)
+        master.table.connected(slave.member_id, self.now_ms, slave.start)
         self._acknowledge(slave, master)
 
     def copy(self) -> None:
@@ -184,6 +203,60 @@ class Group:
         assert master.table is not None
         master.table.acknowledged(slave.member_id, len(slave.log), len(master.log), self.now_ms)
         self.settle(master)
+
+    # -- the front of the log -------------------------------------------------------------------------------
+
+    def unexpired_from(self, node: Node) -> int:
+        """Of this node's log; its end when all has expired."""
+        for offset, entry in enumerate(node.log):
+            if self.stored_ms[entry] + self.reserved_ms > self.now_ms:
+                return offset
+        return len(node.log)
+
+    def _needed_from(self, node: Node) -> int:
+        oldest = max(node.start, min(self.unexpired_from(node), max(0, len(node.log) - 1)))
+        return max(oldest, node.state.start_offset or 0)
+
+    def expire(self) -> None:
+        """A master decides, and may die before it deletes."""
+        node = self.pick()
+        if node.is_up and node.table is not None and node.log:
+            start = max(node.start, min(self.unexpired_from(node), len(node.log) - 1))
+            needed = max(self._needed_from(node), start)
+            node.state = decide_start(node.state, node.state.epoch, start, needed)
+            if self.draw.random() < 0.7:
+                node.start = max(node.start, start)
+
+    def hear_start(self) -> None:
+        """A slave is told, and may die before it deletes."""
+        slave = self.pick()
+        master = self._master_of(slave)
+        if master is None or master.table is None:
+            return
+        self._tell_start(slave, master)
+        if self.draw.random() < 0.7 and slave.log:
+            slave.start = max(slave.start, min(slave.state.start_offset or 0, len(slave.log) - 1))
+        master.table.starts_at(slave.member_id, slave.start)
+
+    def _tell_start(self, slave: Node, master: Node) -> None:
+        state = master.state
+        slave.state = take_start(slave.state, state.epoch, state.start_offset, self._needed_from(master))
+
+    def lose_front(self) -> None:
+        """Segments vanish from a node that is down: of as many nodes as an acknowledgement survives."""
+        node = self.pick()
+        if self.lost_fronts < self.min_in_sync - 1 and len(node.log) > node.start + 1:
+            self.lost_fronts += 1
+            node.leave_role()
+            node.start = self.draw.randint(node.start + 1, len(node.log) - 1)
+
+    def _check_front(self, winner: Node) -> None:
+        for offset, entry in self.acknowledged.items():
+            is_unexpired = self.stored_ms[entry] + self.reserved_ms > self.now_ms
+            if is_unexpired and offset < winner.start:
+                holders = [node for node in self.nodes if node.start <= offset < len(node.log)]
+                if any(node.log[offset] == entry for node in holders):
+                    raise Broken(f"member {winner.member_id} reigns without {entry} at its front")
 
     def store_set(self) -> None:
         slave = self.pick()
@@ -226,7 +299,7 @@ class Group:
     def _elect(self, asked: Node, decide: Callable[[list[Vote]], int | None]) -> None:
         members = set(asked.state.members)
         heard = [node for node in self.nodes if node.member_id in members and self.reaches(asked, node)]
-        if asked not in heard or decide([node.vote() for node in heard]) is None:
+        if asked not in heard or decide([self._vote(node) for node in heard]) is None:
             return
         epoch, reign = max(node.state.epoch for node in heard) + 1, self._reign()
         votes: list[Vote] = []
@@ -238,16 +311,20 @@ class Group:
                     continue
                 node.leave_role()
                 node.state = promised
-                votes.append(node.vote())
+                votes.append(self._vote(node))
         has_own = any(vote.member_id == asked.member_id for vote in votes)
         winner = decide(votes) if has_own else None
         if winner is not None and self.draw.random() < 0.9:
             self._enthrone(self.nodes[winner], epoch, reign, heard)
 
+    def _vote(self, node: Node) -> Vote:
+        return node.vote(self.unexpired_from(node))
+
     def _enthrone(self, winner: Node, epoch: int, reign: int, heard: list[Node]) -> None:
         for offset, entry in self.acknowledged.items():
             if winner.log[offset : offset + 1] != [entry]:
                 raise Broken(f"member {winner.member_id} reigns without {entry} at {offset}")
+        self._check_front(winner)
         winner.state = crown(winner.state, epoch, reign, winner.member_id, len(winner.log))
         self._reign_of(winner)
         for node in heard:

@@ -40,6 +40,17 @@ def _tell_of_lost_disks(size: int, min_in_sync: int, seed: int) -> Group:
     return group
 
 
+def _tell_of_lost_fronts(size: int, min_in_sync: int, seed: int) -> Group:
+    """Messages expire, and segments that have not are missing at some member."""
+    group = Group(size, min_in_sync, seed)
+    group.reserved_ms = 10_000
+    _work(group, 40)
+    weights = [*(_WILD if seed % 4 == 0 else _WEIGHTS), 6, 8, 2]
+    for name in group.draw.choices([*_NAMES, "expire", "hear_start", "lose_front"], weights, k=500):
+        getattr(group, name)()
+    return group
+
+
 def _work(group: Group, rounds: int) -> None:
     for _ in range(rounds):
         for name in ("connect", "copy", "store_set", "plan"):
@@ -76,6 +87,35 @@ def test_nothing_is_lost_with_fewer_disks_than_hold_it(size: int, min_in_sync: i
         group = _tell_of_lost_disks(size, min_in_sync, seed)
         acknowledged, lost = acknowledged + len(group.acknowledged), lost + group.lost_disks
     assert acknowledged > 100 and lost > 100, "the stories are about something"
+
+
+@pytest.mark.parametrize(("size", "min_in_sync"), [story for story in _STORIES if story[1] > 1])
+def test_nothing_unexpired_is_lost_with_fewer_fronts_than_hold_it(size: int, min_in_sync: int) -> None:
+    acknowledged = lost = started = 0
+    for seed in range(150):
+        group = _tell_of_lost_fronts(size, min_in_sync, seed)
+        acknowledged, lost = acknowledged + len(group.acknowledged), lost + group.lost_fronts
+        started += any(node.state.start_offset for node in group.nodes)
+    assert acknowledged > 100 and lost > 80 and started > 10, "the stories are about something"
+
+
+def _is_front_caught(size: int, min_in_sync: int) -> bool:
+    for seed in range(1_500):
+        try:
+            _tell_of_lost_fronts(size, min_in_sync, seed)
+        except Broken:
+            return True
+    return False
+
+
+def test_an_election_that_looks_at_log_ends_alone_loses_messages(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(election, "front_loss", lambda member, votes, members: None)
+    assert _is_front_caught(3, 2)
+
+
+def test_a_member_that_does_not_know_what_it_lacks_loses_messages(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(simulated, "missing_from", lambda *state, **known: None)
+    assert _is_front_caught(3, 2)
 
 
 def _is_caught(size: int, min_in_sync: int) -> bool:
