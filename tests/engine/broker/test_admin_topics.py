@@ -47,6 +47,33 @@ async def test_a_topic_is_made_changed_and_kept_over_a_restart(start_broker: Sta
     assert kept.attributes == {"message.type": "FIFO"}
 
 
+async def test_mixed_topics_are_made_where_they_are_allowed_and_outlive_the_setting(
+    start_broker: StartBroker,
+) -> None:
+    mixed = {"attributes": "+message.type=MIXED"}
+    broker = await start_broker()
+    peer = Peer(broker.address)
+    refused = await create(peer, "orders", **mixed)
+    assert (refused.code, refused.remark) == (29, "MIXED message type is not supported.")
+    listed = CreateTopicListRequestBody((TopicConfig("orders", attributes={"+message.type": "MIXED"}),))
+    answer = await peer.ask(RequestCode.UPDATE_AND_CREATE_TOPIC_LIST, body=listed.encode())
+    assert answer.code == 29 and "orders" not in broker.inner.topics
+    for allowed, code in ((b"true", 0), (b"false", 29)):
+        setting = b"enableMixedMessageType=" + allowed
+        assert (await peer.ask(RequestCode.UPDATE_BROKER_CONFIG, body=setting)).code == 0
+        assert (await create(peer, f"new-{code}", **mixed)).code == code
+    assert (await peer.send("new-0")).code == 0
+    await peer.close()
+    await broker.stop()
+
+    peer = Peer((await start_broker()).address)
+    assert (await create(peer, "new-0", write_queue_nums=7, **mixed)).code == 0
+    kept = await config(peer, "new-0")
+    assert (kept.attributes, kept.write_queue_nums) == ({"message.type": "MIXED"}, 7)
+    assert (await peer.send("new-0")).code == 0
+    await peer.close()
+
+
 async def test_an_equal_topic_is_no_change(broker: RunningBroker, peer: Peer) -> None:
     await create(peer, "orders")
     version = broker.inner.topics.version
