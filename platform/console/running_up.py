@@ -28,6 +28,7 @@ from django.core.management import get_commands
 from django.db import DatabaseError
 from django.utils import timezone
 
+from clusters.actions.built_in_rules import do_make_built_in_rules
 from clusters.actions.hosts import Ranges
 from clusters.models import Operation
 from clusters.provisioning.ports import VIP_DISTANCE, is_free
@@ -105,6 +106,7 @@ class Up:
         say("looking at the database")
         setting_up.migrate()
         password = setting_up.make_administrator(now)
+        do_make_built_in_rules(now=now)
         data_root = self._root.of_host(setting_up.HOST)
         setting_up.join_local(data_root, self._options.address, self._options.ranges, now)
         python, manage = sys.executable, str(REPOSITORY / "manage.py")

@@ -2528,9 +2528,13 @@ export interface components {
          *     * `in_sync` - In Sync
          *     * `slave_lag` - Slave Lag
          *     * `broker_down` - Broker Down
+         *     * `disk_trend` - Disk Trend
+         *     * `deleted_unexpired` - Deleted Unexpired
+         *     * `damage` - Damage
+         *     * `certificate` - Certificate
          * @enum {string}
          */
-        AlertRuleKindEnum: "lag" | "seconds" | "eta" | "no_members" | "dlq_growth" | "disk" | "in_sync" | "slave_lag" | "broker_down";
+        AlertRuleKindEnum: "lag" | "seconds" | "eta" | "no_members" | "dlq_growth" | "disk" | "in_sync" | "slave_lag" | "broker_down" | "disk_trend" | "deleted_unexpired" | "damage" | "certificate";
         AlertRulePage: {
             count: number;
             /** Format: uri */
@@ -3771,6 +3775,18 @@ export interface components {
             rates: unknown;
             /** Format: double */
             disk_ratio: number | null;
+            /** @description When segments are deleted and writes refused; null: not known. */
+            retention: {
+                [key: string]: unknown;
+            } | null;
+            /** @description Damaged records; null: none were found, or (without retention) not known. */
+            damage: {
+                [key: string]: unknown;
+            } | null;
+            /** @description Of its TLS port; null: none, or not known. */
+            certificate: {
+                [key: string]: unknown;
+            } | null;
             log: {
                 [key: string]: unknown;
             };

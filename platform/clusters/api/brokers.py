@@ -51,6 +51,13 @@ class LiveSerializer(serializers.Serializer[Any]):
     ha = SaidField()
     rates = serializers.JSONField()
     disk_ratio = serializers.FloatField(allow_null=True)
+    retention = SaidField(
+        allow_null=True, help_text="When segments are deleted and writes refused; null: not known."
+    )
+    damage = SaidField(
+        allow_null=True, help_text="Damaged records; null: none were found, or (without retention) not known."
+    )
+    certificate = SaidField(allow_null=True, help_text="Of its TLS port; null: none, or not known.")
     log = SaidField()
     booted_at = serializers.DateTimeField(allow_null=True)
     sampled_at = serializers.DateTimeField(allow_null=True)

@@ -30,6 +30,9 @@ class BrokerRow(NamedTuple):
     sampled_at: datetime | None
     is_reachable: bool
     error: str
+    retention: str | None = None
+    damage: str | None = None
+    certificate: str | None = None
 
 
 class TopicRow(NamedTuple):

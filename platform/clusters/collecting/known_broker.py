@@ -12,6 +12,8 @@ from clusters.collecting.answers import Answer
 from clusters.collecting.findings import BrokerRow
 
 TABLES = ("topics", "groups", "offsets")
+SAID = ("retention", "damage", "certificate")
+"""Sections that are kept as they were said."""
 Changed = dict[str, set[str]]
 """Names by table."""
 
@@ -102,7 +104,13 @@ class KnownBroker:
             sampled_at=self.sampled_at,
             is_reachable=self.is_reachable,
             error=self.error,
+            **{name: self._said(name) for name in SAID},
         )
+
+    def _said(self, section: str) -> str | None:
+        """None: the broker says nothing of it."""
+        value = self.singles.get(section)
+        return None if value is None else dumps(value)
 
 
 def moment(ms: int) -> datetime:

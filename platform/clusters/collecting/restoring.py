@@ -10,7 +10,7 @@ from django.db import models
 
 from clusters.collecting.cluster_state import ClusterState
 from clusters.collecting.findings import GroupRow, SubscriptionRow, TopicRow
-from clusters.collecting.known_broker import KnownBroker, dumps
+from clusters.collecting.known_broker import SAID, KnownBroker, dumps
 from clusters.collecting.series_book import SeriesBook, Stored
 from clusters.models import LiveBroker, LiveGroup, LiveSubscription, LiveTopic, SeriesChunk
 from clusters.selectors.packing import RESOLUTIONS, bucket_start
@@ -57,6 +57,9 @@ def _broker(row: LiveBroker) -> KnownBroker:
     known = KnownBroker(row.address, row.broker_name, row.member)
     known.version, known.sampled_at, known.error = row.version, row.sampled_at, row.error
     known.singles = {"ha": row.ha, "rates": row.rates, "log": row.log, "producers": row.producers}
+    for section in SAID:
+        if (said := getattr(row, section)) is not None:
+            known.singles[section] = said
     if row.disk_ratio is not None:
         known.singles["disk"] = {"usageRatio": row.disk_ratio}
     if row.booted_at is not None:

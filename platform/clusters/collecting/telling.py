@@ -18,6 +18,7 @@ import orjson
 from clusters.collecting.answers import Watched
 from clusters.collecting.cluster_state import ClusterState
 from clusters.collecting.findings import BrokerRow, Findings, GroupRow, TopicRow
+from clusters.collecting.known_broker import SAID
 from clusters.collecting.totals import cluster_totals, top_lag
 from clusters.selectors.live import plain
 from console.core import watching
@@ -27,7 +28,7 @@ TOP_LAG = "top-lag"
 """Watched as an object of the kind `cluster`: its groups are then watched, too."""
 TOP_COUNT = 20
 _ROWS_PER_MESSAGE = 100
-_JSON = frozenset(("ha", "rates", "log"))
+_JSON = frozenset(("ha", "rates", "log", *SAID))
 _NOT_TOLD = frozenset(("members", "brokers", "producers"))
 """Long, and read by REST when a page wants them."""
 
@@ -108,7 +109,7 @@ def told(row: BrokerRow | TopicRow | GroupRow) -> dict[str, Any]:
 
 
 def _told(name: str, value: Any) -> Any:
-    return orjson.loads(value) if name in _JSON else value
+    return orjson.loads(value) if name in _JSON and value is not None else value
 
 
 def broker_label(row: BrokerRow) -> str:

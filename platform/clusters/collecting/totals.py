@@ -26,6 +26,7 @@ def whole_points(state: ClusterState, now: datetime) -> Iterator[tuple[Key, floa
             heard.append(known)
             yield ("broker", name, SAMPLED), 1.0
             yield from _broker_points(name, known)
+    yield from _disk_points(state, now)
     if heard:
         yield ("cluster", "", SAMPLED), 1.0
         totals = cluster_totals(state)
@@ -39,6 +40,20 @@ def _broker_points(name: str, known: KnownBroker) -> Iterator[tuple[Key, float |
     yield ("broker", name, "got_rate"), rates.get("got")
     yield ("broker", name, "disk_ratio"), known.singles.get("disk", {}).get("usageRatio")
     yield ("broker", name, "slave_lag_bytes"), max((slave["lagBytes"] for slave in slaves), default=None)
+
+
+def _disk_points(state: ClusterState, now: datetime) -> Iterator[tuple[Key, float | None]]:
+    """Of every member by its label, slaves included: a disk belongs to a member, not to whoever is master."""
+    for known in state.brokers.values():
+        if (
+            known.name
+            and known.is_reachable
+            and known.sampled_at is not None
+            and now - known.sampled_at < FRESH
+        ):
+            label = f"{known.name}-{known.member or 0}"
+            yield ("broker", label, SAMPLED), 1.0
+            yield ("broker", label, "disk_ratio"), known.singles.get("disk", {}).get("usageRatio")
 
 
 def cluster_totals(state: ClusterState) -> dict[str, Any]:

@@ -47,6 +47,10 @@ class AlertRule(models.Model):
         IN_SYNC = "in_sync"
         SLAVE_LAG = "slave_lag"
         BROKER_DOWN = "broker_down"
+        DISK_TREND = "disk_trend"
+        DELETED_UNEXPIRED = "deleted_unexpired"
+        DAMAGE = "damage"
+        CERTIFICATE = "certificate"
 
     class Severity(models.TextChoices):
         INFO = "info"
@@ -54,7 +58,7 @@ class AlertRule(models.Model):
         CRITICAL = "critical"
 
     name = models.CharField(max_length=64, unique=True)
-    kind = models.CharField(max_length=11, choices=Kind.choices)
+    kind = models.CharField(max_length=24, choices=Kind.choices)
     cluster_pattern = models.CharField(max_length=PATTERN_LENGTH, default="*")
     name_pattern = models.CharField(max_length=PATTERN_LENGTH, default="*")
     threshold = models.FloatField(default=0)

@@ -39,6 +39,12 @@ class LiveBroker(models.Model):
     rates = models.JSONField(default=dict)
     """Messages per second: put, got."""
     disk_ratio = models.FloatField(null=True)
+    retention = models.JSONField(null=True)
+    """When segments are deleted and writes refused, and what was deleted before its time; None: not said."""
+    damage = models.JSONField(null=True)
+    """Damaged records; None: nothing was ever found, or an older release, which has no `retention` either."""
+    certificate = models.JSONField(null=True)
+    """{"notAfterMs"} of the TLS port's certificate; None: there is none, or it is not known."""
     log = models.JSONField(default=dict)
     producers = models.JSONField(null=True)
     """{producer group: [[client id, address, language, version]]}; None: not sampled."""

@@ -14,6 +14,8 @@ from typing import Any
 from django.db.models import Q
 
 from clusters.models import AlertRule, Cluster, Collection, LiveBroker, LiveGroup, LiveTopic, SeriesChunk
+from clusters.selectors.broker_figures import BROKER_LOOKS
+from clusters.selectors.figures import Figure
 from clusters.selectors.live import oldest, speaking
 from clusters.selectors.packing import unpack
 from console.core.rights import fits
@@ -25,19 +27,6 @@ GROWTH = timedelta(minutes=10)
 _NAMED_UNKNOWN = 5
 
 Kind = AlertRule.Kind
-
-
-@dataclass(frozen=True, slots=True)
-class Figure:
-    cluster_id: int
-    subject: str
-    name: str
-    value: float | None
-    text: str
-
-    @property
-    def key(self) -> tuple[int, str, str]:
-        return self.cluster_id, self.subject, self.name
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,9 +48,9 @@ def observe(rule: AlertRule, clusters: Iterable[Cluster], now: datetime) -> Obse
             continue
         found = [one for one in _LOOKS[rule.kind](rule, cluster, now) if fits(rule.name_pattern, one.name)]
         holding += [one for one in found if one.value is not None]
-        if unknown := sorted(one.name for one in found if one.value is None):
-            named = ", ".join(unknown[:_NAMED_UNKNOWN])
-            blind[cluster.pk] = f"{len(unknown)} without a figure: {named}"
+        if unknown := sorted((one for one in found if one.value is None), key=lambda one: one.name):
+            named = ", ".join(one.name for one in unknown[:_NAMED_UNKNOWN])
+            blind[cluster.pk] = f"{len(unknown)} {unknown[0].why}: {named}"
     return Observation(tuple(holding), blind)
 
 
@@ -158,52 +147,11 @@ def _messages_before(cluster: Cluster, topics: list[str], at: datetime) -> dict[
     return found
 
 
-def _disk(rule: AlertRule, cluster: Cluster, now: datetime) -> Iterable[Figure]:
-    holds = Q(disk_ratio__gt=rule.threshold) | Q(disk_ratio=None)
-    for row in LiveBroker.objects.filter(holds, cluster=cluster):
-        ratio = row.disk_ratio
-        text = "" if ratio is None else f"{_label(row)}: the disk is {ratio:.0%} full"
-        yield Figure(cluster.pk, "broker", _label(row), ratio, text)
-
-
-def _in_sync(rule: AlertRule, cluster: Cluster, now: datetime) -> Iterable[Figure]:
-    for name, row in speaking(LiveBroker.objects.filter(cluster=cluster)).items():
-        if "inSync" not in row.ha:
-            if rule.threshold:
-                yield Figure(cluster.pk, "broker", name, None, "")
-            continue
-        count, wanted = len(row.ha["inSync"]), int(rule.threshold) or row.ha.get("minInSync", 1)
-        if count < wanted:
-            text = f"{name}: {count} members are in sync, {wanted} are wanted"
-            yield Figure(cluster.pk, "broker", name, float(count), text)
-
-
-def _slave_lag(rule: AlertRule, cluster: Cluster, now: datetime) -> Iterable[Figure]:
-    for name, row in speaking(LiveBroker.objects.filter(cluster=cluster)).items():
-        behind = max((slave["lagBytes"] for slave in row.ha.get("slaves", [])), default=0)
-        if behind > rule.threshold:
-            yield Figure(
-                cluster.pk, "broker", name, float(behind), f"{name}: a slave is {behind} bytes behind"
-            )
-
-
-def _broker_down(rule: AlertRule, cluster: Cluster, now: datetime) -> Iterable[Figure]:
-    for row in LiveBroker.objects.filter(cluster=cluster, is_reachable=False):
-        yield Figure(cluster.pk, "broker", _label(row), 1.0, f"{_label(row)} does not answer: {row.error}")
-
-
-def _label(row: LiveBroker) -> str:
-    return f"{row.broker_name}-{row.member}"
-
-
 _LOOKS: dict[str, Any] = {
     Kind.LAG: _lag,
     Kind.SECONDS: _seconds,
     Kind.ETA: _eta,
     Kind.NO_MEMBERS: _no_members,
     Kind.DLQ_GROWTH: _dlq_growth,
-    Kind.DISK: _disk,
-    Kind.IN_SYNC: _in_sync,
-    Kind.SLAVE_LAG: _slave_lag,
-    Kind.BROKER_DOWN: _broker_down,
+    **BROKER_LOOKS,
 }

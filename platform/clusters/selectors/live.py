@@ -54,6 +54,9 @@ BROKER_FIELDS = (
     "ha",
     "rates",
     "disk_ratio",
+    "retention",
+    "damage",
+    "certificate",
     "log",
     "booted_at",
     "sampled_at",
@@ -62,9 +65,12 @@ BROKER_FIELDS = (
 )
 """As the collector tells them (clusters/collecting/telling.py): the two must compare."""
 INT64 = frozenset(
-    ("lag", "messages", "epoch", "lagBytes", "minOffset", "maxOffset", "flushedOffset", "dispatchedOffset")
+    (
+        *("lag", "messages", "epoch", "lagBytes", "minOffset", "maxOffset", "flushedOffset"),
+        *("dispatchedOffset", "logStart", "bytes", "fromOffset", "toOffset", "offset", "size"),
+    )
 )
-"""Strings in JSON, also inside of what brokers say about their log and their group."""
+"""Strings in JSON, also inside of what brokers say about their log, their group and their disk."""
 
 NORMAL_TOPICS = Q(kind=LiveTopic.Kind.NORMAL)
 PEOPLES_GROUPS = ~(Q(name__in=SYSTEM_GROUPS) | Q(name__startswith=SYSTEM_GROUP_PREFIX))

@@ -163,6 +163,13 @@ function useThreshold(rule: Rule): string {
       return formatRatio(rule.threshold, locale);
     case "bytes":
       return formatBytes(Math.round(rule.threshold), locale);
+    case "hoursAhead":
+      return formatDuration(rule.threshold * 3600, locale);
+    case "hoursSince":
+      return rule.threshold > 0 ? formatDuration(rule.threshold * 3600, locale) : t("unit.sinceStart");
+    case "days":
+      return formatDuration(rule.threshold * 86_400, locale);
+    case "records":
     case "members":
       return String(rule.threshold);
     default:

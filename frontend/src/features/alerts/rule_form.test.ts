@@ -6,6 +6,8 @@ it("keeps a threshold as long as it is measured in the same", () => {
   expect(withKind(lag, "dlq_growth").threshold).toBe(17);
   expect(withKind(lag, "disk").threshold).toBe(0.85);
   expect(withKind(withKind(lag, "disk"), "broker_down").threshold).toBe(0);
+  expect(withKind(lag, "damage").threshold).toBe(0);
+  expect(withKind(withKind(lag, "disk_trend"), "deleted_unexpired").threshold).toBe(24);
 });
 
 it("knows what every kind is measured in", () => {

@@ -19,10 +19,17 @@ export const KINDS = [
   "in_sync",
   "slave_lag",
   "broker_down",
+  "disk_trend",
+  "deleted_unexpired",
+  "damage",
+  "certificate",
 ] as const satisfies readonly Kind[];
 
+export type Unit =
+  "messages" | "seconds" | "ratio" | "members" | "bytes" | "hoursAhead" | "hoursSince" | "records" | "days";
+
 /** Null: there is nothing to measure. */
-export const UNITS: Record<Kind, "messages" | "seconds" | "ratio" | "members" | "bytes" | null> = {
+export const UNITS: Record<Kind, Unit | null> = {
   lag: "messages",
   seconds: "seconds",
   eta: "seconds",
@@ -32,6 +39,10 @@ export const UNITS: Record<Kind, "messages" | "seconds" | "ratio" | "members" | 
   in_sync: "members",
   slave_lag: "bytes",
   broker_down: null,
+  disk_trend: "hoursAhead",
+  deleted_unexpired: "hoursSince",
+  damage: "records",
+  certificate: "days",
 };
 
 const FIRST: Record<Kind, number> = {
@@ -44,6 +55,10 @@ const FIRST: Record<Kind, number> = {
   in_sync: 0,
   slave_lag: 64 * 1024 * 1024,
   broker_down: 0,
+  disk_trend: 24,
+  deleted_unexpired: 24,
+  damage: 0,
+  certificate: 30,
 };
 
 export function newRule(cluster: string): RuleDraft {

@@ -5,6 +5,7 @@ import { useLocale } from "@/shared/texts/i18n";
 import { StateBadge, Tag } from "@/shared/ui/StateBadge";
 import { Unknown } from "@/shared/ui/Unknown";
 import type { Broker } from "./broker_data";
+import { breaksPromise, retentionOf } from "./broker_health";
 import { haOf, type Standing, stateOf, type StateName, TONES } from "./broker_state";
 import { useTexts } from "./texts";
 
@@ -51,7 +52,32 @@ export function Marks({ broker }: { broker: Broker }) {
         </Tooltip>
       )}
       {permissionOf(broker) === "readOnly" && <Tag tone="warn">{t("writes.readOnly")}</Tag>}
+      <KeptMark live={broker.live} />
     </>
+  );
+}
+
+/** The worst first: unexpired messages were deleted, or may be when the disk is full. */
+function KeptMark({ live }: { live: Broker["live"] }) {
+  const t = useTexts();
+  const retention = retentionOf(live);
+  if (retention?.deletedUnexpired) {
+    return (
+      <Tooltip label={t("kept.deletedMarkWhy")}>
+        <span>
+          <Tag tone="bad">{t("kept.deletedMark")}</Tag>
+        </span>
+      </Tooltip>
+    );
+  }
+  if (!retention?.mayDeleteUnexpired) return null;
+  const isBroken = breaksPromise(live);
+  return (
+    <Tooltip label={t(isBroken ? "kept.mayDeletePromise" : "kept.mayDeleteWhy")} multiline maw={320}>
+      <span>
+        <Tag tone={isBroken ? "bad" : "quiet"}>{t("kept.mark")}</Tag>
+      </span>
+    </Tooltip>
   );
 }
 

@@ -16,6 +16,7 @@ import { ExactTime, RelativeTime } from "@/shared/ui/RelativeTime";
 import { StatTile, StatTiles } from "@/shared/ui/StatTile";
 import type { Broker } from "./broker_data";
 import { logOf, ratesOf } from "./broker_state";
+import { KeptMessages } from "./KeptMessages";
 import { ProcessState } from "./NameServers";
 import { useTexts } from "./texts";
 
@@ -30,6 +31,7 @@ export function RuntimeTab({ cluster, broker, range, onRange }: Props) {
   return (
     <Stack gap="md">
       <Tiles broker={broker} />
+      <KeptMessages broker={broker} />
       <Charts cluster={cluster} group={broker.broker_name} range={range} onRange={onRange} />
       <About broker={broker} />
     </Stack>

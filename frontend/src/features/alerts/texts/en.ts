@@ -48,7 +48,7 @@ export const en = {
     label: "Rules",
     empty: "No rules for this cluster yet",
     emptyDetail:
-      "A rule says what must not be: lag, age of the oldest message, dead letters, a silent broker, a full disk.",
+      "A rule says what must not be: lag, age of the oldest message, dead letters, a silent broker, a disk that fills up.",
     new: "New rule",
     edit: "Edit rule",
     test: "Test-fire",
@@ -70,6 +70,10 @@ export const en = {
     in_sync: "members in sync fewer than",
     slave_lag: "a slave is behind by more than",
     broker_down: "a broker does not answer",
+    disk_trend: "a broker's disk reaches its limit within",
+    deleted_unexpired: "messages were deleted before they expired, within",
+    damage: "damaged records of a broker, more than",
+    certificate: "a broker's TLS certificate ends within",
   },
   unit: {
     messages: "messages",
@@ -77,6 +81,11 @@ export const en = {
     ratio: "0 to 1",
     members: "members; 0: as many as the group must have",
     bytes: "bytes",
+    hoursAhead: "hours ahead",
+    hoursSince: "hours since the last time; 0: since the broker started",
+    records: "messages that were skipped",
+    days: "days ahead",
+    sinceStart: "its last start",
   },
   form: {
     name: "Name",

@@ -72,6 +72,10 @@ export const zh: Same<typeof en> = {
     in_sync: "同步副本数少于",
     slave_lag: "从节点落后超过",
     broker_down: "Broker 无应答",
+    disk_trend: "Broker 磁盘将达到上限，剩余时间少于",
+    deleted_unexpired: "未过期的消息被删除，发生在最近",
+    damage: "Broker 上损坏的记录多于",
+    certificate: "Broker 的 TLS 证书到期，剩余时间少于",
   },
   unit: {
     messages: "条消息",
@@ -79,6 +83,11 @@ export const zh: Same<typeof en> = {
     ratio: "0 到 1",
     members: "个；0 表示该组要求的数量",
     bytes: "字节",
+    hoursAhead: "小时（提前量）",
+    hoursSince: "小时（距最近一次）；0 表示自 Broker 启动以来",
+    records: "条被跳过的消息",
+    days: "天（提前量）",
+    sinceStart: "本次启动以来",
   },
   form: {
     name: "名称",
