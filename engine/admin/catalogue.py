@@ -4,6 +4,7 @@ import engine.admin.broker_groups
 import engine.admin.brokers
 import engine.admin.clusters
 import engine.admin.consumption
+import engine.admin.damage
 import engine.admin.groups
 import engine.admin.messages
 import engine.admin.name_servers

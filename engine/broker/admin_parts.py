@@ -10,10 +10,12 @@ from engine.access.gate import RecordCheck, unchecked
 from engine.broker.config_changes import ConfigChanges
 from engine.broker.consume_stats import ConsumeProgress
 from engine.broker.consumers import ConsumerTable
+from engine.broker.damage.damage_parts import DamageControl
 from engine.broker.disk_room import DiskRoom
 from engine.broker.handlers.admin_assignment import AssignmentHandlers
 from engine.broker.handlers.admin_broker import BrokerAdminHandlers
 from engine.broker.handlers.admin_clients import ClientAdminHandlers
+from engine.broker.handlers.admin_damage import DamageHandlers
 from engine.broker.handlers.admin_groups import GroupAdminHandlers
 from engine.broker.handlers.admin_ha import HAAdminHandlers
 from engine.broker.handlers.admin_offsets import OffsetAdminHandlers
@@ -72,6 +74,7 @@ class AdminParts:
     replica_files: ReplicaFiles
     ha_status: HAStatus
     tls: ServerTls
+    damage: DamageControl
     check_record: RecordCheck = unchecked
 
 
@@ -108,6 +111,7 @@ def admin_handlers(parts: AdminParts) -> list[RouteSource]:
         HAAdminHandlers(parts.identity, parts.role, store, parts.ha_status),
         ReplicaStateHandlers(store, parts.replica_files),
         SnapshotHandlers(_snapshots(parts), run_id=parts.booted_ms, now_ms=now_ms),
+        DamageHandlers(parts.damage.records),
         RefusalHandlers(),
     ]
 
@@ -136,6 +140,7 @@ def _snapshots(parts: AdminParts) -> Snapshots:
             "retention": lambda: retention_state(
                 parts.store.options.retention, parts.store.front.deleted_unexpired
             ),
+            "damage": lambda: parts.damage.records.section() or {},
             "certificate": lambda: _certificate_state(parts.tls),
         },
     )

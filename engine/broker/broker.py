@@ -20,13 +20,16 @@ from engine.broker.admin_files import admin_files, load_request_modes, restored_
 from engine.broker.admin_parts import AdminParts, admin_handlers
 from engine.broker.consume_stats import ConsumeProgress
 from engine.broker.consumers import ConsumerTable
+from engine.broker.damage.damage_parts import DamageControl
 from engine.broker.disk_room import DiskRoom
 from engine.broker.dispatching import Dispatching
 from engine.broker.durability import durability
-from engine.broker.duties import Duties, DutyParts
+from engine.broker.duties import Duties
+from engine.broker.duty_parts import DutyParts
 from engine.broker.flusher import Flusher
 from engine.broker.group_parts import BrokerGroup, GroupFront, is_in_group, metadata_sync, read_secret
 from engine.broker.handlers.broker_groups import BrokerGroupHandlers
+from engine.broker.handlers.group_records import GroupRecordHandlers
 from engine.broker.housekeeping import Housekeeping, HousekeepingTimes
 from engine.broker.listeners import Listeners
 from engine.broker.live_effects import LiveEffects
@@ -49,9 +52,8 @@ from engine.broker.replication.group_state import GROUP_FILE
 from engine.broker.replication.ha_status import HAStatus
 from engine.broker.replication.replica_files import ReplicaFiles, order_file
 from engine.broker.replication.replication import Replication
-from engine.broker.replication.role_hooks import RoleHooks
 from engine.broker.role import first_role
-from engine.broker.role_changes import RoleChanges
+from engine.broker.role_changes import RoleChanges, role_hooks
 from engine.broker.role_routes import routes_of
 from engine.broker.runtime_info import BrokerMoment, disk_space, runtime_info
 from engine.broker.sampling import Sampling
@@ -117,6 +119,7 @@ class Broker:
         self.metadata_sync.start()
         self.flusher.start()
         self.housekeeping.start()
+        self.damage.start()
         self.lag.start()
         self.dispatching.schedule()
         self.sampling.start()
@@ -156,14 +159,6 @@ class Broker:
         """Returns once writes are taken, or another role was asked for meanwhile. Before they are, all of
         the log must be confirmed and dispatched: the streams must already serve."""
         await self.role_changes.become_master(epoch)
-
-    async def become_slave(self, master_address: str | None, broker_id: int, epoch: int) -> None:
-        """From the first instant on (before anything is awaited) nothing is written or acknowledged."""
-        await self.role_changes.become_slave(master_address, broker_id, epoch)
-
-    async def seek(self, epoch: int) -> None:
-        """Take no writes until the group has a master again."""
-        await self.role_changes.seek(epoch)
 
     async def cut_log(self, commit_log_offset: int) -> None:
         """Drop the log from this record boundary on, while no flush runs."""
@@ -270,7 +265,9 @@ class Broker:
             appended=self._when_appended(),
             when_saved=self.saving.when_saved,
         )
-        return Duties(self._loop, parts)
+        self.damage = DamageControl(self.config_directory, parts, self.consumers, self.role, self.lag)
+        self.persistence.add(self.damage.files())
+        return Duties(self._loop, parts, self.damage.repairs.wait)
 
     def _when_appended(self) -> Callable[[], None]:
         first = self.flusher.want if self.options.is_sync_flush else self.dispatching.schedule
@@ -347,11 +344,12 @@ class Broker:
             self.store,
             self.requester,
             self._threads,
-            RoleHooks(self.become_master, self.become_slave, self.seek, copied, self.dispatching.schedule),
+            role_hooks(lambda: self.role_changes, copied, self.dispatching.schedule),
             self._secret,
             now_ms=now_ms,
         )
         self.waits.wait_for_replicas = group.wait
+        self.damage.fetch = group.record_fetch(lambda: self.role.master_address)
         return group
 
     def _routes(self) -> dict[int, Handler]:
@@ -359,7 +357,9 @@ class Broker:
         admin = admin_handlers(self._admin_parts())
         name = self.options.broker_cluster_name, self.options.broker_name
         groups = BrokerGroupHandlers(*name, self._secret, self._streams())
-        for handler in (*message_handlers(self._message_parts()), *self.pops.handlers(), *admin, groups):
+        records = GroupRecordHandlers(*name, self._secret, self.store, self._streams())
+        messages = (*message_handlers(self._message_parts()), *self.pops.handlers(self.damage.reads))
+        for handler in (*messages, *admin, groups, records):
             routes.update(handler.routes())
         return routes | self.access.routes(self.identity)
 
@@ -381,12 +381,13 @@ class Broker:
             now_ms=now_ms,
             waited_ms=self.lag.delay_ms,
             parking=self.parking,
-            durability=durability(self.options, self.group.in_sync_table if self.group else _nobody),
+            durability=durability(self.options, self.group.in_sync_table if self.group else lambda: None),
             timer_counts=self.tables.timer_counts,
             timer_check=lambda: self.waiting.timer_store.check,
             appended=self._when_appended(),
             save=self.saving.save,
             check_record=self.access.check_record,
+            damaged_reads=self.damage.reads,
         )
 
     def _admin_parts(self) -> AdminParts:
@@ -416,6 +417,7 @@ class Broker:
             tls=self._tls,
             replica_files=self.replica_files,
             ha_status=HAStatus(self.role, self.store, self._streams(), now_ms=now_ms),
+            damage=self.damage,
         )
 
     def _metrics_sources(self) -> MetricsSources:
@@ -426,6 +428,7 @@ class Broker:
             connections=lambda: self.listeners.server.connections,
             disk_usage_ratio=lambda: self.disk.usage_ratio,
             certificate_not_after_ms=lambda: self._tls.not_after_ms,
+            damage=self.damage,
         )
 
     # -- what parts tell each other -------------------------------------------------------------------------
@@ -474,6 +477,7 @@ class Broker:
         self.lag.stop()
         self.access.stop()
         await self.housekeeping.stop()
+        await self.damage.stop()
         await self.metadata_sync.stop()
         await self.duties.stop()
         await self.flusher.flush_log(force=True)
@@ -490,10 +494,6 @@ class Broker:
         self.store.close(now_ms())
         self._threads.shutdown()
         self._sync_thread.shutdown()
-
-
-def _nobody() -> None:
-    """There is no group, and so no replica."""
 
 
 def _log_progress(done: int, total: int) -> None:

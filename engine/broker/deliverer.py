@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import Executor
 from enum import Enum
 
@@ -17,13 +17,17 @@ from engine.broker.traffic import Traffic
 from engine.protocol.properties import Property, find_property
 from engine.store.message_store import MessageStore
 from engine.store.record_reads import Place
-from engine.store.results import MessageDraft, PutStatus
+from engine.store.results import Damage, MessageDraft, PutStatus
 
 log = logging.getLogger(__name__)
 
 _NEVER = (PutStatus.MESSAGE_ILLEGAL, PutStatus.PROPERTIES_SIZE_EXCEEDED)
 _INDEX_SLACK_MS = 2_000
 _MAX_FOUND = 64
+
+
+RepairWait = Callable[[Damage], Awaitable[bool]]
+"""Waits for the repair of a damaged record; whether it may be read now."""
 
 
 class Delivered(Enum):
@@ -42,26 +46,41 @@ class Deliverer:
         since_ms: int,
         *,
         appended: Callable[[], None],
+        repair: RepairWait,
     ) -> None:
         self._store = store
         self._traffic = traffic
         self._threads = threads
         self._since_ms = since_ms
         self._appended = appended
+        self._repair = repair
 
     def begin(self, now_ms: int) -> None:
         """What was due until now, another process or another master may have delivered."""
         self._since_ms = now_ms
 
     async def read(self, places: Sequence[Place]) -> list[bytes | None]:
-        """The records at these places; None for one that is gone or damaged."""
+        """The records at these places; None for one that is gone or damaged. Damage is repaired first, where
+        another member has the record."""
+        records = await self._read(places)
+        for number, place in enumerate(places):
+            if records[number] is None and self._is_in_log(place):
+                damage = self._store.repairs.damage_at(*place)
+                if await self._repair(damage):
+                    records[number] = (await self._read([place]))[0]
+        return records
+
+    def _is_in_log(self, place: Place) -> bool:
+        return place[1] > 0 and self._store.repairs.locate(*place) is not None
+
+    async def _read(self, places: Sequence[Place]) -> list[bytes | None]:
         reads = self._store.plan_record_reads(places)
         if reads.is_hot:
             return reads.run()
         return await asyncio.get_running_loop().run_in_executor(self._threads, reads.run)
 
     def deliver(self, draft: MessageDraft, due_ms: int, now_ms: int) -> Delivered:
-        if due_ms <= self._since_ms and self._is_in_log(draft, due_ms, now_ms):
+        if due_ms <= self._since_ms and self._was_appended(draft, due_ms, now_ms):
             return Delivered.DONE
         result = self._store.put(draft, now_ms)
         if result.status is PutStatus.PUT_OK:
@@ -73,7 +92,7 @@ class Deliverer:
             return Delivered.DONE
         return Delivered.LATER
 
-    def _is_in_log(self, draft: MessageDraft, due_ms: int, now_ms: int) -> bool:
+    def _was_appended(self, draft: MessageDraft, due_ms: int, now_ms: int) -> bool:
         unique_key = find_property(draft.properties.decode("utf-8", "replace"), Property.UNIQ_KEY)
         if unique_key is None:
             return False

@@ -8,52 +8,25 @@ may happen again and again: a slave that becomes master loads anew. Loop thread 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
-from concurrent.futures import Executor
-from dataclasses import dataclass
 
 from engine.broker.delays import DELAY_OFFSETS_FILE
-from engine.broker.deliverer import Deliverer
-from engine.broker.disk_room import DiskRoom
-from engine.broker.options import BrokerOptions
-from engine.broker.persistence import Done
+from engine.broker.deliverer import Deliverer, RepairWait
+from engine.broker.duty_parts import DutyParts
 from engine.broker.pops import Pops
-from engine.broker.producers import ProducerTable
-from engine.broker.state_files import Tables
-from engine.broker.traffic import Traffic
 from engine.broker.transaction_checks import TransactionChecks
 from engine.broker.transaction_log import TransactionLog
 from engine.broker.transactions import TransactionTable
 from engine.broker.waiting_messages import WaitingMessages
-from engine.broker.waits import BrokerWaits
-from engine.net.connection import Connection
-from engine.store.message_store import MessageStore
-
-
-@dataclass(frozen=True, slots=True)
-class DutyParts:
-    options: BrokerOptions
-    tables: Tables
-    store: MessageStore
-    producers: ProducerTable[Connection]
-    traffic: Traffic
-    disk: DiskRoom
-    waits: BrokerWaits
-    threads: Executor
-    booted_ms: int
-    now_ms: Callable[[], int]
-    appended: Callable[[], None]
-    when_saved: Callable[[str, Done], None]
 
 
 class Duties:
-    def __init__(self, loop: asyncio.AbstractEventLoop, parts: DutyParts) -> None:
+    def __init__(self, loop: asyncio.AbstractEventLoop, parts: DutyParts, repair: RepairWait) -> None:
         self._parts = parts
         self._is_running = False
         self._is_unsettled = False
         tables, store, now_ms, appended = parts.tables, parts.store, parts.now_ms, parts.appended
         self._deliverer = deliverer = Deliverer(
-            store, parts.traffic, parts.threads, parts.booted_ms, appended=appended
+            store, parts.traffic, parts.threads, parts.booted_ms, appended=appended, repair=repair
         )
         self.waiting = WaitingMessages(
             store,
@@ -89,6 +62,7 @@ class Duties:
             now_ms=now_ms,
             appended=appended,
             save=self._save,
+            repair=repair,
         )
 
     def _save(self, file: str) -> None:

@@ -14,6 +14,7 @@ from concurrent.futures import Executor
 from pathlib import Path
 
 from engine.broker.addresses import bind, joined
+from engine.broker.damage.repair_task import Fetch
 from engine.broker.options import BrokerOptions
 from engine.broker.replication.group_file import GroupFile
 from engine.broker.replication.ha_server import HaServer
@@ -21,6 +22,7 @@ from engine.broker.replication.in_sync import InSyncTable
 from engine.broker.replication.mastering import GroupName
 from engine.broker.replication.member_requests import MemberRequests
 from engine.broker.replication.metadata_sync import MetadataSync, SyncTargets
+from engine.broker.replication.record_fetch import RecordFetch
 from engine.broker.replication.replica_files import ReplicaFiles
 from engine.broker.replication.replication import Replication
 from engine.broker.replication.role_hooks import GroupRules, RoleHooks
@@ -90,8 +92,11 @@ class BrokerGroup:
         except BadInput:
             self._socket.close()
             raise
+        self._file = file
         self.server = HaServer(secret, allows_plain=options.signalbox_allow_plain_slaves)
         cluster, name = options.broker_cluster_name, options.broker_name
+        self._member_id = role.member_id
+        self._requests = MemberRequests(cluster, name, secret, requester, options.name_servers)
         self.replication = Replication(
             GroupName(cluster, name, role.member_id),
             joined(host, port),
@@ -101,7 +106,7 @@ class BrokerGroup:
             file,
             store,
             self.server,
-            MemberRequests(cluster, name, secret, requester, options.name_servers),
+            self._requests,
             hooks,
             named_master=lambda: (
                 role.master_address,
@@ -109,6 +114,10 @@ class BrokerGroup:
             ),
             now_ms=now_ms,
         )
+
+    def record_fetch(self, master: Callable[[], str | None]) -> Fetch:
+        """How the others are asked for a damaged record."""
+        return RecordFetch(self._member_id, self._file, self._requests, master).fetch
 
     async def start(self) -> None:
         await self.server.start(self._socket)

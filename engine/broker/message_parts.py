@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from engine.access.gate import RecordCheck, unchecked
 from engine.broker.admin_parts import RouteSource
 from engine.broker.consumers import ConsumerTable
+from engine.broker.damage.damaged_reads import DamagedReads
 from engine.broker.disk_room import DiskRoom
 from engine.broker.durability import Durability
 from engine.broker.handlers.clients import ClientHandlers
@@ -66,6 +67,7 @@ class MessageParts:
     timer_check: Callable[[], TimerCheck]
     appended: Callable[[], None]
     save: Callable[[str], None]
+    damaged_reads: DamagedReads
     check_record: RecordCheck = unchecked
 
 
@@ -86,6 +88,7 @@ def message_handlers(parts: MessageParts) -> list[RouteSource]:
             live,
             parts.traffic,
             parts.role,
+            parts.damaged_reads,
             hot_window_bytes=store.options.reads.hot_window_bytes,
             allows_sql=parts.options.enable_property_filter,
             now_ms=now_ms,

@@ -44,6 +44,7 @@ class BrokerCollector(Collector):
         yield from self._quotas()
         yield from self._storage()
         yield from self._retention()
+        yield from self._damage()
         yield from self._process()
 
     def _messages(self) -> Iterator[Metric]:
@@ -130,6 +131,18 @@ class BrokerCollector(Collector):
         }
         for unit, (text, value) in totals.items():
             yield from self._counter(f"signalbox_deleted_unexpired_{unit}", text, [], [([], value)])
+
+    def _damage(self) -> Iterator[Metric]:
+        damage = self._from.damage
+        records, scrub = damage.records, damage.scrub
+        rows = [(["skipped"], records.skipped_since_start), (["repaired"], records.repaired_since_start)]
+        text = "Damaged records that a group skipped, or that were repaired"
+        yield from self._counter("signalbox_damaged_records", text, ["outcome"], rows)
+        yield self._gauge("signalbox_damaged_records_known", "Not repaired yet", len(records.broken()))
+        yield from self._counter(
+            "signalbox_scrubbed_bytes", "Checked in the background", [], [([], scrub.byte_count)]
+        )
+        yield from self._counter("signalbox_scrub_rounds", "Whole logs checked", [], [([], scrub.rounds)])
 
     def _process(self) -> Iterator[Metric]:
         yield self._gauge("signalbox_loop_lag_milliseconds", "Lateness of the loop", self._from.loop_lag_ms())

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from engine.broker.consume_stats import ConsumeProgress
 from engine.broker.consumers import ConsumerTable
+from engine.broker.damage.damage_parts import DamageControl
 from engine.broker.options import LiveOptions
 from engine.broker.producers import ProducerTable
 from engine.broker.quota_gate import QuotaGate
@@ -28,3 +29,4 @@ class MetricsSources:
     connections: Callable[[], Collection[Connection]]
     disk_usage_ratio: Callable[[], float]
     certificate_not_after_ms: Callable[[], int | None]
+    damage: DamageControl

@@ -108,6 +108,9 @@ class LiveOptions:
     disk_space_warning_level_ratio: int = _whole(90, 0, 100)
     clean_file_forcibly_enable: bool = _flag(True)
     log_level: str = _option("INFO", Choice(LOG_LEVELS))
+    # The background check of the log for damaged records; a rate of 0 turns it off.
+    signalbox_scrub_bytes_per_second: int = _whole(4 << 20, 0, _INT32)
+    signalbox_scrub_interval_seconds: int = _whole(86_400, 1, _INT32)
     # Quotas of our own; 0 is no limit.
     signalbox_client_requests_per_second: int = _whole(0, 0, _INT32)
     signalbox_client_bytes_per_second: int = _whole(0, 0, _INT64)

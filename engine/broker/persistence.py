@@ -163,7 +163,15 @@ class Persistence:
         flush_log: Callable[[], Awaitable[bool]],
     ) -> None:
         self._loop = loop
-        self._writers = {name: _Writer(file, loop, threads, flush_log) for name, file in files.items()}
+        self._threads = threads
+        self._flush_log = flush_log
+        self._writers: dict[str, _Writer] = {}
+        self.add(files)
+
+    def add(self, files: Mapping[str, StateFile]) -> None:
+        """More files, before any is saved."""
+        loop, threads, flush_log = self._loop, self._threads, self._flush_log
+        self._writers |= {name: _Writer(file, loop, threads, flush_log) for name, file in files.items()}
 
     def save(self, file: str) -> None:
         self._writers[file].request(_ignore)

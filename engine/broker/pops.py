@@ -7,6 +7,7 @@ import random
 from collections.abc import Callable
 
 from engine.broker.admin_parts import RouteSource
+from engine.broker.damage.damaged_reads import DamagedReads
 from engine.broker.deliverer import Deliverer
 from engine.broker.handlers.pop import PopHandlers
 from engine.broker.handlers.pop_acks import PopAckHandlers
@@ -102,7 +103,7 @@ class Pops:
         self._when_saved(TOPICS_FILE, lambda error: saved.set_result(None))
         await saved
 
-    def handlers(self) -> list[RouteSource]:
+    def handlers(self, damaged: DamagedReads) -> list[RouteSource]:
         options, tables, store = self._options, self._tables, self._store
         name, live, now_ms = options.broker_name, options.live, self._now_ms
         holds, can_park, wake = self._waits.holds, self._waits.can_park, self._waits.wake_soon
@@ -120,6 +121,7 @@ class Pops:
                 holds,
                 live,
                 self._traffic,
+                damaged,
                 is_sync_flush=options.is_sync_flush,
                 allows_sql=options.enable_property_filter,
                 now_ms=now_ms,

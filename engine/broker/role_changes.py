@@ -13,6 +13,8 @@ import logging
 from collections.abc import Awaitable, Callable
 
 from engine.broker.duties import Duties
+from engine.broker.replication.following import CopyHooks
+from engine.broker.replication.role_hooks import RoleHooks
 from engine.broker.role import MASTER_ID, Role, RoleKind
 from engine.broker.waits import BrokerWaits
 from engine.store.message_store import MessageStore
@@ -150,3 +152,18 @@ class RoleChanges:
                     self._store.dispatched_offset,
                 )
         return False
+
+
+def role_hooks(changes: Callable[[], RoleChanges], copy: CopyHooks, visible: Callable[[], None]) -> RoleHooks:
+    """What a group calls; the changes themselves may be put together later."""
+
+    async def become_master(epoch: int) -> None:
+        await changes().become_master(epoch)
+
+    async def become_slave(master_address: str | None, broker_id: int, epoch: int) -> None:
+        await changes().become_slave(master_address, broker_id, epoch)
+
+    async def seek(epoch: int) -> None:
+        await changes().seek(epoch)
+
+    return RoleHooks(become_master, become_slave, seek, copy, visible)

@@ -7,6 +7,8 @@
     ha        this broker's role; in a group its epoch, the in-sync set, how far slaves are behind
     retention when segments are deleted, and what was deleted before its time
     certificate  when the certificate of the TLS port ends
+    damage    damaged records: how many messages groups have skipped and not got since, how many records were
+              repaired, and the last of either; absent while there was none
     topics    configuration, producer groups that sent in the last ten minutes, and per queue with messages
               [queue id, min offset, max offset]
     groups    members [client id, address, language, version] and subscriptions {topic: [expression, type]} of

@@ -14,6 +14,7 @@ import logging
 from collections.abc import Callable
 from dataclasses import replace
 
+from engine.broker.deliverer import RepairWait
 from engine.broker.disk_room import DiskRoom
 from engine.broker.half_messages import (
     HALF_QUEUE,
@@ -30,7 +31,6 @@ from engine.broker.tasks import start_task, stop_tasks
 from engine.broker.topics import TopicTable
 from engine.broker.transaction_log import TransactionLog
 from engine.broker.transactions import OpenTransaction
-from engine.errors import CorruptRecord
 from engine.net.connection import Connection
 from engine.protocol.bodies.topics import TopicConfig
 from engine.protocol.codes import RequestCode
@@ -40,7 +40,7 @@ from engine.protocol.names import TRANS_CHECK_MAX_TIME_TOPIC, TRANS_HALF_TOPIC
 from engine.protocol.properties import Property, decode_properties
 from engine.protocol.records import Record, decode_records
 from engine.store.message_store import MessageStore
-from engine.store.results import GetStatus, MessageDraft, PutResult, PutStatus
+from engine.store.results import ColdBody, GetResult, GetStatus, MessageDraft, PutResult, PutStatus
 
 log = logging.getLogger(__name__)
 
@@ -63,6 +63,7 @@ class TransactionChecks:
         now_ms: Callable[[], int],
         appended: Callable[[], None],
         save: Callable[[str], None],
+        repair: RepairWait,
     ) -> None:
         self._store = store
         self._table = written.table
@@ -73,6 +74,7 @@ class TransactionChecks:
         self._disk = disk
         self._now_ms = now_ms
         self._appended = appended
+        self._repair = repair
         self._save = save
         self._turns = 0
         self._task: asyncio.Task[None] | None = None
@@ -105,12 +107,14 @@ class TransactionChecks:
             # Not in its queue yet (not on disk, or not dispatched): its turn comes in the next round.
             if entry.queue_offset >= self._store.max_offset(TRANS_HALF_TOPIC, HALF_QUEUE):
                 continue
-            half = await self._read(entry.queue_offset)
+            half, is_damaged = await self._read(entry.queue_offset)
             # While a cold message was read, its producer may have decided.
             if self._table.get(entry.origin) is not entry:
                 continue
+            if half is None and is_damaged:
+                continue  # it stays open: another member, or an operator, may bring it back
             if half is None:
-                log.error("the half message at %d is lost: deleted or damaged", entry.commit_log_offset)
+                log.error("the half message at %d is lost: deleted", entry.commit_log_offset)
                 self._table.close(entry.origin)
             elif self._is_hopeless(entry):
                 self._give_up(entry, half)
@@ -121,18 +125,21 @@ class TransactionChecks:
             for copy in copies:
                 self._ask(copy)
 
-    async def _read(self, queue_offset: int) -> Record | None:
-        try:
-            result = self._store.get(TRANS_HALF_TOPIC, HALF_QUEUE, queue_offset, 1)
-            body = result.body
-            if result.cold is not None:
-                body = await asyncio.to_thread(self._store.read_cold, result.cold)
-        except CorruptRecord as error:
-            log.error("%s", error.text)
-            return None
+    async def _read(self, queue_offset: int) -> tuple[Record | None, bool]:
+        """The half message, and whether it is there but damaged."""
+        result, read = await self._read_once(queue_offset)
+        if read.damage is not None and await self._repair(read.damage):
+            result, read = await self._read_once(queue_offset)
+        body = read.body
         records = decode_records(body) if result.status is GetStatus.FOUND else []
         found = bool(records) and records[0].queue_offset == queue_offset and is_half(records[0])
-        return records[0] if found else None
+        return records[0] if found else None, read.damage is not None
+
+    async def _read_once(self, queue_offset: int) -> tuple[GetResult, ColdBody]:
+        result = self._store.get(TRANS_HALF_TOPIC, HALF_QUEUE, queue_offset, 1)
+        if result.cold is not None:
+            return result, await asyncio.to_thread(self._store.read_cold, result.cold)
+        return result, ColdBody(result.body, result.damage)
 
     def _is_hopeless(self, entry: OpenTransaction) -> bool:
         """Asked often enough, or (asked at least once: its clock may be wrong) older than any message is

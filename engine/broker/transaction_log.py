@@ -17,12 +17,11 @@ from collections.abc import Callable, Iterator
 from engine.broker.half_messages import HALF_QUEUE, is_half, op_batch, op_offsets, origin_of
 from engine.broker.offsets import ConsumerOffsets
 from engine.broker.transactions import ReadFrom, TransactionTable
-from engine.errors import CorruptRecord
 from engine.protocol.names import TRANS_GROUP, TRANS_HALF_TOPIC, TRANS_OP_HALF_TOPIC
 from engine.protocol.properties import decode_properties
 from engine.protocol.records import Record, decode_records
 from engine.store.message_store import MessageStore
-from engine.store.results import GetStatus, MessageDraft, PutResult, PutStatus
+from engine.store.results import ColdBody, GetStatus, MessageDraft, PutResult, PutStatus
 
 log = logging.getLogger(__name__)
 
@@ -136,15 +135,16 @@ class TransactionLog:
     def _read(self, topic: str, queue_offset: int) -> Iterator[Record]:
         store = self._store
         while queue_offset < store.max_offset(topic, HALF_QUEUE):
-            try:
-                result = store.get(topic, HALF_QUEUE, queue_offset, _READ_COUNT)
-                body = result.body if result.cold is None else store.read_cold(result.cold)
-            except CorruptRecord as error:
-                log.error("%s", error.text)
-                queue_offset += 1
-                continue
+            result = store.get(topic, HALF_QUEUE, queue_offset, _READ_COUNT)
+            read = ColdBody(result.body, result.damage)
+            if result.cold is not None:
+                read = store.read_cold(result.cold)
             if result.status is GetStatus.FOUND:
-                yield from decode_records(body, check_crc=False)
+                yield from decode_records(read.body, check_crc=False)
+            if read.damage is not None:
+                log.error("%s is left out: %s", topic, read.damage)
+                queue_offset = read.damage.queue_offset + 1
+                continue
             queue_offset = max(result.next_begin_offset, queue_offset + 1)
 
     def _close_committed(self, settled_at: int) -> None:

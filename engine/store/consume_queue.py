@@ -139,6 +139,41 @@ class ConsumeQueue:
             self._dirty.update(paths)
         return True
 
+    def keep_units(self, start: int, end: int, limit: int | None = None) -> list[tuple[int, int]]:
+        """Between `rewind` and `settle`: go on behind the units that lead into this part of the log, in its
+        order, at most up to the queue offset `limit`. The parts of the log that they lead to."""
+        kept: list[tuple[int, int]] = []
+        last = start
+        stop = self._written_end if limit is None else min(limit, self._written_end)
+        while self.end < stop:
+            offset, size, _ = self._stored_unit(self.end)
+            if not (last <= offset and 0 < size <= end - offset):
+                break
+            last = offset + size
+            kept.append((offset, last))
+            self._keep_one()
+        if kept:
+            self._min_for_log = -1
+        return kept
+
+    def keep_if_at(self, commit_log_offset: int, size: int) -> bool:
+        """Between `rewind` and `settle`: whether the next unit leads to this record; then it stays."""
+        if self.end >= self._written_end or self._stored_unit(self.end)[:2] != (commit_log_offset, size):
+            return False
+        self._keep_one()
+        return True
+
+    def _keep_one(self) -> None:
+        if not self._is_rest_durable:
+            self._dirty.add(self._path(self.end))
+        self.end += 1
+
+    def _stored_unit(self, queue_offset: int) -> Unit:
+        """Also behind the end, as far as the file goes."""
+        found = self._read_piece(queue_offset, 1)
+        offset, size, tags_code = CQ_UNIT.unpack(found) if len(found) == CQ_UNIT_SIZE else (-1, 0, 0)
+        return offset, size, tags_code
+
     def _begin_at(self, queue_offset: int) -> None:
         """Blanks from the end (or from the file's start, for a queue's first message) up to the offset."""
         if self.first == self.end:

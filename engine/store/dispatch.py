@@ -8,15 +8,17 @@ replaying any part of the log any number of times ends in the same files.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Container
+from collections.abc import Callable, Container
 
-from engine.errors import CorruptRecord
 from engine.protocol._records_cy import Derived
 from engine.protocol.layouts.queue_units import CQ_UNIT, CQ_UNIT_SIZE
 from engine.store.commit_log import CommitLog
+from engine.store.consume_queue import BLANK_UNIT_SIZE, ConsumeQueue
 from engine.store.consume_queues import ConsumeQueues
+from engine.store.gap_units import SMALLEST_RECORD, gap_unit
 from engine.store.gate import Gate
 from engine.store.index import Index
+from engine.store.log_end import record_after
 from engine.store.queue_offsets import QueueKey
 from engine.store.results import Arrival, StoreStats
 
@@ -45,8 +47,11 @@ class Dispatcher:
         self._verify_bytes = verify_on_open_bytes
         self._marks: deque[int] = deque([0])
         self.offset = 0
+        self.gaps: list[tuple[int, int]] = []
+        """Parts of the log without a whole record that were passed over."""
         self.touched: set[QueueKey] = set()
         """Queues that got units; whoever wants to know takes them out."""
+        self.when_damaged: Callable[[int, int], object] = lambda start, end: None
         self.store_timestamp = 0
         """Store time of the newest record that queues and index know of."""
 
@@ -73,10 +78,12 @@ class Dispatcher:
             if next_offset == self.offset:
                 if self.is_partial(next_offset, end):
                     break
-                raise CorruptRecord(
-                    f"the record at commit log offset {next_offset} cannot be read",
-                    commit_log_offset=next_offset,
-                )
+                follower = record_after(self._log.files, next_offset, end)
+                if follower is None:
+                    break  # damaged, and nothing whole behind it yet
+                self.note_gap(next_offset, follower[0])
+                self.offset = follower[0]
+                continue
             arrivals = self.apply(derived, awaited)
             self.offset = next_offset
             self._mark(next_offset)
@@ -95,9 +102,20 @@ class Dispatcher:
                 marks.popleft()
 
     def is_partial(self, commit_log_offset: int, end: int) -> bool:
-        """On a slave the log may end in the middle of a record, whose rest is still to come."""
+        """On a slave the log may end in the middle of a record, whose rest is still to come. No record is
+        longer than the rest of its segment: a size beyond it is damage."""
         head = self._log.read(commit_log_offset, _SIZE_AND_MAGIC)[: end - commit_log_offset]
-        return len(head) < _SIZE_AND_MAGIC or commit_log_offset + int.from_bytes(head[:4], "big") > end
+        if len(head) < _SIZE_AND_MAGIC:
+            return True
+        file_size = self._log.file_size
+        room = file_size - commit_log_offset % file_size
+        return end - commit_log_offset < int.from_bytes(head[:4], "big") <= room
+
+    def note_gap(self, start: int, end: int) -> None:
+        is_known = any(low <= start and end <= high for low, high in self.gaps)
+        if not is_known:
+            self.gaps.append((start, end))
+            self.when_damaged(start, end)
 
     def derive(
         self,
@@ -128,7 +146,7 @@ class Dispatcher:
             queue = self._queues.get_or_make(topic, queue_id)
             if queue is None:
                 self._stats.unnamable_count += len(units) // CQ_UNIT_SIZE
-            else:
+            elif first == queue.end or self._is_placed(queue, first, units):
                 queue.write(first, units)
             key = topic, queue_id
             self.touched.add(key)
@@ -140,6 +158,38 @@ class Dispatcher:
             self.store_timestamp = max(self.store_timestamp, derived.newest.store_timestamp)
         self._stats.dispatched_count += derived.count
         return arrivals
+
+    def _is_placed(self, queue: ConsumeQueue, queue_offset: int, units: bytearray) -> bool:
+        """Whether units that do not continue their queue belong where their records say. No checksum covers a
+        record's queue offset: one damaged byte must neither cut a queue nor fill the disk with blanks."""
+        offset, size, _ = CQ_UNIT.unpack_from(units)
+        if len(units) == CQ_UNIT_SIZE and queue.keep_if_at(offset, size):
+            self.note_gap(offset, offset + size)
+            return False
+        if queue_offset < queue.end:
+            return True  # the log's order wins
+        last = queue.unit(queue.end - 1)
+        behind = last[0] + last[1] if last is not None and 0 < last[1] < BLANK_UNIT_SIZE else 0
+        for part in queue.keep_units(behind, offset, queue_offset):
+            self.note_gap(*part)  # what its record says now leads elsewhere
+        if queue.first == queue.end:
+            if self.gaps and self._log.min_offset == 0:  # else retention may have taken the others
+                self._fill(queue, queue_offset, 0)
+            return True
+        if queue_offset - queue.end > max(offset - behind, 0) // SMALLEST_RECORD:
+            self.note_gap(offset, offset + size)  # there is no room in the log for so many before it
+            return False
+        self._fill(queue, queue_offset, behind)
+        return True
+
+    def _fill(self, queue: ConsumeQueue, queue_offset: int, behind: int) -> None:
+        """The units of records that lie in a damaged part: they lead there, so that nobody passes over their
+        messages in silence. Not more of them than the part has room for."""
+        for start, end in self.gaps:
+            count = queue_offset - queue.end
+            if start >= behind and 0 < count <= (end - start) // SMALLEST_RECORD:
+                queue.write(queue.end, gap_unit(start, end) * count)
+                return
 
 
 def _arrivals(topic: str, queue_id: int, first: int, units: bytearray) -> list[Arrival]:

@@ -3,12 +3,15 @@
 - Nothing written there (a zero size), or a bad record with nothing whole behind it: that is the tail. It is
   cut, and the bytes behind it are zeroed so that they can never come back to life.
 - A bad record behind which whole ones follow: cut as well if those were never known to be on disk (after a
-  power loss pages of the unflushed tail survive in any order, and a log is a prefix or nothing). Refused,
-  naming file and offset, if they were: dropping acknowledged messages is not ours to decide.
+  power loss pages of the unflushed tail survive in any order, and a log is a prefix or nothing). If they
+  were, nothing is cut: dropping acknowledged messages is not ours to decide. The damaged part stays, is
+  passed over and reported (`recovery`), or, where the store is opened strictly, the start is refused with its
+  file and offset.
 """
 
 from __future__ import annotations
 
+import mmap
 import os
 from pathlib import Path
 from typing import Final
@@ -29,37 +32,63 @@ def settle_end(files: MappedFiles, end: int, known_end: int, known_timestamp: in
 
     Flushed is what begins before `known_end`, or was stored no later than `known_timestamp`.
     """
+    if flushed_record_after(files, end, known_end, known_timestamp) is not None:
+        raise damage_at(files, end)
+    files.drop_from(end if end % files.file_size else end + 1)
+    file = files.at(end)
+    if file is not None:
+        file.zero_from(end - file.base_offset)
+
+
+def flushed_record_after(files: MappedFiles, end: int, known_end: int, known_timestamp: int) -> int | None:
+    """Where a whole record lies that was on disk before, behind the place at which a scan stopped."""
     file = files.at(end)
     is_plain_end = file is None or (
         file is files.last and _is_zero_head(file.read(end - file.base_offset, 8))
     )
-    if not is_plain_end or end < known_end:
-        follower = _record_after(files, end)
-        if follower is not None and (follower[0] < known_end or 0 < follower[1] <= known_timestamp):
-            raise damage_at(files, end)
-    files.drop_from(end if end % files.file_size else end + 1)
-    if file is not None:
-        file.zero_from(end - file.base_offset)
+    if is_plain_end and end >= known_end:
+        return None
+    follower = record_after(files, end)
+    if follower is None or not (follower[0] < known_end or 0 < follower[1] <= known_timestamp):
+        return None
+    return follower[0]
 
 
 def _is_zero_head(head: bytes) -> bool:
     return not any(head[:4]) or not any(head[4:])
 
 
-def _record_after(files: MappedFiles, commit_log_offset: int) -> tuple[int, int] | None:
-    """Offset and store time of a whole record behind a damaged place."""
+def record_after(
+    files: MappedFiles, commit_log_offset: int, end_offset: int | None = None
+) -> tuple[int, int] | None:
+    """Offset and store time of the first whole record behind a damaged place (and before `end_offset`)."""
     for file in files.files:
         if file.end_offset <= commit_log_offset:
             continue
+        if end_offset is not None and file.base_offset >= end_offset:
+            break
         mapped = files.mapped(file)
-        start = max(commit_log_offset + 1 - file.base_offset, 0) + 4
-        for magic in _MAGICS:
-            found = mapped.find(magic, start)
-            while found >= 0:
-                rows, _, _ = scan_records(mapped, found - 4, file.size, True, 1, file.base_offset)
-                if rows:
-                    return file.base_offset + found - 4, rows[0][_STORE_TIME]
-                found = mapped.find(magic, found + 1)
+        start = max(commit_log_offset + 1 - file.base_offset, 0)
+        limit = file.size if end_offset is None else min(file.size, end_offset - file.base_offset)
+        found = next_whole_record(mapped, start, limit, file.base_offset)
+        if found is not None:
+            pos, store_time_ms = found
+            return file.base_offset + pos, store_time_ms
+    return None
+
+
+def next_whole_record(
+    data: mmap.mmap | bytes, start: int, limit: int, base_offset: int
+) -> tuple[int, int] | None:
+    """Position and store time of the first whole record from `start` on. Each says where it lies, so that a
+    record inside another one's body is none."""
+    places = [found for magic in _MAGICS if (found := data.find(magic, start + 4, limit)) >= 0]
+    while places:
+        at = min(places)
+        rows, _, _ = scan_records(data, at - 4, limit, True, 1, base_offset)
+        if rows:
+            return at - 4, rows[0][_STORE_TIME]
+        places = [found for magic in _MAGICS if (found := data.find(magic, at + 1, limit)) >= 0]
     return None
 
 

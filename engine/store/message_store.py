@@ -15,7 +15,6 @@ from engine.protocol._batches_cy import Batch
 from engine.protocol.layouts.queue_units import CQ_UNIT
 from engine.protocol.records import Record
 from engine.store.checkpoint import read_checkpoint
-from engine.store.commit_log import CommitLog
 from engine.store.consume_queues import ConsumeQueues
 from engine.store.dispatch import Dispatcher
 from engine.store.flush import PASSING, FlushPlan, LogFlush, QueueFlush, QueueFlushPlan
@@ -23,8 +22,7 @@ from engine.store.gate import Gate
 from engine.store.index import Index
 from engine.store.key_search import KeySearch
 from engine.store.log_front import LogFront
-from engine.store.mapped_files import MappedFiles
-from engine.store.next_segment import NextSegment
+from engine.store.open_log import open_log
 from engine.store.options import StoreOptions
 from engine.store.queries import Queries
 from engine.store.queue_offsets import QueueKey, QueueOffsets
@@ -32,10 +30,12 @@ from engine.store.queue_repair import QueueRepair
 from engine.store.read_ahead import ReadAhead
 from engine.store.reader import Matches, Reader
 from engine.store.record_reads import Place, RecordReads, plan_record_reads
+from engine.store.record_repair import RecordRepair
 from engine.store.recovery import Progress, Recovery, RecoveryReport
 from engine.store.replica_log import ReplicaLog
 from engine.store.results import (
     Arrival,
+    ColdBody,
     ColdRanges,
     GetResult,
     MessageDraft,
@@ -48,7 +48,6 @@ from engine.store.results import (
 from engine.store.retention import is_disk_writable
 from engine.store.store_folder import StoreFolder
 from engine.store.store_times import StoreTimes, plan_store_times
-from engine.store.transient_pool import TransientPool
 from engine.store.visible_reads import get_visible
 from engine.store.write_refusals import WriteRefusals
 from engine.store.writer import Writer
@@ -61,7 +60,7 @@ class MessageStore:
         self.options = options
         self._folder = folder
         self._stats = StoreStats()
-        self._log = _log_of(options)
+        self._log = open_log(options)
         self._read_ahead = ReadAhead(self._log, options.pretouch_bytes)
         self._gate = Gate(self._log, waits_for_flush=options.is_sync_flush)
         self._queues = ConsumeQueues(
@@ -92,6 +91,7 @@ class MessageStore:
         self.put_plain = self._writer.put_plain
         repair = QueueRepair(self._log, self._queues, self._dispatcher)
         self._reader = Reader(self._log, self._queues, repair, options.reads, self._stats)
+        self.repairs = self._new_repairs(repair)
         self._queries = Queries(self._log, self._gate, self._index)
         self._log_flush = LogFlush(
             self._log,
@@ -115,6 +115,12 @@ class MessageStore:
         self.is_fenced = False
         self._refusals = WriteRefusals()
         self.recovery: RecoveryReport | None = None
+
+    def _new_repairs(self, queues: QueueRepair) -> RecordRepair:
+        damaged, root = self._reader.damaged, self.options.root
+        self._dispatcher.when_damaged = damaged.add
+        parts = self._log, self._gate, damaged, queues
+        return RecordRepair(*parts, root, lambda: self._dispatcher.offset)
 
     @classmethod
     def open(cls, options: StoreOptions, now_ms: int, on_progress: Progress | None = None) -> MessageStore:
@@ -158,6 +164,7 @@ class MessageStore:
             self._index,
             self._dispatcher,
             check_crc=self.options.check_crc_on_recover,
+            is_strict=self.options.is_strict,
             on_progress=on_progress,
         )
 
@@ -246,8 +253,8 @@ class MessageStore:
     def wanted_at(self, topic: str, queue_id: int, queue_offset: int, wanted: RecordFilter) -> bool:
         return self._reader.wanted_at(topic, queue_id, queue_offset, wanted)
 
-    def read_cold(self, cold: ColdRanges) -> bytes:
-        """Any thread. Empty when the messages were deleted meanwhile; CorruptRecord when damaged."""
+    def read_cold(self, cold: ColdRanges) -> ColdBody:
+        """Any thread. Empty when the messages were deleted meanwhile; cut in front of a damaged one."""
         return self._reader.read_cold(cold)
 
     def is_hot(self, topic: str, queue_id: int, queue_offset: int) -> bool:
@@ -453,6 +460,7 @@ class MessageStore:
         # The checkpoint goes first: it must never claim more than the log has.
         self._write_checkpoint()
         self._log.cut(commit_log_offset)
+        self._reader.damaged.drop_from(commit_log_offset)
         self._offsets.adopt(self._queues.ends())
 
     # The end
@@ -477,10 +485,3 @@ class MessageStore:
         if self._index is not None:
             self._index.close()
         self._folder.unlock()
-
-
-def _log_of(options: StoreOptions) -> CommitLog:
-    size = options.mapped_file_size_commit_log
-    files = MappedFiles(options.commit_log_path, size, options.max_mapped_segments)
-    pool = TransientPool(size) if options.transient_store_pool_enable else None
-    return CommitLog(files, NextSegment(options.commit_log_path, size, options.pretouch_bytes), pool)

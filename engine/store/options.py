@@ -61,6 +61,8 @@ class StoreOptions:
     flush_disk_type: FlushDiskType = FlushDiskType.ASYNC_FLUSH
     flush_commit_log_least_pages: int = 4
     flush_commit_log_thorough_interval_ms: int = 10_000
+    is_strict: bool = False
+    """Refuse to open a store in which something is missing or damaged that was there before."""
     store_host: bytes = b"\x7f\x00\x00\x01\x00\x00\x2a\x9f"
     check_crc_on_recover: bool = True
     transient_store_pool_enable: bool = False

@@ -16,6 +16,7 @@ from engine.store.consume_queue import ConsumeQueue
 from engine.store.gate import Gate
 from engine.store.index import Index
 from engine.store.key_search import KeySearch
+from engine.store.log_end import record_after
 from engine.store.record_reads import STORE_TIME_END, LogView, OpenFiles, store_time_of, view_log
 
 _SIZE_SIZE = 4
@@ -72,7 +73,10 @@ class Queries:
                     if record is not None:
                         yield record.prepared_transaction_offset
             if commit_log_offset == begin:
-                return
+                follower = record_after(self._log.files, begin, end_offset)
+                if follower is None:
+                    return
+                commit_log_offset = follower[0]
 
     def search(
         self,

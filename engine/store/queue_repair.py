@@ -2,8 +2,9 @@
 
 Whoever follows a unit and finds something else than the record it promises reports the place. The units
 between the nearest two neighbours that do lead to their records are then written anew from that stretch of
-the log; what the log does not hold any more becomes blank. Where the log itself is damaged, units stay as
-they are and lead to the same complaint again: a message is never skipped in silence.
+the log; what the log does not hold any more becomes blank. Where the log itself is damaged, units that still
+lead there stay as they are, and others are made to lead to the damaged part (a *gap unit*: its offset and
+size): whoever follows them complains again, and a message is never skipped in silence.
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ from engine.store.commit_log import CommitLog
 from engine.store.consume_queue import BLANK_UNIT_SIZE, ConsumeQueue
 from engine.store.consume_queues import ConsumeQueues
 from engine.store.dispatch import Dispatcher
+from engine.store.gap_units import gap_unit
+from engine.store.log_end import record_after
 
 _HEAD_SIZE = 36
 _SLICE = 4096
@@ -36,17 +39,42 @@ class QueueRepair:
             if queue is not None:
                 self.mend(queue, queue_offset)
 
-    def mend(self, queue: ConsumeQueue, queue_offset: int) -> None:
+    def mend_unit(self, topic: str, queue_id: int, queue_offset: int) -> bool:
+        """Whether the unit was wrong, and could be mended."""
+        queue = self._queues.get(topic, queue_id)
+        return queue is not None and self.mend(queue, queue_offset)
+
+    def mend(self, queue: ConsumeQueue, queue_offset: int) -> bool:
+        """Whether a unit was changed."""
         first, end = self._suspect_span(queue, queue_offset)
         before, behind = queue.unit(first - 1), queue.unit(end)
         start, log_min = before[0] if before is not None else 0, self._log.min_offset
         stop = behind[0] if behind is not None else self._dispatcher.offset
-        found = self._units_in_log(queue, max(start, log_min), min(stop, self._dispatcher.offset))
+        stretch = max(start, log_min), min(stop, self._dispatcher.offset)
+        found, gaps = self._units_in_log(queue, *stretch)
+        is_changed = False
         for offset in range(first, end):
-            # Not found: retention took it, if the stretch began before the log does; else the log is damaged.
-            unit = found.get(offset, CQ_BLANK if start < log_min else b"")
-            if unit and unit != queue.read(offset, 1):
+            unit = found.get(offset)
+            if unit is None and start < log_min:
+                unit = CQ_BLANK  # retention took it: the stretch began before the log does
+            if unit is None and gaps and not _leads_into(queue, offset, *stretch):
+                unit = gap_unit(*gaps[0])
+            if unit is not None and unit != queue.read(offset, 1):
                 queue.patch(offset, unit)
+                is_changed = True
+        return is_changed
+
+    def mend_range(self, start: int, end: int) -> None:
+        """The records in [start, end) were repaired: their units say so too."""
+        while start < end:
+            derived = self._dispatcher.derive(start, end, _SLICE, index_from=end)
+            for topic, queue_id, first, units in derived.runs:
+                queue = self._queues.get(topic, queue_id)
+                if queue is not None and queue.read(first, len(units) // CQ_UNIT_SIZE) != bytes(units):
+                    queue.patch(first, bytes(units))
+            if derived.next == start:
+                break
+            start = derived.next
 
     def _suspect_span(self, queue: ConsumeQueue, queue_offset: int) -> tuple[int, int]:
         """The units around the place that do not lead to their records, at least the one itself."""
@@ -60,8 +88,12 @@ class QueueRepair:
             limit -= 1
         return first, end
 
-    def _units_in_log(self, queue: ConsumeQueue, start: int, stop: int) -> dict[int, bytes]:
+    def _units_in_log(
+        self, queue: ConsumeQueue, start: int, stop: int
+    ) -> tuple[dict[int, bytes], list[tuple[int, int]]]:
+        """The queue's units by queue offset, and the parts of the log that cannot be read."""
         found: dict[int, bytes] = {}
+        gaps: list[tuple[int, int]] = []
         only = {(queue.topic, queue.queue_id)}
         while start < stop:
             derived = self._dispatcher.derive(start, stop, _SLICE, index_from=stop, only=only)
@@ -69,9 +101,17 @@ class QueueRepair:
                 for number, at in enumerate(range(0, len(units), CQ_UNIT_SIZE), first):
                     found[number] = bytes(units[at : at + CQ_UNIT_SIZE])
             if derived.next == start:
-                break
-            start = derived.next
-        return found
+                follower = record_after(self._log.files, start, stop)
+                gaps.append((start, stop if follower is None else follower[0]))
+                start = gaps[-1][1]
+            else:
+                start = derived.next
+        return found, gaps
+
+
+def _leads_into(queue: ConsumeQueue, queue_offset: int, start: int, stop: int) -> bool:
+    unit = queue.unit(queue_offset)
+    return unit is not None and 0 < unit[1] < BLANK_UNIT_SIZE and start <= unit[0] and sum(unit[:2]) <= stop
 
 
 def agrees(log: CommitLog, queue: ConsumeQueue, queue_offset: int) -> bool:

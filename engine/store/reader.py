@@ -8,27 +8,36 @@ nobody has looked at those bytes since they were written. A segment deleted mean
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from typing import cast
 
-from engine.errors import CorruptRecord
-from engine.protocol._records_cy import scan_records
 from engine.protocol._units_cy import plain_spans
 from engine.protocol.layouts.queue_units import CQ_UNIT, CQ_UNIT_SIZE, is_ext_address
 from engine.protocol.records import raw_properties
+from engine.store.cold_reads import read_ranges
 from engine.store.commit_log import CommitLog
 from engine.store.consume_queue import BLANK_UNIT_SIZE, ConsumeQueue
 from engine.store.consume_queues import ConsumeQueues
+from engine.store.damaged_ranges import DamagedRanges
 from engine.store.options import ReadLimits
 from engine.store.queue_repair import QueueRepair
-from engine.store.results import ColdRange, ColdRanges, GetResult, GetStatus, RecordFilter, StoreStats
+from engine.store.results import (
+    ColdBody,
+    ColdRange,
+    ColdRanges,
+    Damage,
+    GetResult,
+    GetStatus,
+    RecordFilter,
+    StoreStats,
+)
 
 Matches = Callable[[int], bool]
 
 _MIN_SCAN_UNITS = 16_000 // CQ_UNIT_SIZE
 _MAX_BODY_BYTES = 128 << 20
 _NOWHERE = -1
+UNKNOWN_OFFSET = -1
 
 
 class _Batch:
@@ -58,6 +67,8 @@ class Reader:
         self._repair = repair
         self._limits = limits
         self._stats = stats
+        self.damaged = DamagedRanges()
+        """Known damage; hot reads that touch it are checked like cold ones."""
         self.checked_from = 0
         """Records from here on were written or checked by this process."""
 
@@ -91,12 +102,9 @@ class Reader:
             return self._found(queue, queue_offset, batch, min_offset)
         self._stats.get_missed_count += 1
         if batch.next_offset == queue_offset:
-            raise CorruptRecord(
-                f"{topic}@{queue_id} has no unit at {queue_offset}, and the log does not tell it",
-                topic=topic,
-                queue_id=queue_id,
-                queue_offset=queue_offset,
-            )
+            damage = Damage(topic, queue_id, queue_offset, UNKNOWN_OFFSET, 0, "")
+            status = GetStatus.MESSAGE_DAMAGED
+            return GetResult(status, queue_offset, min_offset, queue.end, damage=damage)
         status = GetStatus.MESSAGE_WAS_REMOVING if batch.removed else GetStatus.NO_MATCHED_MESSAGE
         return GetResult(status, batch.next_offset, min_offset, queue.end)
 
@@ -183,8 +191,8 @@ class Reader:
                 batch.removed = True
             else:
                 if is_hot is None:
-                    is_hot = self.is_hot(offset)
-                elif not is_hot and self.is_hot(offset):
+                    is_hot = self._is_sound_and_hot(offset, size)
+                elif is_hot != self._is_sound_and_hot(offset, size):
                     break
                 if not is_hot or wanted.matches(properties_at(offset, size)):
                     if batch.count and (batch.size + size > max_bytes or batch.count >= max_messages):
@@ -207,7 +215,7 @@ class Reader:
         it asks again."""
         queue = self._queues.table.get((topic, queue_id))
         unit = queue.unit(queue_offset) if queue is not None else None
-        if unit is None or not self.is_hot(unit[0]):
+        if unit is None or not self._is_sound_and_hot(unit[0], unit[1]):
             return True
         return wanted.matches(self._properties_at(unit[0], unit[1]))
 
@@ -218,7 +226,7 @@ class Reader:
         stats.get_bytes += batch.size
         first = batch.spans[0]
         body, cold = b"", None
-        if self.is_hot(first):
+        if self.is_hot(first) and not self._touches_damage(batch.spans):
             body = self._copy(batch.spans)
         else:
             cold = self._cold(queue, queue_offset, batch)
@@ -244,6 +252,16 @@ class Reader:
             and file.map is not None
         )
 
+    def _is_sound_and_hot(self, commit_log_offset: int, size: int) -> bool:
+        is_damaged = self.damaged and self.damaged.touches(commit_log_offset, commit_log_offset + size)
+        return not is_damaged and self.is_hot(commit_log_offset)
+
+    def _touches_damage(self, spans: list[int]) -> bool:
+        if not self.damaged:
+            return False
+        pairs = zip(spans[::2], spans[1::2], strict=True)
+        return any(self.damaged.touches(start, end) for start, end in pairs)
+
     def _copy(self, spans: list[int]) -> bytes:
         starts, ends = spans[::2], spans[1::2]
         file = self._log.files.at(starts[0])
@@ -262,34 +280,34 @@ class Reader:
         spans = iter(zip(batch.spans[::2], batch.spans[1::2], strict=True))
         start, end = next(spans)
         queue_offsets: list[int] = []
+        sizes: list[int] = []
         place = start
         units = queue.read(queue_offset, batch.next_offset - queue_offset)
         for offset, size, _ in CQ_UNIT.iter_unpack(units):
             if offset == place and place < end:
                 queue_offsets.append(queue_offset)
+                sizes.append(size)
                 place += size
                 if place == end:
-                    ranges.append(self._cold_range(start, end, queue_offsets))
+                    ranges.append(self._cold_range(start, end, queue_offsets, sizes))
                     start, end = next(spans, (_NOWHERE, _NOWHERE))
-                    place, queue_offsets = start, []
+                    place, queue_offsets, sizes = start, [], []
             queue_offset += 1
         return ColdRanges(queue.topic, queue.queue_id, tuple(ranges))
 
-    def _cold_range(self, start: int, end: int, queue_offsets: list[int]) -> ColdRange:
+    def _cold_range(self, start: int, end: int, queue_offsets: list[int], sizes: list[int]) -> ColdRange:
         file = self._log.files.at(start)
         assert file is not None  # `_gather` takes only offsets that the log has
-        return ColdRange(str(file.path), file.base_offset, start, end - start, tuple(queue_offsets))
+        where = str(file.path), file.base_offset, start, end - start
+        return ColdRange(*where, tuple(queue_offsets), tuple(sizes))
 
-    def read_cold(self, cold: ColdRanges) -> bytes:
+    def read_cold(self, cold: ColdRanges) -> ColdBody:
         """Fetch and check; any thread. Empty when retention has meanwhile taken a segment. What is damaged is
         reported, and mended before the next pull if it was only the queue."""
-        try:
-            return _read_ranges(cold)
-        except CorruptRecord as error:
-            place = error.data["queue_offset"]
-            assert isinstance(place, int)
-            self._repair.reports.append((cold.topic, cold.queue_id, place))
-            raise
+        read = read_ranges(cold)
+        if read.damage is not None:
+            self._repair.reports.append((cold.topic, cold.queue_id, read.damage.queue_offset))
+        return read
 
 
 def _plain_batch(
@@ -319,33 +337,10 @@ def select_records(body: bytes, matches: Callable[[bytes], bool]) -> list[bytes]
     return kept
 
 
-def _read_ranges(cold: ColdRanges) -> bytes:
-    parts = []
-    for item in cold.ranges:
-        try:
-            fd = os.open(item.path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
-        except FileNotFoundError:
-            return b""
-        try:
-            data = bytearray(item.size)
-            length = os.preadv(fd, [data], item.commit_log_offset - item.base_offset)
-        finally:
-            os.close(fd)
-        _check_range(cold, item, bytes(data[:length]))
-        parts.append(bytes(data))
-    return b"".join(parts)
-
-
-def _check_range(cold: ColdRanges, item: ColdRange, data: bytes) -> None:
-    rows, pos, _ = scan_records(data, 0, len(data), True, len(item.queue_offsets), item.commit_log_offset)
-    found = [(row[2], row[3], row[4]) for row in rows]
-    expected = [(cold.topic, cold.queue_id, queue_offset) for queue_offset in item.queue_offsets]
-    if found != expected or pos != item.size:
-        place = item.commit_log_offset + pos
-        raise CorruptRecord(
-            f"{cold.topic}@{cold.queue_id}: the record at commit log offset {place} ({item.path}) is damaged",
-            topic=cold.topic,
-            queue_id=cold.queue_id,
-            queue_offset=item.queue_offsets[min(len(rows), len(item.queue_offsets) - 1)],
-            commit_log_offset=place,
-        )
+def count_records(body: bytes) -> int:
+    """Of a checked body."""
+    count = pos = 0
+    while pos < len(body):
+        pos += int.from_bytes(body[pos : pos + 4], "big")
+        count += 1
+    return count

@@ -3,8 +3,10 @@
 Everything before the checkpoint's offsets is on disk and trusted as a place to start; from there the log is
 read record by record with CRC. Queues are cut at that place and written anew from the records, so whatever a
 crash or a damaged queue file left behind it disappears. Only a queue that contradicts the log before that
-place is deleted and rebuilt from the log's beginning. A disk without room for units or index entries ends the
-writing, not the recovery: the rest is dispatched when there is room, as it is while the broker runs.
+place is deleted and rebuilt from the log's beginning. Damaged records that were on disk are passed over: the
+units that lead to them stay, or lead to the damaged part (`queue_repair.gap_unit`). A disk without room for
+units or index entries ends the writing, not the recovery: the rest is dispatched when there is room, as it is
+while the broker runs.
 
 Where the log ends, and whether damage is a torn tail or a reason to refuse, is decided in `log_end`.
 """
@@ -24,7 +26,14 @@ from engine.store.consume_queues import ConsumeQueues
 from engine.store.dispatch import Dispatcher
 from engine.store.flush import PASSING
 from engine.store.index import Index
-from engine.store.log_end import damage_at, ends_torn, settle_end, sync_segments
+from engine.store.log_end import (
+    damage_at,
+    ends_torn,
+    flushed_record_after,
+    record_after,
+    settle_end,
+    sync_segments,
+)
 from engine.store.queue_offsets import QueueKey
 from engine.store.queue_repair import agrees
 
@@ -57,6 +66,8 @@ class RecoveryReport:
     """Queues and index are complete up to here: the log's end, unless the disk is full."""
     lost_bytes: int
     """Bytes of the tail that were known to be on disk and are damaged: only a failing disk does this."""
+    damaged: tuple[tuple[int, int], ...] = ()
+    """Parts [start, end) of the log that hold no whole record, and behind which whole ones follow."""
 
 
 class Recovery:
@@ -68,6 +79,7 @@ class Recovery:
         dispatcher: Dispatcher,
         *,
         check_crc: bool,
+        is_strict: bool,
         on_progress: Progress | None,
     ) -> None:
         self._log = log
@@ -75,6 +87,7 @@ class Recovery:
         self._index = index
         self._dispatcher = dispatcher
         self._check_crc = check_crc
+        self._is_strict = is_strict
         self._on_progress = on_progress
         self._suspects: set[QueueKey] = set()
         self._scanned_count = 0
@@ -112,6 +125,7 @@ class Recovery:
             tuple(self._suspects),
             end if self._halted_at is None else self._halted_at,
             max(plan.known_end - end, 0),
+            tuple(self._dispatcher.gaps),
         )
 
     # Where to start
@@ -209,7 +223,23 @@ class Recovery:
                 newest = derived.newest
             offset = derived.next
             if derived.stop not in (SCAN_MORE, SCAN_BLANK) and offset < file.end_offset:
-                return self._without_torn_record(newest, offset, plan)
+                follower = self._follower(offset, plan)
+                if follower is None:
+                    return self._without_torn_record(newest, offset, plan)
+                self._pass_over(offset, follower)
+                offset = follower
+
+    def _follower(self, offset: int, plan: RecoveryPlan) -> int | None:
+        """The whole record at which the log goes on behind damage, if it may."""
+        if self._is_strict:
+            return None
+        return flushed_record_after(self._log.files, offset, plan.known_end, plan.known_timestamp)
+
+    def _pass_over(self, start: int, end: int) -> None:
+        """The units that lead into [start, end) are believed: the records cannot contradict them."""
+        self._dispatcher.note_gap(start, end)
+        for queue in self._queues.table.values():
+            queue.keep_units(start, end)
 
     def _apply(self, derived: Derived, offset: int) -> None:
         if self._halted_at is None:
@@ -253,7 +283,8 @@ class Recovery:
                 if queue is None:
                     continue
                 end = queue.end
-            if queue_offset > end:
+            # Behind damage the missing units are those of damaged records (`Dispatcher.apply`).
+            if queue_offset > end and not self._dispatcher.gaps:
                 self._suspects.add(key)
             ends[key] = queue_offset + len(units) // CQ_UNIT_SIZE
 
@@ -279,7 +310,12 @@ class Recovery:
     def _walk(self, offset: int, end: int, *, index_from: int, only: set[QueueKey]) -> None:
         while offset < end:
             derived = self._dispatcher.derive(offset, end, _SLICE, index_from=index_from, only=only)
-            if derived.next == offset:
-                raise damage_at(self._log.files, offset)
             self._dispatcher.apply(derived, awaited=())
-            offset = derived.next
+            if derived.next == offset:
+                if self._is_strict:
+                    raise damage_at(self._log.files, offset)
+                follower = record_after(self._log.files, offset, end)
+                self._dispatcher.note_gap(offset, end if follower is None else follower[0])
+                offset = end if follower is None else follower[0]
+            else:
+                offset = derived.next

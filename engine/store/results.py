@@ -33,6 +33,8 @@ class GetStatus(Enum):
     OFFSET_OVERFLOW_ONE = "OFFSET_OVERFLOW_ONE"
     OFFSET_OVERFLOW_BADLY = "OFFSET_OVERFLOW_BADLY"
     OFFSET_FOUND_NULL = "OFFSET_FOUND_NULL"
+    MESSAGE_DAMAGED = "MESSAGE_DAMAGED"
+    """Our own: the queue has no usable unit here, and the log does not tell what it should be."""
 
 
 class MessageDraft(NamedTuple):
@@ -80,13 +82,14 @@ class RecordFilter(NamedTuple):
 
 
 class ColdRange(NamedTuple):
-    """A part of one segment, and the queue offsets of the records in it."""
+    """A part of one segment, and the queue offsets and sizes of the records in it."""
 
     path: str
     base_offset: int
     commit_log_offset: int
     size: int
     queue_offsets: tuple[int, ...]
+    sizes: tuple[int, ...]
 
 
 class ColdRanges(NamedTuple):
@@ -95,6 +98,27 @@ class ColdRanges(NamedTuple):
     topic: str
     queue_id: int
     ranges: tuple[ColdRange, ...]
+
+
+class Damage(NamedTuple):
+    """A message that its queue has and whose bytes in the log are not whole.
+
+    `commit_log_offset` is -1 where even that is unknown; `file` is the segment's name, never a path.
+    """
+
+    topic: str
+    queue_id: int
+    queue_offset: int
+    commit_log_offset: int
+    size: int
+    file: str
+
+
+class ColdBody(NamedTuple):
+    """The records in front of the first damaged one (all, when there is none), and that one."""
+
+    body: bytes
+    damage: Damage | None = None
 
 
 class GetResult(NamedTuple):
@@ -110,6 +134,8 @@ class GetResult(NamedTuple):
     cold: ColdRanges | None = None
     first_commit_log_offset: int = -1
     size: int = 0
+    damage: Damage | None = None
+    """With MESSAGE_DAMAGED."""
 
 
 @dataclass(frozen=True, slots=True)

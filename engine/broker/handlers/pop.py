@@ -11,7 +11,9 @@ topics; of one group's waiting pops an arrival wakes one.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
+from engine.broker.damage.damaged_reads import DamagedReads
 from engine.broker.filters import NO_FILTER, subscription_filter
 from engine.broker.holds import Holds
 from engine.broker.options import LiveOptions
@@ -41,7 +43,7 @@ from engine.protocol.headers.pop import PopMessageRequest
 from engine.protocol.pop_handles import ORDER_REVIVE_QUEUE
 from engine.store.message_store import MessageStore
 from engine.store.reader import select_records
-from engine.store.results import Arrival, GetResult, PutResult, PutStatus
+from engine.store.results import Arrival, Damage, GetResult, PutResult, PutStatus
 
 
 class PopHandlers:
@@ -57,6 +59,7 @@ class PopHandlers:
         holds: Holds,
         live: LiveOptions,
         traffic: Traffic,
+        damaged: DamagedReads,
         *,
         is_sync_flush: bool,
         allows_sql: bool,
@@ -75,6 +78,7 @@ class PopHandlers:
         self._holds = holds
         self._live = live
         self._traffic = traffic
+        self._damaged = damaged
         self._is_sync_flush = is_sync_flush
         self._allows_sql = allows_sql
         self._now_ms = now_ms
@@ -142,9 +146,7 @@ class PopHandlers:
                 found += queues_of(topic, -1, config.read_queue_nums)
         return found
 
-    def _take(
-        self, asked: PopRequest, place: Place, answer: PopAnswer, client: Connection
-    ) -> ColdRead | None:
+    def _take(self, asked: PopRequest, place: Place, answer: PopAnswer, client: Connection) -> Outcome | None:
         """Add what this queue has; the cold read that comes first when nothing else was found so far."""
         (topic, queue_id), group = place, asked.group
         if asked.is_ordered and self._is_blocked(asked, queue_id):
@@ -154,7 +156,10 @@ class PopHandlers:
             # A message that came back was wanted once: its first filter has let it pass.
             wanted = asked.wanted if topic == asked.topic else NO_FILTER
             begin, result = self._reads.read(topic, group, queue_id, missing, wanted, asked.init_mode)
-            if result is not None and result.cold is None:
+            if result is not None and result.damage is not None:
+                if answer.count == 0:
+                    return self._damaged_first(asked, place, begin, result.damage, answer, client)
+            elif result is not None and result.cold is None:
                 self._add(asked, place, begin, result.next_begin_offset, result.body, answer)
             elif result is not None and answer.count == 0:
                 return self._read_cold(asked, place, begin, result, client)
@@ -219,23 +224,60 @@ class PopHandlers:
         topic, queue_id = place
         properties = asked.wanted.wanted if topic == asked.topic else None
 
+        damages: list[Damage] = []
+
         def read() -> bytes:
-            body = self._store.read_cold(cold)
+            body, damage = self._store.read_cold(cold)
+            if damage is not None:
+                damages.append(damage)
             return body if properties is None else b"".join(select_records(body, properties.matches))
 
         def finish(body: bytes) -> Outcome:
             is_ours = self._reads.position(topic, asked.group, queue_id, asked.init_mode) == begin
             if not is_ours or (asked.is_ordered and self._is_blocked(asked, queue_id)):
                 return self._attempt(asked, client)
+            next_offset = damages[0].queue_offset if damages else result.next_begin_offset
+            if next_offset == begin:
+                return self._damaged_first(asked, place, begin, damages[0], self._new_answer(asked), client)
             if not body:
-                self._reads.advance(topic, asked.group, queue_id, result.next_begin_offset)
+                self._reads.advance(topic, asked.group, queue_id, next_offset)
                 return self._attempt(asked, client)
             answer = self._new_answer(asked)
-            self._add(asked, place, begin, result.next_begin_offset, body, answer)
+            self._add(asked, place, begin, next_offset, body, answer)
             answer.rest = self._reads.rest(topic, asked.group, queue_id)
             return self._give(asked, answer)
 
         return ColdRead(read, finish)
+
+    def _damaged_first(
+        self,
+        asked: PopRequest,
+        place: Place,
+        begin: int,
+        damage: Damage,
+        answer: PopAnswer,
+        client: Connection,
+    ) -> Outcome:
+        """The next message is damaged: the pop goes on when it is whole again, or behind it."""
+        topic, queue_id = place
+        is_second = asked.repaired_at == damage.commit_log_offset
+
+        def skip() -> Outcome:
+            if self._reads.position(topic, asked.group, queue_id, asked.init_mode) == begin:
+                self._reads.advance(topic, asked.group, queue_id, damage.queue_offset + 1)
+            return self._attempt(asked, client)
+
+        def again() -> Outcome:
+            return self._attempt(replace(asked, repaired_at=damage.commit_log_offset), client)
+
+        return self._damaged.answer(
+            damage,
+            asked.group,
+            "pop",
+            again=None if is_second else again,
+            later=lambda: self._nothing(answer, ResponseCode.POLLING_TIMEOUT),
+            skip=skip,
+        )
 
     def _give(self, asked: PopRequest, answer: PopAnswer) -> Outcome:
         if answer.rest > 0:

@@ -98,7 +98,7 @@ class PopLookHandlers:
         cold = result.cold
         assert cold is not None
         rest = result.max_offset - result.next_begin_offset
-        return ColdRead(lambda: self._store.read_cold(cold), lambda body: self._peeked(body, rest))
+        return ColdRead(lambda: self._store.read_cold(cold).body, lambda body: self._peeked(body, rest))
 
     def _peeked(self, body: bytes, rest: int) -> Reply:
         fields = PopMessageResponse(self._now_ms(), 0, 0, rest).encode()

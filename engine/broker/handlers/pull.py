@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from engine.broker.consumers import ConsumerTable
+from engine.broker.damage.damaged_reads import DamagedReads, skip_remark, wait_remark
 from engine.broker.filters import MessageFilter, announced_filter, subscription_filter
 from engine.broker.groups import SubscriptionGroupTable
 from engine.broker.offsets import ConsumerOffsets
@@ -42,8 +43,8 @@ from engine.protocol.codes import RequestCode, ResponseCode
 from engine.protocol.commands import Command
 from engine.protocol.headers.pull import ForbiddenType, PullMessageRequest
 from engine.store.message_store import MessageStore
-from engine.store.reader import select_records
-from engine.store.results import Arrival, GetResult, GetStatus
+from engine.store.reader import count_records, select_records
+from engine.store.results import Arrival, Damage, GetResult, GetStatus
 
 _MAX_SUSPEND_MS = 60_000
 _NOT_FOUND = {GetStatus.OFFSET_OVERFLOW_ONE, GetStatus.OFFSET_FOUND_NULL}
@@ -73,6 +74,7 @@ class PullHandlers:
         live: LiveOptions,
         traffic: Traffic,
         role: Role,
+        damaged: DamagedReads,
         *,
         hot_window_bytes: int,
         allows_sql: bool,
@@ -87,6 +89,7 @@ class PullHandlers:
         self._live = live
         self._traffic = traffic
         self._role = role
+        self._damaged = damaged
         self._hot_window_bytes = hot_window_bytes
         self._allows_sql = allows_sql
         self._now_ms = now_ms
@@ -167,7 +170,9 @@ class PullHandlers:
         group: SubscriptionGroupConfig,
         wanted: MessageFilter,
         may_hold: bool,
+        is_second: bool = False,
     ) -> Outcome:
+        """`is_second`: a damaged record was met, and whatever could be done for it is done."""
         result = self._store.get(
             header.topic,
             header.queue_id,
@@ -179,9 +184,11 @@ class PullHandlers:
         )
         if result.status is GetStatus.FOUND:
             if result.cold is not None:
-                return self._read_cold(header, group, result, wanted)
+                return self._read_cold(header, group, result, wanted, is_second)
             return self._found(header, group, result, result.body, result.count)
         self._traffic.pulls_missed += 1
+        if result.damage is not None:
+            return self._damaged_first(header, group, result, wanted, result.damage, is_second)
         code = response_code(result.status, header.queue_offset)
         if not self._role.is_master:
             is_alive = self._role.is_master_alive
@@ -223,26 +230,66 @@ class PullHandlers:
         group: SubscriptionGroupConfig,
         result: GetResult,
         wanted: MessageFilter,
+        is_second: bool,
     ) -> ColdRead:
         """Properties of cold records are looked at where they are read: in the thread."""
         cold, properties = result.cold, wanted.wanted
         assert cold is not None
         selected: list[bytes] = []
+        damages: list[Damage] = []
 
         def read() -> bytes:
-            body = self._store.read_cold(cold)
+            body, damage = self._store.read_cold(cold)
+            if damage is not None:
+                damages.append(damage)
             if properties is None:
                 return body
             selected.extend(select_records(body, properties.matches))
             return b"".join(selected)
 
         def finish(body: bytes) -> Outcome:
+            count, cut = len(selected) or result.count, result
+            if damages:
+                damage = damages[0]
+                if damage.queue_offset == header.queue_offset:
+                    return self._damaged_first(header, group, result, wanted, damage, is_second)
+                # What lies before the damage is delivered first.
+                cut = result._replace(next_begin_offset=damage.queue_offset)
+                count = len(selected) or count_records(body)
             if body:
-                return self._found(header, group, result, body, len(selected) or result.count)
-            gone = GetStatus.MESSAGE_WAS_REMOVING if properties is None else GetStatus.NO_MATCHED_MESSAGE
-            return Reply(response_code(gone, 0), gone.value, self._offset_fields(group, result))
+                return self._found(header, group, cut, body, count)
+            is_removed = properties is None and not damages
+            gone = GetStatus.MESSAGE_WAS_REMOVING if is_removed else GetStatus.NO_MATCHED_MESSAGE
+            return Reply(response_code(gone, 0), gone.value, self._offset_fields(group, cut))
 
         return ColdRead(read, finish)
+
+    def _damaged_first(
+        self,
+        header: PullMessageRequest,
+        group: SubscriptionGroupConfig,
+        result: GetResult,
+        wanted: MessageFilter,
+        damage: Damage,
+        is_second: bool,
+    ) -> Outcome:
+        """The next message is damaged: read it again once it may be whole, else go on behind it."""
+
+        def answer(remark: str, next_offset: int) -> Reply:
+            fields = self._offset_fields(group, result._replace(next_begin_offset=next_offset))
+            return Reply(ResponseCode.PULL_RETRY_IMMEDIATELY, remark, fields)
+
+        def again() -> Outcome:
+            return self._read(header, group, wanted, may_hold=False, is_second=True)
+
+        return self._damaged.answer(
+            damage,
+            header.consumer_group,
+            "pull",
+            again=None if is_second else again,
+            later=lambda: answer(wait_remark(damage), header.queue_offset),
+            skip=lambda: answer(skip_remark(damage), damage.queue_offset + 1),
+        )
 
     def _found(
         self,

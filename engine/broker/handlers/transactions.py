@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from functools import partial
 
 from engine.access.gate import RecordCheck, unchecked
 from engine.access.resources import Action
@@ -100,7 +99,8 @@ class TransactionHandlers:
 
         if result.cold is None:
             return finish(result.body)
-        return ColdRead(partial(self._store.read_cold, result.cold), finish)
+        cold = result.cold
+        return ColdRead(lambda: self._store.read_cold(cold).body, finish)
 
     def _decide(
         self, header: EndTransactionRequest, half: Record | None, request: Command, client: Connection

@@ -29,6 +29,8 @@ class PopRequest:
     attempt_id: str | None
     wanted: MessageFilter
     deadline_ms: int
+    repaired_at: int = -1
+    """The commit-log offset of a damaged record that this pop has waited for."""
 
     @property
     def waiting_key(self) -> Hashable:

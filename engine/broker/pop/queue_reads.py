@@ -82,7 +82,7 @@ class QueueReads:
             if begin == self._store.max_offset(topic, queue_id):
                 return begin, None
             result = self._store.get(topic, queue_id, begin, count, None, wanted.tags, wanted.wanted)
-            if result.status is GetStatus.FOUND:
+            if result.status in (GetStatus.FOUND, GetStatus.MESSAGE_DAMAGED):
                 return begin, result
             if result.status not in _CORRECTED or result.next_begin_offset == begin:
                 return begin, None

@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterator
 
 from engine.broker.offsets import ConsumerOffsets
 from engine.broker.pop.checkpoints import Checkpoints
-from engine.errors import BadRequest, CorruptRecord
+from engine.errors import BadRequest
 from engine.protocol.bodies.pop_log import (
     ACK_TAG,
     BATCH_ACK_TAG,
@@ -32,7 +32,7 @@ from engine.protocol.names import is_valid_group, is_valid_topic
 from engine.protocol.properties import Property, encode_properties
 from engine.protocol.records import Record, decode_records
 from engine.store.message_store import MessageStore
-from engine.store.results import GetStatus, MessageDraft, PutResult, PutStatus
+from engine.store.results import ColdBody, GetStatus, MessageDraft, PutResult, PutStatus
 
 log = logging.getLogger(__name__)
 
@@ -215,15 +215,16 @@ class ReviveLog:
     def _read(self, queue_id: int, queue_offset: int) -> Iterator[Record]:
         store = self._store
         while queue_offset < store.max_offset(self._topic, queue_id):
-            try:
-                result = store.get(self._topic, queue_id, queue_offset, _READ_COUNT)
-                body = result.body if result.cold is None else store.read_cold(result.cold)
-            except CorruptRecord as error:
-                log.error("%s", error.text)
-                queue_offset += 1
-                continue
+            result = store.get(self._topic, queue_id, queue_offset, _READ_COUNT)
+            read = ColdBody(result.body, result.damage)
+            if result.cold is not None:
+                read = store.read_cold(result.cold)
             if result.status is GetStatus.FOUND:
-                yield from decode_records(body, check_crc=False)
+                yield from decode_records(read.body, check_crc=False)
+            if read.damage is not None:
+                log.error("%s is left out: %s", self._topic, read.damage)
+                queue_offset = read.damage.queue_offset + 1
+                continue
             queue_offset = max(result.next_begin_offset, queue_offset + 1)
 
     # -- where a start reads from ---------------------------------------------------------------------------

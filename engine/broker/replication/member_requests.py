@@ -19,7 +19,9 @@ from engine.protocol.headers.broker_groups import (
     GroupStatusRequest,
     HandOverRequest,
     PromiseRequest,
+    RecordRequest,
 )
+from engine.protocol.headers.query import ViewMessageRequest
 from engine.protocol.wire import Header
 
 TIMEOUT_MS = 3_000
@@ -33,6 +35,11 @@ def check_proof(secret: bytes | None, request: Command) -> None:
     wanted = request_proof(secret, request.code, request.fields, bytes(request.body))
     if not proves(request.fields.get(PROOF_FIELD), wanted):
         raise NotPermitted("the proof of the cluster secret is missing or wrong")
+
+
+def record_proof(secret: bytes, header: RecordRequest, data: bytes) -> str:
+    """Of the answer to 30016."""
+    return request_proof(secret, RequestCode.SIGNALBOX_GROUP_RECORD, header.encode(), data)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +97,23 @@ class MemberRequests:
             self.cluster, self.broker, epoch, member_id, secrets.randbits(62), HAND_OVER_MS
         )
         await self._demand(address, RequestCode.SIGNALBOX_GROUP_HAND_OVER, header, HAND_OVER_MS + TIMEOUT_MS)
+
+    async def record(self, address: str, epoch: int, reign: int, commit_log_offset: int, size: int) -> bytes:
+        """What the member has of the log there. Its proof covers the bytes: nobody else's are believed."""
+        nonce = secrets.randbits(62)
+        header = RecordRequest(self.cluster, self.broker, epoch, reign, commit_log_offset, size, nonce)
+        code = RequestCode.SIGNALBOX_GROUP_RECORD
+        answer = await self._demand(address, code, header)
+        data = bytes(answer.body)
+        wanted = record_proof(self.secret, header, data) if self.secret is not None else ""
+        if not proves(answer.fields.get(PROOF_FIELD), wanted):
+            raise PeerError(f"{address} did not prove that it knows the cluster secret")
+        return data
+
+    async def viewed_record(self, address: str, commit_log_offset: int) -> bytes:
+        """The same of a master without our requests: any RocketMQ broker shows the record at an offset."""
+        fields = ViewMessageRequest(commit_log_offset).encode()
+        return bytes((await self._ask(address, Command(RequestCode.VIEW_MESSAGE_BY_ID, fields=fields))).body)
 
     async def _demand(
         self, address: str, code: RequestCode, header: Header, timeout_ms: int = TIMEOUT_MS

@@ -427,6 +427,10 @@ class Replication:
         self.trouble = trouble
 
     @property
+    def epoch_and_reign(self) -> tuple[int, int]:
+        return self._state.epoch, self._state.reign
+
+    @property
     def history(self) -> History:
         return self._state.history
 

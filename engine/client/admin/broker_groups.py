@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from engine.client.instance import ClientInstance
 from engine.protocol.bodies.broker_groups import GroupStatus, Promotion
+from engine.protocol.bodies.damage import DamagedRecordList
 from engine.protocol.codes import RequestCode
-from engine.protocol.headers.broker_groups import PromoteRequest
+from engine.protocol.headers.broker_groups import DamagedRecordsRequest, PromoteRequest
 
 PROMOTE_TIMEOUT_MS = 30_000
 
@@ -31,3 +32,9 @@ class BrokerGroupAdmin:
             broker, RequestCode.SIGNALBOX_GROUP_PROMOTE, header, timeout_ms=PROMOTE_TIMEOUT_MS
         )
         return Promotion.decode(answer.body)
+
+    async def damaged_records(self, broker: str, group: str | None = None) -> DamagedRecordList:
+        """30030, our own: the damaged records that a broker knows of; with a group those that it skipped."""
+        header = DamagedRecordsRequest(group)
+        answer = await self._instance.call(broker, RequestCode.SIGNALBOX_DAMAGED_RECORDS, header)
+        return DamagedRecordList.decode(answer.body)

@@ -55,3 +55,22 @@ class PromoteRequest(Header, frozen=True):
     epoch: Int32
     wanted: Int64 | None = None
     unclean: bool = False
+
+
+class RecordRequest(Header, frozen=True):
+    """30016: the bytes of the log from the offset on, if they are whole records to the last byte. The nonce
+    is part of the answer's proof: no answer is good for another request."""
+
+    cluster_name: str
+    broker_name: str
+    epoch: Int32
+    reign: Int64
+    commit_log_offset: Int64
+    size: Int32
+    nonce: Int64
+
+
+class DamagedRecordsRequest(Header, frozen=True):
+    """30030: the damaged records of this broker; with a group those that it has skipped."""
+
+    group: str | None = None

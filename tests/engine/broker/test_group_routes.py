@@ -90,7 +90,7 @@ async def test_a_promotion_is_in_the_route_at_once_and_an_old_master_is_not_hear
     await become(names, {0: new.address})
     await old.inner.registration.register_all()
     assert await addresses(names) == {0: new.address}
-    await old.inner.become_slave(new.address, 1, 2)
+    await old.inner.role_changes.become_slave(new.address, 1, 2)
     await become(names, {0: new.address, 1: old.address})
 
 

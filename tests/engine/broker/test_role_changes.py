@@ -74,7 +74,7 @@ async def test_a_demoted_master_falls_silent_before_anything_is_awaited(start_me
     master, at_master = await start_member("a")
     await at_master.send("orders")
     end = master.inner.store.commit_log_max_offset
-    demoting = asyncio.ensure_future(master.inner.become_slave("127.0.0.1:1", 1, 2))
+    demoting = asyncio.ensure_future(master.inner.role_changes.become_slave("127.0.0.1:1", 1, 2))
     await asyncio.sleep(0)
     assert (await at_master.send("orders")).code == ResponseCode.SYSTEM_BUSY
     await demoting
@@ -91,7 +91,7 @@ async def test_sends_that_wait_for_the_disk_are_not_acknowledged_by_a_demoted_ma
         sending = asyncio.ensure_future(at_master.send("orders"))
         while not len(master.inner.waits.flushes):
             await asyncio.sleep(0.005)
-        await master.inner.become_slave(None, 1, 2)
+        await master.inner.role_changes.become_slave(None, 1, 2)
         assert (await sending).code == ResponseCode.FLUSH_DISK_TIMEOUT
 
 
@@ -99,8 +99,8 @@ async def test_roles_change_back_and_forth(start_member: StartMember) -> None:
     broker, peer = await start_member("a")
     await peer.send("orders")
     for epoch in range(2, 8, 2):
-        await broker.inner.become_slave("127.0.0.1:1", 1, epoch)
-        await broker.inner.become_slave("127.0.0.1:1", 1, epoch)
+        await broker.inner.role_changes.become_slave("127.0.0.1:1", 1, epoch)
+        await broker.inner.role_changes.become_slave("127.0.0.1:1", 1, epoch)
         assert (await peer.send("orders")).code == ResponseCode.SYSTEM_BUSY
         await broker.inner.become_master(epoch + 1)
         await broker.inner.become_master(epoch + 1)
@@ -141,7 +141,7 @@ async def test_a_promotion_that_waits_gives_way_to_a_later_word(start_member: St
     copy_log(master, slave)
     promoting = asyncio.ensure_future(slave.inner.become_master(2))
     await asyncio.sleep(0.02)
-    await slave.inner.become_slave("127.0.0.1:1", 1, 3)
+    await slave.inner.role_changes.become_slave("127.0.0.1:1", 1, 3)
     await promoting
     assert (slave.inner.role.kind, slave.inner.role.epoch) == (RoleKind.SLAVE, 3)
 
@@ -167,7 +167,7 @@ async def test_a_delayed_message_is_delivered_by_the_new_master_once(start_membe
     await at_master.send("orders", b"late", properties={Property.DELAY: "1", "UNIQ_KEY": "K1"})
     copy_log(master, slave)
     slave.inner.topics.put(master.inner.topics.get("orders"), 1)  # type: ignore[arg-type]
-    await master.inner.become_slave(None, 1, 2)
+    await master.inner.role_changes.become_slave(None, 1, 2)
     await asyncio.sleep(1.3)
     assert master.inner.store.max_offset("orders", 0) == 1
     await slave.inner.become_master(2)
@@ -185,7 +185,7 @@ async def test_a_timed_message_is_delivered_by_the_new_master(start_member: Star
     await at_master.send("orders", b"late", properties={Property.TIMER_DELAY_SEC: "2", "UNIQ_KEY": "K1"})
     copy_log(master, slave)
     slave.inner.topics.put(master.inner.topics.get("orders"), 1)  # type: ignore[arg-type]
-    await master.inner.become_slave(None, 1, 2)
+    await master.inner.role_changes.become_slave(None, 1, 2)
     await slave.inner.become_master(2)
     async with asyncio.timeout(8):
         while slave.inner.store.max_offset("orders", 0) < 2:
@@ -203,7 +203,7 @@ async def test_an_open_transaction_is_open_at_the_new_master(start_member: Start
     assert len(slave.inner.transactions.table) == 0
     await slave.inner.become_master(2)
     assert len(slave.inner.transactions.table) == 1
-    await slave.inner.become_slave(None, 1, 3)
+    await slave.inner.role_changes.become_slave(None, 1, 3)
     await slave.inner.become_master(4)
     assert len(slave.inner.transactions.table) == 1
 
@@ -235,7 +235,7 @@ async def test_a_broker_that_was_in_a_group_asks_before_it_writes(tmp_path: Path
 
 async def test_a_slave_answers_administrators_with_its_masters_address(start_member: StartMember) -> None:
     slave, peer = await start_member("b", **SLAVE)
-    await slave.inner.become_slave("127.0.0.1:7777", 1, 1)
+    await slave.inner.role_changes.become_slave("127.0.0.1:7777", 1, 1)
     answer = await peer.ask(RequestCode.DELETE_TOPIC_IN_BROKER, {"topic": "orders"})
     assert answer.code == ResponseCode.SYSTEM_ERROR
     assert "127.0.0.1:7777" in (answer.remark or "")

@@ -17,10 +17,14 @@ from engine.broker.traffic import Traffic
 from engine.protocol.properties import encode_properties
 from engine.store.message_store import MessageStore
 from engine.store.options import StoreOptions
-from engine.store.results import MessageDraft, PutResult, PutStatus
+from engine.store.results import Damage, MessageDraft, PutResult, PutStatus
 from engine.store.timer_store import TimerStore
 
 START = 1_700_000_000_000
+
+
+async def _no_repair(damage: Damage) -> bool:
+    return False
 
 
 class Rig:
@@ -33,7 +37,9 @@ class Rig:
         self.timers = TimerStore(root, 4096)
         self.timers.open(self.now_ms, was_closed=True)
         self._parking = Parking("a", 18, LiveOptions(), has_timers=True)
-        self.deliverer = Deliverer(self.store, Traffic(), threads, 0, appended=self.dispatch)
+        self.deliverer = Deliverer(
+            self.store, Traffic(), threads, 0, appended=self.dispatch, repair=_no_repair
+        )
         self.delivery = TimerDelivery(
             self.store,
             self.timers,

@@ -10,7 +10,15 @@ from engine.protocol.batches import BatchItem, encode_batch
 from engine.protocol.properties import encode_properties
 from engine.store.message_store import MessageStore
 from engine.store.options import FlushDiskType, ReadLimits, StoreOptions
-from engine.store.results import Arrival, GetResult, MessageDraft, PutResult, PutStatus
+from engine.store.results import (
+    Arrival,
+    ColdBody,
+    Damage,
+    GetResult,
+    MessageDraft,
+    PutResult,
+    PutStatus,
+)
 
 NOW_MS = 1_700_000_000_000
 BORN_HOST = b"\x7f\x00\x00\x01\x00\x00\x10\x00"
@@ -116,7 +124,7 @@ def crash(store: MessageStore) -> None:
 
 
 def body_of(store: MessageStore, result: GetResult) -> bytes:
-    return result.body if result.cold is None else store.read_cold(result.cold)
+    return result.body if result.cold is None else store.read_cold(result.cold).body
 
 
 def drain(store: MessageStore, topic: str = "Orders", queue_id: int = 0) -> list[int]:
@@ -149,3 +157,27 @@ def overwrite(path: Path, pos: int, data: bytes) -> None:
     with path.open("r+b") as file:
         file.seek(pos)
         file.write(data)
+
+
+def consume(store: MessageStore, topic: str = "Orders", queue_id: int = 0) -> tuple[list[int], list[Damage]]:
+    """Numbers of all messages as a consumer gets them that mends its queue and goes on behind damage."""
+    from engine.protocol.records import decode_records
+
+    numbers: list[int] = []
+    damages: list[Damage] = []
+    offset = store.min_offset(topic, queue_id)
+    while offset < store.max_offset(topic, queue_id):
+        result = store.get(topic, queue_id, offset, 32)
+        read = ColdBody(result.body, result.damage)
+        if result.cold is not None:
+            read = store.read_cold(result.cold)
+        for record in decode_records(read.body):
+            assert (record.topic, record.queue_id, record.queue_offset) == (topic, queue_id, offset)
+            numbers.append(int(record.body[:8]))
+            offset += 1
+        if read.damage is not None:
+            assert read.damage.queue_offset == offset
+            if not store.repairs.mend_queue(topic, queue_id, offset):
+                damages.append(read.damage)
+                offset += 1
+    return numbers, damages

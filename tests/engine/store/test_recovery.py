@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import struct
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from tests.engine.store.samples import (
     NOW_MS,
     SEGMENT_SIZE,
     batch_of,
+    consume,
     crash,
     dispatch_all,
     draft,
@@ -166,12 +168,57 @@ def test_damage_before_flushed_records_is_refused_by_name(
     overwrite(_log_file(tmp_path), results[10].commit_log_offset + 100, damage)
     before = tree_of(tmp_path / "commitlog")
     with pytest.raises(StoreError) as caught:
-        open_store(tmp_path)
+        open_store(tmp_path, is_strict=True)
     assert str(results[10].commit_log_offset) in caught.value.text
     assert _log_file(tmp_path).name in caught.value.text
     assert tree_of(tmp_path / "commitlog") == before
     with pytest.raises(StoreError):  # and the lock was let go
-        open_store(tmp_path)
+        open_store(tmp_path, is_strict=True)
+
+
+@pytest.mark.parametrize("damage", [b"\xff", bytes(300)])
+@pytest.mark.parametrize("closed", [False, True])
+def test_damage_before_flushed_records_is_passed_over_and_reported(
+    tmp_path: Path, damage: bytes, closed: bool
+) -> None:
+    store = open_store(tmp_path)
+    results = fill(store, 400, queues=3)
+    flush_all(store)
+    store.close() if closed else crash(store)
+    overwrite(_log_file(tmp_path), results[10].commit_log_offset + 100, damage)
+    lost = {10} if len(damage) == 1 else {10, 11}
+    store = open_store(tmp_path)
+    assert store.recovery is not None and store.recovery.lost_bytes == 0
+    assert store.recovery.damaged[0][0] == results[10].commit_log_offset
+    for queue_id in range(3):
+        numbers, damages = consume(store, queue_id=queue_id)
+        assert numbers == [number for number in range(queue_id, 400, 3) if number not in lost]
+        assert [item.queue_offset * 3 + queue_id for item in damages] == [
+            number for number in sorted(lost) if number % 3 == queue_id
+        ]
+    assert put(store, draft(400)).commit_log_offset >= results[-1].commit_log_offset + results[-1].size
+    store.close()
+
+
+@pytest.mark.parametrize("at", [0, 4, 20, 60, 100])
+def test_a_queue_is_rebuilt_around_damage(tmp_path: Path, at: int) -> None:
+    """Size, magic, queue offset, store time or body of one record; and its queue is gone."""
+    store = open_store(tmp_path, verify_on_open_bytes=1)
+    results = fill(store, 400, queues=2)
+    store.close()
+    place = results[20].commit_log_offset
+    overwrite(_log_file(tmp_path), place + at, b"\x5a")
+    shutil.rmtree(tmp_path / "consumequeue" / "Orders" / "0")
+    store = open_store(tmp_path, verify_on_open_bytes=1)
+    numbers, damages = consume(store)
+    whole = [number for number in range(0, 400, 2) if number != 20]
+    if at == 60:
+        assert (numbers, damages) == (list(range(0, 400, 2)), [])  # no checksum covers a store time
+    else:
+        assert numbers == whole and [item.queue_offset for item in damages] == [10]
+        assert [item.commit_log_offset for item in damages] == [place]
+    assert consume(store, queue_id=1) == (list(range(1, 400, 2)), [])
+    store.close()
 
 
 def test_damage_of_the_last_flushed_record_is_cut_and_reported(tmp_path: Path) -> None:

@@ -289,5 +289,5 @@ async def test_a_master_does_not_ask(pair: Pair) -> None:
 
 async def test_a_new_master_is_asked_at_once(pair: Pair) -> None:
     pair.master.inner.topics.put(TopicConfig("orders", 3, 3), 5)
-    await pair.slave.inner.become_slave(pair.master.address, 1, 2)
+    await pair.slave.inner.role_changes.become_slave(pair.master.address, 1, 2)
     await eventually(lambda: "orders" in pair.slave.inner.topics)

@@ -1,0 +1,208 @@
+"""Repairs damaged records in the background: from the bytes of another member, or by finding them whole
+again.
+
+Whoever reads a damaged record asks for its repair and waits under `wait_key` for a bounded time; nothing here
+runs on the path of a read. A record that no reachable member has is *given up* for a while, and tried again
+every RETRY_S: a member may come back, and an operator may restore the file. Loop thread only; files are read
+and synced in threads."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Hashable
+from concurrent.futures import Executor
+
+from engine.broker.damage.damaged_records import DAMAGE_FILE, DamagedRecord, DamagedRecords
+from engine.broker.tasks import start_task, stop_tasks
+from engine.store.message_store import MessageStore
+from engine.store.record_repair import LogRange
+from engine.store.results import Damage
+
+log = logging.getLogger(__name__)
+
+RETRY_S = 60.0
+WAIT_MS = 15_000
+"""How long a read waits for a repair; longer than one attempt takes."""
+ATTEMPT_S = 10.0
+"""For how long members that do not answer are asked again."""
+_PAUSE_S = 1.0
+_AT_ONCE = 4
+_PER_ROUND = 100
+
+Fetch = Callable[[LogRange], Awaitable[tuple[bytes, bool]]]
+"""The bytes that a member has of the range (empty: none has them), and whether all members have answered."""
+
+
+async def fetch_nothing(place: LogRange) -> tuple[bytes, bool]:
+    """For a broker without a group."""
+    return b"", True
+
+
+def wait_key(damage: Damage) -> Hashable:
+    return "damage", damage.commit_log_offset, damage.size
+
+
+class RepairTask:
+    def __init__(
+        self,
+        store: MessageStore,
+        records: DamagedRecords,
+        threads: Executor,
+        *,
+        fetch: Fetch,
+        save: Callable[[str], None],
+        wake: Callable[[Hashable], None],
+        redeliver: Callable[[], Awaitable[None]],
+        now_ms: Callable[[], int],
+    ) -> None:
+        self._store = store
+        self._records = records
+        self._threads = threads
+        self._fetch = fetch
+        self._save = save
+        self._wake = wake
+        self._redeliver = redeliver
+        self._now_ms = now_ms
+        self._running: dict[tuple[int, int], asyncio.Task[None]] = {}
+        self._turns = asyncio.Semaphore(_AT_ONCE)
+        self._task: asyncio.Task[None] | None = None
+
+    def start(self) -> None:
+        for record in self._adopt_known():
+            self.begin(record)
+        self._task = start_task(self._retry_forever(), "repair damaged records")
+
+    async def stop(self) -> None:
+        await stop_tasks(self._task, *self._running.values())
+
+    # -- who finds damage -----------------------------------------------------------------------------------
+
+    def note(self, damage: Damage) -> DamagedRecord:
+        """Somebody found it: into the list and, the first time, into the log."""
+        record, is_new = self._records.note(damage, self._now_ms())
+        if is_new:
+            self._save(DAMAGE_FILE)
+            log.warning("%s", describe(damage))
+        return record
+
+    def _adopt_known(self) -> list[DamagedRecord]:
+        """What the store found at its start, or while it took a master's bytes, and nobody has read yet."""
+        listed = {record.damage.commit_log_offset for record in self._records.broken()}
+        repairs = self._store.repairs
+        found = [item for item in repairs.damaged if item[0] not in listed]
+        return [self.note(repairs.damage_at(start, end - start)) for start, end in found]
+
+    def is_given_up(self, record: DamagedRecord) -> bool:
+        """Whether nobody had it when it was tried last, a short while ago."""
+        if record.damage.commit_log_offset < 0:
+            return True
+        return bool(record.tried_ms) and self._now_ms() - record.tried_ms < RETRY_S * 2_000
+
+    def begin(self, record: DamagedRecord) -> asyncio.Task[None]:
+        """Try to repair it, once at a time."""
+        place = record.damage.commit_log_offset, record.damage.size
+        task = self._running.get(place)
+        if task is None:
+            task = self._running[place] = start_task(
+                self._attempt(record), f"repair the record at {place[0]}"
+            )
+            task.add_done_callback(lambda _: self._ended(place, record.damage))
+        return task
+
+    def _ended(self, place: tuple[int, int], damage: Damage) -> None:
+        self._running.pop(place, None)
+        self._wake(wait_key(damage))
+
+    async def wait(self, damage: Damage) -> bool:
+        """For tasks that read records: whether another look is worth it."""
+        if self._store.repairs.mend_queue(damage.topic, damage.queue_id, damage.queue_offset):
+            return True
+        record = self.note(damage)
+        if not self.is_given_up(record):
+            await asyncio.wait([self.begin(record)], timeout=WAIT_MS / 1000)
+        return bool(record.repaired_ms)
+
+    # -- the repair -----------------------------------------------------------------------------------------
+
+    async def _attempt(self, record: DamagedRecord) -> None:
+        async with self._turns:
+            try:
+                is_whole = await self._repair(record.damage)
+            except OSError as error:
+                log.error("the record at commit-log offset %d: %s", record.damage.commit_log_offset, error)
+                is_whole = False
+        if not is_whole:
+            record.tried_ms = self._now_ms()
+
+    async def _repair(self, damage: Damage) -> bool:
+        place = self._store.repairs.locate(damage.commit_log_offset, damage.size)
+        if place is None:
+            return False
+        old = await self._in_thread(place.read)
+        if place.accepts(old):
+            self._finish(place, "is whole again")
+            return True
+        self._store.repairs.damaged.add(place.commit_log_offset, place.commit_log_offset + place.size)
+        data = await self._ask(place)
+        if not data:
+            return False
+        await self._in_thread(lambda: self._store.repairs.keep_aside(place, old))
+        sync = self._store.repairs.write(place, data)
+        if sync is None:
+            return False
+        await self._in_thread(sync)
+        self._finish(place, "was repaired from another member")
+        return True
+
+    async def _ask(self, place: LogRange) -> bytes:
+        """Until somebody has it, or all have said that they have not, or the time is up."""
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + ATTEMPT_S
+        while True:
+            data, is_final = await self._fetch(place)
+            if data or is_final or loop.time() + _PAUSE_S > deadline:
+                return data
+            await asyncio.sleep(_PAUSE_S)
+
+    def _finish(self, place: LogRange, how: str) -> None:
+        self._store.repairs.repaired(place)
+        end = place.commit_log_offset + place.size
+        if self._records.repaired(place.commit_log_offset, end, self._now_ms()):
+            self._save(DAMAGE_FILE)
+            where = place.commit_log_offset, place.file, place.size
+            log.warning("the record at commit-log offset %d (%s, %d bytes) %s", *where, how)
+
+    async def _retry_forever(self) -> None:
+        while True:
+            await asyncio.sleep(RETRY_S)
+            await self.retry()
+
+    async def retry(self) -> None:
+        """Another attempt at what was given up, and redelivery of what was repaired since."""
+        log_min_offset = self._store.commit_log_min_offset
+        self._store.repairs.damaged.drop_before(log_min_offset)
+        if self._records.forget_expired(log_min_offset):
+            self._save(DAMAGE_FILE)
+        self._adopt_known()
+        oldest = sorted(self._records.broken(), key=lambda record: record.tried_ms)
+        for record in oldest[:_PER_ROUND]:
+            if record.damage.commit_log_offset >= 0:
+                await asyncio.wait([self.begin(record)])
+        await self._redeliver()
+
+    async def _in_thread(self, work: Callable[[], bytes | None]) -> bytes:
+        found = await asyncio.get_running_loop().run_in_executor(self._threads, work)
+        return found or b""
+
+
+def describe(damage: Damage) -> str:
+    """For the log: where it lies, as far as that is known."""
+    where = f"commit-log offset {damage.commit_log_offset} in {damage.file} ({damage.size} bytes)"
+    if damage.commit_log_offset < 0:
+        where = "an unknown commit-log offset (its queue unit is unreadable)"
+    if not damage.topic:
+        return f"damaged bytes at {where}"
+    return (
+        f"damaged record at {where}: queue offset {damage.queue_offset} of {damage.topic}@{damage.queue_id}"
+    )

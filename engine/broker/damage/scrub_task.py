@@ -1,0 +1,154 @@
+"""Checks the whole log in the background, slowly, again and again.
+
+Reads a slice in a thread, then rests as long as the rate asks for, or longer while the loop is late:
+consumers come first. One round covers everything that is on disk; the next begins `interval_s` after the last
+one did. How far a round is survives a restart:
+
+    config/signalboxScrub.json   {"offset":1048576,"roundStartedMs":…}
+
+A start goes on at the beginning of that segment, which always is a record boundary.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+from concurrent.futures import Executor
+from typing import Any
+
+import orjson
+
+from engine.broker.damage.repair_task import RepairTask
+from engine.broker.options import LiveOptions
+from engine.broker.tasks import start_task, stop_tasks
+from engine.protocol.layouts.segment_names import segment_name
+from engine.store.message_store import MessageStore
+from engine.store.results import Damage
+from engine.store.scrub import DamagedPart, Scrubbed
+
+log = logging.getLogger(__name__)
+
+SCRUB_FILE = "signalboxScrub.json"
+SLICE_BYTES = 256 << 10
+_IDLE_S = 1.0
+_SAVE_S = 60.0
+_BUSY_LAG_MS = 50.0
+
+
+def rest_s(byte_count: int, bytes_per_second: int, took_s: float) -> float:
+    """How long to rest after a slice. Pure."""
+    return max(0.0, byte_count / max(bytes_per_second, 1) - took_s)
+
+
+def is_round_due(now_ms: int, started_ms: int, interval_s: int) -> bool:
+    """Also when the clock was set back. Pure."""
+    return not 0 <= now_ms - started_ms < interval_s * 1000
+
+
+class ScrubTask:
+    def __init__(
+        self,
+        store: MessageStore,
+        repairs: RepairTask,
+        live: LiveOptions,
+        threads: Executor,
+        *,
+        loop_lag_ms: Callable[[], float],
+        save: Callable[[str], None],
+        now_ms: Callable[[], int],
+    ) -> None:
+        self._store = store
+        self._repairs = repairs
+        self._live = live
+        self._threads = threads
+        self._loop_lag_ms = loop_lag_ms
+        self._save = save
+        self._now_ms = now_ms
+        self._task: asyncio.Task[None] | None = None
+        self._saved_ms = 0
+        self.offset: int | None = None
+        """Where the round is; None between rounds."""
+        self.round_started_ms = 0
+        self.byte_count = 0
+        self.rounds = 0
+
+    def start(self) -> None:
+        self._task = start_task(self._scrub_forever(), "scrub the log")
+
+    async def stop(self) -> None:
+        await stop_tasks(self._task)
+
+    def load(self, content: Any) -> None:
+        match content:
+            case {"offset": int(offset), "roundStartedMs": int(started_ms)}:
+                self.round_started_ms = started_ms
+                self.offset = self._store.repairs.segment_start(offset) if offset >= 0 else None
+
+    def snapshot(self) -> bytes:
+        offset = -1 if self.offset is None else self.offset
+        return orjson.dumps({"offset": offset, "roundStartedMs": self.round_started_ms})
+
+    async def _scrub_forever(self) -> None:
+        while True:
+            rate = self._live.signalbox_scrub_bytes_per_second
+            if rate == 0 or self._loop_lag_ms() > _BUSY_LAG_MS:
+                await asyncio.sleep(_IDLE_S)
+                continue
+            begun = asyncio.get_running_loop().time()
+            try:
+                byte_count = await self.step()
+            except OSError as error:
+                log.warning("the scrub stands still for a moment: %s", error)
+                byte_count = 0
+            took_s = asyncio.get_running_loop().time() - begun
+            await asyncio.sleep(rest_s(byte_count, rate, took_s) if byte_count else _IDLE_S)
+
+    async def step(self) -> int:
+        """The next slice; how many bytes it had. 0: there is nothing to do now."""
+        if self.offset is None and not self._begin_round():
+            return 0
+        assert self.offset is not None
+        start = max(self.offset, self._store.commit_log_min_offset)
+        plan = self._store.repairs.plan_scrub(start, SLICE_BYTES)
+        if plan is None:
+            self._end_round()
+            return 0
+        found: Scrubbed = await asyncio.get_running_loop().run_in_executor(self._threads, plan.run)
+        self.byte_count += found.byte_count
+        for part in found.damaged:
+            self._report(part)
+        self.offset = found.next_offset
+        if self._now_ms() - self._saved_ms > _SAVE_S * 1000:
+            self._save_progress()
+        return found.byte_count
+
+    def _begin_round(self) -> bool:
+        now_ms = self._now_ms()
+        if not is_round_due(now_ms, self.round_started_ms, self._live.signalbox_scrub_interval_seconds):
+            return False
+        self.offset, self.round_started_ms = self._store.commit_log_min_offset, now_ms
+        return True
+
+    def _end_round(self) -> None:
+        self.offset = None
+        self.rounds += 1
+        self._save_progress()
+
+    def _save_progress(self) -> None:
+        self._saved_ms = self._now_ms()
+        self._save(SCRUB_FILE)
+
+    def _report(self, part: DamagedPart) -> None:
+        start, size = part.start, part.end - part.start
+        message = part.message
+        if message is not None:
+            units = self._store.queue_units(*message, 1)
+            if not units or (units[0].commit_log_offset, units[0].size) != (start, size):
+                message = None
+        file = segment_name(self._store.repairs.segment_start(start))
+        damage = Damage(*(message or ("", -1, -1)), start, size, file)
+        self._store.repairs.damaged.add(start, part.end)
+        record = self._repairs.note(damage)
+        if not self._repairs.is_given_up(record):
+            self._repairs.begin(record)

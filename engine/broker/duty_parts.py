@@ -1,0 +1,33 @@
+"""What a broker's background work is put together from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import Executor
+from dataclasses import dataclass
+
+from engine.broker.disk_room import DiskRoom
+from engine.broker.options import BrokerOptions
+from engine.broker.persistence import Done
+from engine.broker.producers import ProducerTable
+from engine.broker.state_files import Tables
+from engine.broker.traffic import Traffic
+from engine.broker.waits import BrokerWaits
+from engine.net.connection import Connection
+from engine.store.message_store import MessageStore
+
+
+@dataclass(frozen=True, slots=True)
+class DutyParts:
+    options: BrokerOptions
+    tables: Tables
+    store: MessageStore
+    producers: ProducerTable[Connection]
+    traffic: Traffic
+    disk: DiskRoom
+    waits: BrokerWaits
+    threads: Executor
+    booted_ms: int
+    now_ms: Callable[[], int]
+    appended: Callable[[], None]
+    when_saved: Callable[[str, Done], None]

@@ -1,0 +1,61 @@
+"""30016, between members of a group: the bytes of the log that another member has damaged.
+
+Needs a proof of the cluster secret, and the answer carries one. Given are whole records only, checked before
+they leave, of the epoch that both are in, and only as far as they are on disk and confirmed here."""
+
+from __future__ import annotations
+
+from engine.broker.replication.member_requests import check_proof, record_proof
+from engine.broker.replication.replication import Replication
+from engine.errors import NotFound, NotPermitted, Refused
+from engine.net.connection import Connection
+from engine.net.outcomes import ColdRead, Handler, Outcome, Reply
+from engine.protocol.cluster_proof import PROOF_FIELD
+from engine.protocol.codes import RequestCode
+from engine.protocol.commands import Command
+from engine.protocol.headers.broker_groups import RecordRequest
+from engine.store.message_store import MessageStore
+
+
+class GroupRecordHandlers:
+    def __init__(
+        self,
+        cluster: str,
+        broker: str,
+        secret: bytes | None,
+        store: MessageStore,
+        replication: Replication | None,
+    ) -> None:
+        self._cluster = cluster
+        self._broker = broker
+        self._secret = secret
+        self._store = store
+        self._replication = replication
+
+    def routes(self) -> dict[int, Handler]:
+        return {RequestCode.SIGNALBOX_GROUP_RECORD: self.record}
+
+    def record(self, request: Command, client: Connection) -> Outcome:
+        header = RecordRequest.decode(request.fields)
+        check_proof(self._secret, request)
+        if (header.cluster_name, header.broker_name) != (self._cluster, self._broker):
+            raise NotPermitted(f"this is group {self._broker} of cluster {self._cluster}")
+        group = self._replication
+        if group is None or group.epoch_and_reign != (header.epoch, header.reign):
+            raise Refused(f"this member is in another epoch than {header.epoch}")
+        place = self._store.repairs.locate(header.commit_log_offset, header.size)
+        if place is None:
+            raise _nothing_there(header)
+        return ColdRead(place.read_whole, lambda data: self._answer(header, data))
+
+    def _answer(self, header: RecordRequest, data: bytes) -> Reply:
+        if not data:
+            raise _nothing_there(header)
+        assert self._secret is not None  # the request was proved with it
+        return Reply(fields={PROOF_FIELD: record_proof(self._secret, header, data)}, body=data)
+
+
+def _nothing_there(header: RecordRequest) -> NotFound:
+    return NotFound(
+        f"no whole records in {header.size} bytes at commit-log offset {header.commit_log_offset}"
+    )
