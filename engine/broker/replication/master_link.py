@@ -166,6 +166,11 @@ class MasterLink:
                 f"the master does not have what this member knows to be confirmed: [{offset}, "
                 f"{state.confirmed_offset}). Nothing is cut; `promote --unclean` decides who is right"
             )
+        if offset < (start := self._store.commit_log_min_offset):
+            raise HistoriesDiffer(
+                f"this log starts at {start} and parts from the master's at {offset} already: nothing of it "
+                "is the master's. Empty this store to copy the master's log"
+            )
         log.warning("%d bytes of another reign are cut: the log ends at %d now", end - offset, offset)
         await self._truncate(offset)
 

@@ -164,6 +164,8 @@ class Group:
         if slave.log and not point.shared:
             return
         if point.offset < len(slave.log):
+            if point.offset < slave.start:
+                return  # nothing of its log is the master's: a person must empty it
             if point.offset < state.confirmed_offset:
                 raise Broken(f"member {slave.member_id} would have to cut what is confirmed")
             del slave.log[point.offset :]

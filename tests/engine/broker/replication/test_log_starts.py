@@ -297,6 +297,26 @@ async def test_a_group_of_one_that_lost_its_front_goes_on(tmp_path: Path) -> Non
         await until(lambda: started.role == "master")
 
 
+async def test_a_log_of_which_nothing_is_the_masters_is_not_cut(tmp_path: Path) -> None:
+    """It would have to end before it starts."""
+    master, slave = group(tmp_path)
+    async with running(master):
+        async with running(slave):
+            await fill(master, slave, segments=1)
+        while master.store.commit_log_max_offset < 4 * SEGMENT_SIZE:
+            master.put(9_999)  # never confirmed
+    lose_front(tmp_path, 0, count=2)
+    wire = Wire()
+    slave = again(tmp_path, slave, wire)
+    async with running(slave):
+        await slave.replication.promote(slave.file.known.epoch, 1, is_unclean=False)
+        started = again(tmp_path, master, wire)
+        before = started.log()
+        async with running(started):
+            await until(lambda: "Empty this store" in str(started.replication.status().trouble))
+            assert started.log() == before and started.store.commit_log_min_offset == 2 * SEGMENT_SIZE
+
+
 async def test_an_emptied_member_starts_where_its_master_does(tmp_path: Path) -> None:
     first, second, third = group(tmp_path, 3)
     async with running(first, second):

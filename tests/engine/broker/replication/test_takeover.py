@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from engine.broker.replication.tails import Tail, has_tail, tail_from_json, tail
 from engine.errors import Refused
 from tests.engine.broker.replication.members import Member, Wire, running, until
 from tests.engine.broker.replication.test_replication import in_sync
+from tests.engine.store.samples import NOW_MS, SEGMENT_SIZE
 from tests.ports import free_ports
 
 pytestmark = pytest.mark.asyncio
@@ -163,3 +165,24 @@ async def test_tails(tmp_path: Path) -> None:
 )
 async def test_whoever_shows_nonsense_shows_nothing(content: object) -> None:
     assert tail_from_json(content) is None
+
+
+async def test_behind_a_plain_master_a_slave_expires_for_itself(tmp_path: Path) -> None:
+    """As RocketMQ's slaves do: such a master says nothing about what it deletes."""
+    stranger, slave = plain_group(tmp_path, now_ms=lambda: NOW_MS)
+    async with running(slave):
+        async with running(stranger):
+            await until(lambda: stranger.role == "master")
+            stranger.put(0)
+            await copied(stranger, slave)
+            for number in range(1, 1_000):
+                stranger.put(number)
+            await copied(stranger, slave)
+            for path in sorted((tmp_path / "1" / "commitlog").iterdir())[:2]:
+                os.utime(path, (0, 0))
+            assert not slave.replication.cleaning_refusal()
+            await slave.clean()
+            assert slave.store.commit_log_min_offset == 2 * SEGMENT_SIZE
+        await gone(slave)
+        await slave.clean(disk_usage_ratio=0.99)
+        assert slave.store.commit_log_min_offset == 2 * SEGMENT_SIZE, "nobody is there to follow"
