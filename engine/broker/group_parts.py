@@ -114,6 +114,7 @@ class BrokerGroup:
             ),
             now_ms=now_ms,
         )
+        role.lacks_front = self.replication.lacks_front
 
     def record_fetch(self, master: Callable[[], str | None]) -> Fetch:
         """How the others are asked for a damaged record."""

@@ -8,6 +8,7 @@ given another. Loop thread only.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from enum import Enum
 
 from engine.errors import Refused
@@ -34,6 +35,8 @@ class Role:
         self.master_ha_address: str | None = None
         self.is_master_alive = False
         """As far as a slave knows: it was heard of lately."""
+        self.lacks_front: Callable[[], bool] = lambda: False
+        """Whether this member's log starts behind messages that have not expired; its group knows."""
 
     @property
     def is_master(self) -> bool:

@@ -3,7 +3,9 @@
 RocketMQ's rules, as of 5.x: without slaveReadEnable a slave serves no pull. With it, it serves what it finds;
 as long as its master is alive everything else sends the consumer there (20), because the slave may simply not
 have it yet. Without the master it serves as one, but for an offset beyond its own end: a master would correct
-that, a slave that is behind would make the consumer read again, so the pull waits.
+that, a slave that is behind would make the consumer read again, so the pull waits. It also waits where this
+slave's log lacks unexpired messages at its front: other members have them, and a consumer that is moved past
+them never comes back.
 """
 
 from __future__ import annotations
@@ -23,21 +25,23 @@ def check_slave_readable(role: Role, slave_read_enable: bool) -> None:
         raise Refused(text, code=ResponseCode.SYSTEM_BUSY)
 
 
-def slave_code(status: GetStatus, code: ResponseCode, is_master_alive: bool) -> ResponseCode:
+def slave_code(
+    status: GetStatus, code: ResponseCode, is_master_alive: bool, *, lacks_front: bool = False
+) -> ResponseCode:
     """The code instead of a master's."""
     if status is GetStatus.FOUND:
         return code
     if is_master_alive:
         return ResponseCode.PULL_RETRY_IMMEDIATELY
-    if code is ResponseCode.PULL_OFFSET_MOVED and status is not GetStatus.OFFSET_TOO_SMALL:
+    if code is ResponseCode.PULL_OFFSET_MOVED and (lacks_front or status is not GetStatus.OFFSET_TOO_SMALL):
         return ResponseCode.PULL_NOT_FOUND
     return code
 
 
-def is_corrected(status: GetStatus, is_master_alive: bool) -> bool:
+def is_corrected(status: GetStatus, is_master_alive: bool, *, lacks_front: bool = False) -> bool:
     """Whether the consumer is told another offset than it asked for."""
     if status is GetStatus.OFFSET_TOO_SMALL:
-        return not is_master_alive
+        return not (is_master_alive or lacks_front)
     return status is GetStatus.FOUND or status in _PASSED_OVER
 
 

@@ -192,8 +192,9 @@ class PullHandlers:
         code = response_code(result.status, header.queue_offset)
         if not self._role.is_master:
             is_alive = self._role.is_master_alive
-            code = slave_code(result.status, code, is_alive)
-            if not is_corrected(result.status, is_alive):
+            lacks_front = result.status is GetStatus.OFFSET_TOO_SMALL and self._role.lacks_front()
+            code = slave_code(result.status, code, is_alive, lacks_front=lacks_front)
+            if not is_corrected(result.status, is_alive, lacks_front=lacks_front):
                 result = result._replace(next_begin_offset=header.queue_offset)
         if code is ResponseCode.PULL_NOT_FOUND and may_hold:
             return self._hold(header, group, wanted)

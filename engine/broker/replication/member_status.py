@@ -23,14 +23,7 @@ def member_status(
 ) -> GroupStatus:
     """`is_linked`: a slave that hears its master now."""
     told, rules, log_start = state.in_sync, store.options.retention, store.commit_log_min_offset
-    missing = None
-    if role != "master":
-        missing = missing_from(
-            state,
-            log_start,
-            is_linked=is_linked,
-            lacks_only_expired=store.front.lacks_only_expired(rules, now_ms),
-        )
+    missing = None if role == "master" else own_missing_from(state, store, is_linked=is_linked, now_ms=now_ms)
     return GroupStatus(
         cluster_name=name.cluster,
         broker_name=name.broker,
@@ -53,3 +46,9 @@ def member_status(
         missing_from=missing,
         trouble=trouble or front_trouble(missing, log_start) or None,
     )
+
+
+def own_missing_from(state: GroupState, store: MessageStore, *, is_linked: bool, now_ms: int) -> int | None:
+    """Where this log should start, when it starts later; of whoever is not master."""
+    is_old = store.front.lacks_only_expired(store.options.retention, now_ms)
+    return missing_from(state, store.commit_log_min_offset, is_linked=is_linked, lacks_only_expired=is_old)

@@ -30,7 +30,7 @@ from engine.broker.replication.ha_server import HaServer
 from engine.broker.replication.hand_over import MAX_HAND_OVER_MS, note_request, wait_for_heir
 from engine.broker.replication.master_search import MasterSearch
 from engine.broker.replication.mastering import GroupName, Mastering
-from engine.broker.replication.member_status import member_status
+from engine.broker.replication.member_status import member_status, own_missing_from
 from engine.broker.replication.promotion import HigherEpoch, Members, Promoter, Self
 from engine.broker.replication.role_hooks import GroupRules, RoleHooks
 from engine.broker.replication.takeover import (
@@ -264,7 +264,7 @@ class Replication:
             self._state,
             self._store,
             role="master" if self.mastering else "slave" if following else "seeking",
-            is_linked=following is not None and following.may_delete_to is not None,
+            is_linked=self._is_linked,
             ha_address=self._ha_address,
             trouble=following.trouble if following else self.trouble,
             now_ms=self._now_ms(),
@@ -277,6 +277,19 @@ class Replication:
             count += piece
             await asyncio.sleep(0)
         return count
+
+    @property
+    def _is_linked(self) -> bool:
+        return self.following is not None and self.following.may_delete_to is not None
+
+    def lacks_front(self) -> bool:
+        """Whether this member's log starts behind messages that have not expired and that others may have."""
+        if self.mastering is not None or self._file.state is None:
+            return False
+        now_ms = self._now_ms()
+        return (
+            own_missing_from(self._state, self._store, is_linked=self._is_linked, now_ms=now_ms) is not None
+        )
 
     async def settle_start(self, planned_start: Callable[[], int]) -> int | None:
         """The commit-log offset up to which segments may be deleted now; None: none may. A master decides,

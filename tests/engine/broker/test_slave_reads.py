@@ -40,6 +40,14 @@ def test_without_a_master_only_what_is_deleted_moves_the_offset() -> None:
     assert slave_code(GetStatus.NO_MATCHED_MESSAGE, RETRY, False) is RETRY
 
 
+def test_a_slave_without_its_front_moves_nobody_past_it() -> None:
+    too_small = GetStatus.OFFSET_TOO_SMALL
+    assert slave_code(too_small, MOVED, False, lacks_front=True) is NOT_FOUND
+    assert slave_code(too_small, MOVED, True, lacks_front=True) is RETRY
+    assert not is_corrected(too_small, False, lacks_front=True)
+    assert is_corrected(GetStatus.NO_MATCHED_MESSAGE, False, lacks_front=True)
+
+
 def test_offsets_are_corrected_where_the_slave_knows_better() -> None:
     assert is_corrected(GetStatus.NO_MATCHED_MESSAGE, True)
     assert not is_corrected(GetStatus.OFFSET_TOO_SMALL, True)
