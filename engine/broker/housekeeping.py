@@ -140,12 +140,12 @@ class Housekeeping:
             log.info("deleted %s", path)
         if deletion.unexpired_segments:
             log.warning(
-                "the disk is %.0f %% full: deleted %d segments that had not expired, commit-log offsets %d "
-                "to %d (cleanFileForciblyEnable=true)",
-                self._disk.usage_ratio * 100,
+                "deleted %d segments that had not expired, commit-log offsets %d to %d, because the disk is "
+                "full here or at this slave's master (cleanFileForciblyEnable=true); %.0f %% are used here",
                 deletion.unexpired_segments,
                 deletion.unexpired_from,
                 deletion.unexpired_to,
+                self._disk.usage_ratio * 100,
             )
 
     def _note_writable(self, is_writable: bool) -> None:

@@ -25,6 +25,7 @@ from engine.store.options import RetentionRules
 from engine.store.retention import SegmentAge, expiry_limit_ms, plan_expiry
 
 _STORE_TIME: Final = 7
+_NEVER_MS: Final = 1 << 62
 _COUNT_SLICE = 32
 """Queues that are searched in one go: a few milliseconds."""
 
@@ -73,10 +74,8 @@ class LogFront:
         hour: int,
         disk_usage_ratio: float,
         manual: bool = False,
-        must_start_at: int = 0,
     ) -> int:
-        """The commit-log offset at which the log should start; it starts there when nothing may go.
-        `must_start_at` was decided before and is not taken back."""
+        """The commit-log offset at which the log should start; it starts there when nothing may go."""
         files = self._log.files.files
         if not files:
             return 0
@@ -90,7 +89,7 @@ class LogFront:
             settled_offset=self._settled(),
             manual=manual,
         )
-        return max(ages[count].base_offset, must_start_at)
+        return ages[count].base_offset
 
     def unexpired_from(self, rules: RetentionRules, now_ms: int) -> int:
         """Start of the oldest segment that has not expired; the log's end when all has."""
@@ -167,4 +166,8 @@ class LogFront:
 
 
 def _modified_ms(file: MappedFile) -> int:
-    return os.stat(file.path).st_mtime_ns // 1_000_000
+    """A file that somebody removed behind our back has no time, and is no reason to delete others."""
+    try:
+        return os.stat(file.path).st_mtime_ns // 1_000_000
+    except FileNotFoundError:
+        return _NEVER_MS
