@@ -167,12 +167,17 @@ class FullMembers(GroupCampaign):
         ]
 
 
+def make_disks(folder: Path, size: int) -> dict[int, SmallDisk]:
+    """One for the store of each member of a group in this folder."""
+    return {
+        number: SmallDisk(folder / f"disk-{number}", folder / str(number) / "store") for number in range(size)
+    }
+
+
 def make_full_members(
     make_group: MakeGroup, folder: Path, size: int, seed: int, **options: Any
 ) -> FullMembers:
-    disks = {
-        number: SmallDisk(folder / f"disk-{number}", folder / str(number) / "store") for number in range(size)
-    }
+    disks = make_disks(folder, size)
     environments = {number: disk.environment for number, disk in disks.items()}
     group = make_group(size, settings=SETTINGS, environments=environments, **options)
     return FullMembers(group, disks, seed)

@@ -6,6 +6,9 @@ import os
 import time
 from typing import Any
 
+import orjson
+
+from engine.broker.replication.group_state import GROUP_FILE
 from tests.crash.checker.events import EXPIRE, Event
 from tests.crash.checker.replica_equality import log_start
 from tests.crash.conftest import MakeGroup
@@ -33,6 +36,12 @@ def age(member: Member, below: int, *, by_s: float = OLD_S) -> None:
 
 def starts(group: Group) -> set[int]:
     return {log_start(member.commit_log) for member in group.members}
+
+
+def decided_start(member: Member) -> int:
+    """As its group file says."""
+    content = orjson.loads((member.store / "config" / GROUP_FILE).read_bytes())
+    return int(content["startOffset"])
 
 
 def allow_expiry(campaign: GroupCampaign, below: int) -> None:

@@ -6,15 +6,17 @@ from __future__ import annotations
 
 import shutil
 import time
+from pathlib import Path
 
 import pytest
 
 from engine.errors import EngineError
 from tests.crash import requests as rq
+from tests.crash.checker.replica_equality import log_start
 from tests.crash.cluster import ASYNC, SYNC
 from tests.crash.conftest import MakeGroup
 from tests.crash.drain import crashing, first_offset
-from tests.crash.full_members import SETTINGS
+from tests.crash.full_members import SETTINGS, make_disks
 from tests.crash.group import until
 from tests.crash.load import GROUP, TOPIC
 from tests.crash.log_fronts import (
@@ -23,11 +25,13 @@ from tests.crash.log_fronts import (
     SEGMENT_BYTES,
     age,
     allow_expiry,
+    decided_start,
     is_left_out,
     lose_front,
     started,
     starts,
 )
+from tests.crash.small_disk import EXPIRE_EARLY
 from tests.crash.wire import Link
 
 
@@ -123,6 +127,40 @@ def test_of_two_the_one_without_the_front_waits_for_the_other(
     campaign.kill(old)
     answer = campaign.promote(short, unclean=True)
     assert "lacks" in (answer.may_be_lost or "")
+
+
+@pytest.mark.crash_long
+@pytest.mark.parametrize("flush", [SYNC, ASYNC])
+@pytest.mark.parametrize("size", [2, 3])
+def test_a_master_killed_while_it_deletes_loses_nothing(
+    make_group: MakeGroup, tmp_path: Path, size: int, flush: str, seed: int
+) -> None:
+    """Where the log starts is on its disk before a segment goes, and the next master may start earlier."""
+    disks = make_disks(tmp_path, size)
+    environments = {number: disk.environment for number, disk in disks.items()}
+    campaign = started(make_group, size, seed, flush=flush, settings=SETTINGS, environments=environments)
+    group = campaign.group
+    for number in range(1, 5):
+        old, below = campaign.master, 2 * number * SEGMENT_BYTES
+        before = log_start(old.commit_log)
+        allow_expiry(campaign, below)
+        for member in group.members:
+            age(member, below)
+        campaign.begin_load()
+        disks[old.number].fill(EXPIRE_EARLY)
+        until(lambda at=before, old=old: log_start(old.commit_log) > at, "it begins to delete")  # type: ignore[misc]
+        campaign.kill(old)
+        campaign.end_load()
+        assert decided_start(old) >= log_start(old.commit_log)
+        disks[old.number].free()
+        if number % 2:
+            heir = campaign.random.choice([member for member in group.members if member is not old])
+            assert campaign.promote(heir).may_be_lost is None
+        old.start()
+        campaign.first_ack(time.monotonic())
+        campaign.load_for(0.5)
+        campaign.settle()
+        campaign.verify_group()
 
 
 @pytest.mark.crash_long
