@@ -12,12 +12,17 @@ from collections.abc import Callable
 
 from engine.broker.damage.damaged_records import DAMAGE_FILE, DamagedRecords
 from engine.broker.damage.repair_task import WAIT_MS, RepairTask, wait_key
-from engine.broker.role import Role
+from engine.broker.role import Role, RoleKind
 from engine.net.outcomes import Hold, Outcome, Persist
 from engine.store.message_store import MessageStore
 from engine.store.results import Damage
 
 log = logging.getLogger(__name__)
+
+
+def may_not_skip(role: Role) -> bool:
+    """A slave sends the group to its master, and whoever seeks a master waits for it. Pure."""
+    return not role.is_master and (role.is_master_alive or role.kind is RoleKind.SEEKING)
 
 
 class DamagedReads:
@@ -56,7 +61,7 @@ class DamagedReads:
             if again is None:
                 return later()
             return Hold((wait_key(damage),), WAIT_MS, lambda arrival: True, again)
-        if not self._role.is_master and self._role.is_master_alive:
+        if may_not_skip(self._role):
             return later()
         if not self._records.skip(record, group, way, self._now_ms()):
             return skip()

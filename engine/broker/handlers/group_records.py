@@ -11,7 +11,7 @@ from engine.errors import NotFound, NotPermitted, Refused
 from engine.net.connection import Connection
 from engine.net.outcomes import ColdRead, Handler, Outcome, Reply
 from engine.protocol.cluster_proof import PROOF_FIELD
-from engine.protocol.codes import RequestCode
+from engine.protocol.codes import RequestCode, ResponseCode
 from engine.protocol.commands import Command
 from engine.protocol.headers.broker_groups import RecordRequest
 from engine.store.message_store import MessageStore
@@ -56,6 +56,5 @@ class GroupRecordHandlers:
 
 
 def _nothing_there(header: RecordRequest) -> NotFound:
-    return NotFound(
-        f"no whole records in {header.size} bytes at commit-log offset {header.commit_log_offset}"
-    )
+    text = f"no whole records in {header.size} bytes at commit-log offset {header.commit_log_offset}"
+    return NotFound(text, code=ResponseCode.QUERY_NOT_FOUND)

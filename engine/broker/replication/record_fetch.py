@@ -15,9 +15,12 @@ from engine.broker.replication.group_file import GroupFile
 from engine.broker.replication.group_state import GroupState
 from engine.broker.replication.member_requests import MemberRequests
 from engine.errors import EngineError, PeerError
+from engine.protocol.codes import ResponseCode
 from engine.store.record_repair import LogRange
 
 log = logging.getLogger(__name__)
+
+_HAS_IT_NOT = (ResponseCode.QUERY_NOT_FOUND, ResponseCode.REQUEST_CODE_NOT_SUPPORTED)
 
 
 def members_to_ask(state: GroupState, member_id: int) -> list[str]:
@@ -25,6 +28,11 @@ def members_to_ask(state: GroupState, member_id: int) -> list[str]:
     others = [number for number in sorted(state.members) if number != member_id]
     others.sort(key=lambda number: number != state.master_id)
     return [state.members[number] for number in others]
+
+
+def is_final(error: EngineError) -> bool:
+    """Whether the member has not got it: it is not just away, or in another epoch for the moment. Pure."""
+    return isinstance(error, PeerError) and error.code in _HAS_IT_NOT
 
 
 @dataclass(frozen=True, slots=True)
