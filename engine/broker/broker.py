@@ -60,6 +60,7 @@ from engine.broker.sampling import Sampling
 from engine.broker.saving import Saving
 from engine.broker.state_files import Tables, load_tables, state_files
 from engine.broker.stats import BrokerStats, local_day
+from engine.broker.store_opening import open_store
 from engine.broker.store_options import store_options
 from engine.broker.tasks import start_task
 from engine.broker.traffic import Traffic
@@ -72,7 +73,6 @@ from engine.net.outcomes import Handler
 from engine.net.requester import Requester
 from engine.net.serving import Serving
 from engine.protocol.hosts import pack_host
-from engine.store.message_store import MessageStore
 
 log = logging.getLogger(__name__)
 
@@ -145,7 +145,7 @@ class Broker:
 
     def _open_store(self) -> None:
         wanted = store_options(self.options, pack_host(self.address))
-        self.store = MessageStore.open(wanted, now_ms(), on_progress=_log_progress)
+        self.store = open_store(wanted, self.config_directory, now_ms())
 
     def _abandon(self) -> None:
         """The start failed: leave nothing open."""
@@ -494,7 +494,3 @@ class Broker:
         self.store.close(now_ms())
         self._threads.shutdown()
         self._sync_thread.shutdown()
-
-
-def _log_progress(done: int, total: int) -> None:
-    log.info("recovering the store: %d of %d bytes", done, total)

@@ -1,4 +1,4 @@
-"""`python -m engine.broker -c broker.conf [-n HOST:PORT] [-p]`: reads options, starts, waits for a signal."""
+"""`python -m engine.broker -c broker.conf [-n HOST:PORT] [--strict] [-p]`: reads options and starts."""
 
 from __future__ import annotations
 
@@ -25,10 +25,15 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="engine.broker", description="Signalbox broker.")
     parser.add_argument("-c", "--config", metavar="FILE", help="broker.conf with RocketMQ's property names")
     parser.add_argument("-n", "--namesrv", metavar="HOST:PORT", help="name servers, separated by ;")
+    parser.add_argument(
+        "--strict",
+        action="store_true",
+        help="refuse to start when files or messages of the store are missing or damaged",
+    )
     parser.add_argument("-p", "--print-config", action="store_true", help="print all options and exit")
     given = parser.parse_args(arguments)
     try:
-        options = read_options(given.config, given.namesrv)
+        options = read_options(given.config, given.namesrv, is_strict=given.strict)
     except BadInput as error:
         parser.error(error.text)
     if given.print_config:
@@ -48,7 +53,7 @@ def main(arguments: list[str] | None = None) -> int:
     return run_daemon(lambda: Broker(options))
 
 
-def read_options(config: str | None, name_servers: str | None) -> BrokerOptions:
+def read_options(config: str | None, name_servers: str | None, *, is_strict: bool = False) -> BrokerOptions:
     text = ""
     if config is not None:
         try:
@@ -56,6 +61,8 @@ def read_options(config: str | None, name_servers: str | None) -> BrokerOptions:
         except (OSError, UnicodeDecodeError) as error:
             raise BadInput(f"{config} cannot be read: {error}") from None
     overrides = {} if name_servers is None else {"namesrvAddr": name_servers}
+    if is_strict:
+        overrides["signalboxStrictStart"] = "true"
     defaults = {"brokerName": _default_name(), "namesrvAddr": os.environ.get("NAMESRV_ADDR", "")}
     return load_options(text, overrides, defaults, read_tls_file)
 

@@ -145,6 +145,7 @@ class BrokerOptions:
 
     store_path_root_dir: str = _option("~/store", PATH)
     store_path_commit_log: str = _option("", PATH)
+    signalbox_strict_start: bool = _flag(False)
     mapped_file_size_commit_log: int = _whole(1 << 30, 4096, 1 << 40)
     mapped_file_size_consume_queue: int = _whole(6_000_000, 20, 1 << 40)
     max_hash_slot_num: int = _whole(5_000_000, 1, _INT32)

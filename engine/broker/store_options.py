@@ -36,6 +36,7 @@ def store_options(options: BrokerOptions, store_host: bytes) -> StoreOptions:
         flush_disk_type=FlushDiskType[options.flush_disk_type],
         flush_commit_log_least_pages=options.flush_commit_log_least_pages,
         flush_commit_log_thorough_interval_ms=options.flush_commit_log_thorough_interval,
+        is_strict=options.signalbox_strict_start,
         store_host=store_host,
         check_crc_on_recover=options.check_crc_on_recover,
         transient_store_pool_enable=options.transient_store_pool_enable and not options.is_sync_flush,

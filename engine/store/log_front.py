@@ -65,6 +65,8 @@ class LogFront:
         self._first_times_ms: dict[int, int] = {}
         """Segment's base offset: store time of its first record, which never changes."""
         self.deleted_unexpired = DeletedUnexpired()
+        self.before_start: Callable[[int], object] = lambda log_start: None
+        """Told of the new start before anything is deleted."""
 
     def plan(
         self,
@@ -128,6 +130,7 @@ class LogFront:
             return Deletion()
         limit_ms = expiry_limit_ms(rules, now_ms)
         young = [files[number] for number in range(count) if self._is_young(number, limit_ms)]
+        self.before_start(files[count].base_offset)
         for file in files[:count]:
             self._first_times_ms.pop(file.base_offset, None)
         paths = [str(path) for path in self._log.files.drop_oldest(count)]

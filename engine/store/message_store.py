@@ -47,6 +47,7 @@ from engine.store.results import (
 )
 from engine.store.retention import is_disk_writable
 from engine.store.store_folder import StoreFolder
+from engine.store.store_life import StoreLife
 from engine.store.store_times import StoreTimes, plan_store_times
 from engine.store.visible_reads import get_visible
 from engine.store.write_refusals import WriteRefusals
@@ -61,6 +62,7 @@ class MessageStore:
         self._folder = folder
         self._stats = StoreStats()
         self._log = open_log(options)
+        self._life = StoreLife(options.root, self._log.files)
         self._read_ahead = ReadAhead(self._log, options.pretouch_bytes)
         self._gate = Gate(self._log, waits_for_flush=options.is_sync_flush)
         self._queues = ConsumeQueues(
@@ -112,9 +114,12 @@ class MessageStore:
         self.front = LogFront(
             self._log, self._queues, self._index, lambda: min(self.flushed_offset, self.dispatched_offset)
         )
+        self.front.before_start = self._life.note_start
         self.is_fenced = False
         self._refusals = WriteRefusals()
         self.recovery: RecoveryReport | None = None
+        self.missing: str | None = None
+        """In words, what was gone at the open."""
 
     def _new_repairs(self, queues: QueueRepair) -> RecordRepair:
         damaged, root = self._reader.damaged, self.options.root
@@ -138,6 +143,7 @@ class MessageStore:
 
     def _recover(self, now_ms: int, on_progress: Progress | None) -> None:
         self._log.files.load()
+        self.missing = self._life.check(is_strict=self.options.is_strict)
         self._log.next_segment.sweep()
         page = read_checkpoint(self._folder.checkpoint_path, now_ms)
         recovery = self._new_recovery(on_progress)
@@ -377,6 +383,7 @@ class MessageStore:
             is_good = self._log_flush.finish(plan, error)
         else:
             is_good = self._queue_flush.finish(plan, error)
+            self._life.note()
         self._stats.flush_count += 1
         if not is_good:
             self.fence()
