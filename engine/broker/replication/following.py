@@ -81,6 +81,11 @@ class Following:
         link = self.link
         return link.may_delete_to if isinstance(link, MasterLink) and link.has_joined else None
 
+    @property
+    def is_told_starts(self) -> bool:
+        """Whether that is a decision of the master's, which is obeyed whatever this member would do."""
+        return isinstance(self.link, MasterLink) and self.link.decides_starts
+
     def flushed(self) -> None:
         """More of the log is safe: the master wants to know."""
         if self.link is not None:

@@ -102,6 +102,8 @@ class MasterLink:
         self._said = self._said_start = -1
         self.may_delete_to = 0
         """Where the master's log starts: on this member's disk, too."""
+        self.decides_starts = True
+        """False behind a master of the first release: where its log starts may be the work of a full disk."""
         self.has_joined = False
         self.master_end = 0
         self.heard_ms = self.said_ms = 0
@@ -114,7 +116,7 @@ class MasterLink:
         await self._join_histories(hello)
         await self._take_start(hello.epoch, hello.start_offset, hello.needed_from)
         if hello.start_offset is None:
-            self.may_delete_to = hello.min_offset
+            self.may_delete_to, self.decides_starts = hello.min_offset, False
         self.has_joined = True
         saying = asyncio.ensure_future(self._say_forever())
         try:

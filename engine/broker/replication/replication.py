@@ -293,8 +293,9 @@ class Replication:
 
     async def settle_start(self, planned_start: Callable[[], int]) -> int | None:
         """The commit-log offset up to which segments may be deleted now; None: none may. A master decides,
-        and has it on disk when this returns. A slave of ours obeys its master; one behind RocketMQ's own
-        expires for itself, as there. `planned_start`: what this broker's own settings say."""
+        and has it on disk when this returns. A slave of ours obeys its master; behind one of the first
+        release it deletes what both have let go; one behind RocketMQ's own expires for itself, as there.
+        `planned_start`: what this broker's own settings say."""
         mastering, following = self.mastering, self.following
         if mastering is not None:
             start = max(planned_start(), self._state.start_offset or 0)
@@ -304,7 +305,10 @@ class Replication:
             return start if self.mastering is mastering else None
         if following is None:
             return None
-        return planned_start() if following.is_behind_plain else following.may_delete_to
+        told = following.may_delete_to
+        if following.is_behind_plain:
+            return planned_start()
+        return told if told is None or following.is_told_starts else min(planned_start(), told)
 
     def cleaning_refusal(self) -> str:
         """Why an administrator may not clean here; empty on a master, and behind one of RocketMQ's own."""

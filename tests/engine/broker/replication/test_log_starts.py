@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from engine.broker.replication.following import Following
+from engine.broker.replication.master_link import MasterLink
 from engine.broker.replication.mastering import Mastering
 from engine.errors import Refused
 from engine.store.results import QueueUnit
@@ -385,3 +386,9 @@ async def test_a_master_of_the_first_release_is_followed(
         assert slave.store.commit_log_min_offset == 0
         assert slave.replication.status().trouble is None
         assert await master.send(9_999)
+        # As if its log began with the fourth segment: what is not old enough here may be the last copy.
+        following = slave.replication.following
+        assert following is not None and isinstance(following.link, MasterLink)
+        following.link.may_delete_to = 3 * SEGMENT_SIZE
+        await slave.clean()
+        assert slave.store.commit_log_min_offset == 2 * SEGMENT_SIZE
