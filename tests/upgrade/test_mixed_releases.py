@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -126,3 +127,45 @@ def test_one_of_each_release_replicates_and_takes_over(
             group.await_in_sync()
             load.go_on()
         assert load.acknowledged - stored(namesrv) == set()
+
+
+def log_starts(group: Group) -> list[int]:
+    return [status.log_start for _, status in sorted(group.statuses().items())]
+
+
+def expire(group: Group, member: Member, segments: int) -> None:
+    """Make the first segments of this member old, and have them deleted there."""
+    for path in sorted(member.commit_log.iterdir())[:segments]:
+        os.utime(path, (0, 0))
+    group.admin.brokers.delete_expired_commit_logs(member.place)
+
+
+def test_logs_that_start_at_different_places_stay_in_sync(tmp_path: Path, old: Path) -> None:
+    """Members of release 0.1.0 expired for themselves. New ones follow their master, whoever that is."""
+    with started(tmp_path, [old] * 3) as group:
+        namesrv = f"127.0.0.1:{group.name_server.port}"
+        with Producer("filling", namesrv=namesrv) as producer:
+            for _ in range(100):
+                producer.send(Message("filling", os.urandom(60_000)))
+        segment = max(path.stat().st_size for path in group.members[0].commit_log.iterdir())
+        expire(group, group.members[1], 2)
+        until(lambda: log_starts(group) == [0, 2 * segment, 0], "a slave of 0.1.0 deletes for itself")
+        with Load(namesrv) as load:
+            for member in reversed(group.members):
+                replace(group, member, REPOSITORY)
+                load.go_on()
+            assert log_starts(group) == [0, 2 * segment, 0], "nobody has decided anything"
+            master, status = group.master()
+            expire(group, master, 2)
+            wanted = status.log_start + 2 * segment
+            until(lambda: set(log_starts(group)) == {wanted}, "all start where the master says")
+            load.go_on()
+            group.await_in_sync()
+            master.kill()
+            others = [member for member in group.members if member is not master]
+            assert group.promote(others[0]).may_be_lost is None
+            master.start()
+            group.await_in_sync()
+            load.go_on()
+        assert load.acknowledged - stored(namesrv) == set()
+        assert group.check_equality() == []
