@@ -26,7 +26,7 @@ from tests.crash.drain import first_offset
 from tests.crash.group import Group, Member
 from tests.crash.group_campaign import OFFSETS_BACK_S, GroupCampaign
 from tests.crash.load import QUEUES, TOPIC, front_event
-from tests.crash.small_disk import BRIM, LEVELS, SmallDisk
+from tests.crash.small_disk import BRIM, LEVELS, Disk, SmallDisk
 from tests.crash.wire import Link
 
 MASTER, SLAVE = "master", "slave"
@@ -64,7 +64,7 @@ def every_round() -> list[Round]:
 
 
 class FullMembers(GroupCampaign):
-    def __init__(self, group: Group, disks: Mapping[int, SmallDisk], seed: int) -> None:
+    def __init__(self, group: Group, disks: Mapping[int, Disk], seed: int) -> None:
         super().__init__(group, seed, windows=LOAD, readers=1)
         self.disks = disks
         self.refusals: list[str] = []

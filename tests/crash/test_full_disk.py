@@ -4,8 +4,6 @@ happens; reads and offset commits go on; everything resumes by itself.
 
 from __future__ import annotations
 
-import contextlib
-import os
 import subprocess
 import time
 from collections.abc import Iterator
@@ -21,7 +19,7 @@ from tests.crash.cluster import ASYNC, SYNC, Daemon
 from tests.crash.conftest import MakeBroker
 from tests.crash.faults import Faults
 from tests.crash.load import GROUP, QUEUES, TOPIC, create_topic, fetch_offsets
-from tests.crash.small_disk import BRIM, FORCE, MB, REFUSE, SmallDisk
+from tests.crash.small_disk import BRIM, FORCE, MB, REFUSE, SmallDisk, take_room
 from tests.crash.wire import Address, Link
 
 RESUME_S = 5.0
@@ -224,7 +222,7 @@ def test_thirty_times_a_disk_fills_up_and_is_freed(
     commit(broker.address, 0)
     for number in range(1, 31):
         with (small_disk / "ballast").open("wb") as ballast:
-            fill(ballast.fileno(), leave_bytes=campaign.random.choice((0, 4096, MB + 5000)))
+            take_room(ballast.fileno(), leave_bytes=campaign.random.choice((0, 4096, MB + 5000)))
         campaign.load_for(1.0)
         assert broker.is_alive, broker.tail()
         reads_and_commits_go_on(broker.address, number)
@@ -238,16 +236,3 @@ def test_thirty_times_a_disk_fills_up_and_is_freed(
         if number % 10 == 0:
             campaign.look()
             campaign.verify()
-
-
-def fill(fd: int, leave_bytes: int) -> None:
-    """Again when the broker was quicker than us."""
-    while True:
-        os.ftruncate(fd, 0)
-        room = os.fstatvfs(fd)
-        size = room.f_bavail * room.f_bsize - leave_bytes
-        if size <= 0:
-            return
-        with contextlib.suppress(OSError):
-            os.posix_fallocate(fd, 0, size)
-            return
