@@ -1,8 +1,9 @@
 """Whose requests the command line signs: options that every command has, the environment, or a file.
 
-In this order: -ak and -sk; SIGNALBOX_ACCESS_KEY and SIGNALBOX_SECRET_KEY; --credentials FILE; mqadmin's own
-$ROCKETMQ_HOME/conf/tools.yml. A file is YAML with `accessKey` and `secretKey`, as tools.yml is. The arguments
-of a process are for all to see, so -sk is the last choice for anything but a try.
+In this order: options (--unsigned, -ak and -sk, --credentials FILE); SIGNALBOX_ACCESS_KEY and
+SIGNALBOX_SECRET_KEY; mqadmin's own $ROCKETMQ_HOME/conf/tools.yml; a file for the cluster that is asked
+(`credential_files`). A file is YAML with `accessKey` and `secretKey`, as tools.yml is. The arguments of a
+process are for all to see, so -sk is the last choice for anything but a try.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
+from engine.admin.credential_files import find_credential_file
 from engine.errors import BadInput
 from engine.protocol.signing import Credentials
 
@@ -24,24 +26,35 @@ PASSWORD_VARIABLE = "SIGNALBOX_PASSWORD"
 def add_credential_options(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group(
         "credentials",
-        f"also ${ACCESS_KEY_VARIABLE} and ${SECRET_KEY_VARIABLE}, or $ROCKETMQ_HOME/conf/tools.yml",
+        f"searched in this order: these options; ${ACCESS_KEY_VARIABLE} and ${SECRET_KEY_VARIABLE}; "
+        "$ROCKETMQ_HOME/conf/tools.yml; the administrator's file of a cluster below $SIGNALBOX_DATA "
+        "(default: data/ beside the engine); ~/.signalbox/credentials/*.yml. The last two count for the name "
+        "servers that they name",
     )
     group.add_argument("-ak", "--accessKey", metavar="NAME", help="who signs the requests")
     group.add_argument("-sk", "--secretKey", metavar="SECRET", help="seen by all users of this machine")
     group.add_argument("--credentials", metavar="FILE", help="YAML with accessKey and secretKey")
+    group.add_argument("--unsigned", action="store_true", help="sign nothing, whatever there is")
 
 
 def chosen_credentials(given: argparse.Namespace, environment: Mapping[str, str]) -> Credentials | None:
+    if given.unsigned:
+        return None
+    if given.accessKey and given.secretKey:
+        return Credentials(given.accessKey, given.secretKey)
+    if given.credentials:
+        return _from_file(Path(given.credentials).expanduser())
     name = given.accessKey or environment.get(ACCESS_KEY_VARIABLE)
     secret = given.secretKey or environment.get(SECRET_KEY_VARIABLE)
     if name and secret:
         return Credentials(name, secret)
-    if given.credentials:
-        return _from_file(Path(given.credentials).expanduser())
     if name or secret:
         raise BadInput("an access key and a secret key are only of use together")
     tools = Path(environment.get("ROCKETMQ_HOME", "")) / "conf" / "tools.yml"
-    return _from_file(tools) if environment.get("ROCKETMQ_HOME") and tools.exists() else None
+    if environment.get("ROCKETMQ_HOME") and tools.exists():
+        return _from_file(tools)
+    found = find_credential_file(given.namesrvAddr, environment)
+    return None if found is None else _from_file(found)
 
 
 def _from_file(path: Path) -> Credentials:

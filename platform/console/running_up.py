@@ -201,6 +201,9 @@ class Up:
         if said := availability.missing():
             say(f"Everything but reports works: {said}")
         say(FIRST_STEPS.format(address=address, namesrv=namesrv) if namesrv else f"\nOpen {address}\n")
+        if file := setting_up.administrator_file_of(setting_up.CLUSTER):
+            say(ADMINISTRATOR.format(file=file))
+        say("Ctrl-C stops the console and leaves the brokers running; `make down` stops those, too.\n")
 
     # -- keeping up and stopping ----------------------------------------------------------------------------
 
@@ -228,8 +231,10 @@ or from Python:
     from engine.client.blocking import Producer
     with Producer("my-producers", namesrv="{namesrv}") as producer:
         print(producer.send(Message("hello", b"hi")))
-
-Ctrl-C stops the console and leaves the brokers running; `make down` stops those, too.
+"""
+ADMINISTRATOR = """Applications and reads need no credentials. Changes are signed with
+    {file}
+which `engine.admin` finds by itself (SIGNALBOX_DATA names a data root other than data/).
 """
 
 

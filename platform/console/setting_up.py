@@ -19,7 +19,8 @@ from clusters.actions.hosts import Ranges, add_host
 from clusters.actions.operations import do_retry_operation
 from clusters.models import Cluster, Host, Operation
 from clusters.provisioning.host_keys import make_key, public_half
-from clusters.provisioning.inventory import processes_of
+from clusters.provisioning.inventory import processes_of, spec_of
+from clusters.provisioning.secrets_of_clusters import ADMINISTRATOR_FILE
 from console.agent import VERSION, remember
 from console.core import audit
 from console.core.actors import Actor
@@ -72,7 +73,14 @@ def create_first_cluster(now: datetime) -> Operation | None:
         ).first()
         is_failed = begun is not None and begun.state == Operation.State.FAILED
         return do_retry_operation(begun, actor=_ACTOR, now=now) if begun and is_failed else begun
-    request = ClusterRequest(CLUSTER, name_servers=1, groups=2, hosts=[HOST], overrides=dict(SMALL_SEGMENTS))
+    request = ClusterRequest(
+        CLUSTER,
+        name_servers=1,
+        groups=2,
+        hosts=[HOST],
+        access_control=Cluster.AccessControl.ADMINISTRATION,
+        overrides=dict(SMALL_SEGMENTS),
+    )
     return do_create_cluster(request, plan_create(request, now), actor=_ACTOR, now=now)
 
 
@@ -101,6 +109,16 @@ def missing(cluster: str) -> list[str]:
         for process in processes_of(row)
         if process.desired == "running" and process.observed != "running"
     ]
+
+
+def administrator_file_of(cluster: str) -> Path | None:
+    """What `signalbox-admin` signs changes of this cluster with, where that is needed."""
+    row = Cluster.objects.filter(name=cluster, deleted_at=None).first()
+    process = next(iter(processes_of(row)), None) if row is not None else None
+    if process is None:
+        return None
+    path = spec_of(process).folder.secrets / ADMINISTRATOR_FILE
+    return path if path.exists() else None
 
 
 def name_servers_of(cluster: str) -> str:

@@ -10,11 +10,14 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import yaml
+
 from engine.client import ConsumeFromWhere, ConsumerOptions, Message, ProducerOptions, blocking
+from engine.protocol.signing import Credentials
 from tests.e2e.running import Platform, Rest, until
 
 LOCAL = "local"
-"""The cluster that `manage.py up` makes: two brokers, no access control."""
+"""The cluster that `manage.py up` makes: two brokers, access control for administration."""
 
 
 class BuiltPlatform(Platform):
@@ -79,6 +82,12 @@ class Console:
         if cluster not in self._namesrv:
             self._namesrv[cluster] = self.rest.get(self.path("", cluster))["name_server_addresses"][0]
         return self._namesrv[cluster]
+
+    def administrator(self, cluster: str = LOCAL) -> Credentials:
+        """Whom `signalbox-admin` finds by itself."""
+        files = self.platform.data.glob(f"hosts/*/clusters/{cluster}-*/secrets/administrator.yml")
+        content = yaml.safe_load(next(files).read_text())
+        return Credentials(content["accessKey"], content["secretKey"])
 
     def topic(self, name: str, queues: int = 4, cluster: str = LOCAL) -> str:
         wish = {"name": name, "read_queues": queues, "write_queues": queues}

@@ -119,7 +119,10 @@ def test_brokers_without_access_control_are_told_of(
     console: Console, open_page: OpenPage, watch: Watch
 ) -> None:
     watch.allow(409)
-    page = open_page("/clusters/local/acl")
+    overrides = {"mappedFileSizeCommitLog": "16777216"}
+    wish = {"name": "unguarded", "groups": 1, "access_control": "off", "overrides": overrides}
+    console.rest.finish(console.rest.post("clusters/", wish))
+    page = open_page("/clusters/unguarded/acl")
     expect(page.get_by_text("These brokers have no access control")).to_be_visible()
     check_accessible(page)
 

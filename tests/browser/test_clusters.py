@@ -34,6 +34,8 @@ def test_the_wizard_shows_its_plan_and_makes_a_healthy_cluster(console: Console,
     shoot(page, "new-cluster-shape")
     page.get_by_role("button", name="Next").click()
     expect(page.get_by_text("Nothing that was acknowledged is lost")).to_be_visible()
+    expect(page.get_by_role("radio", name=re.compile("^Administration only"))).to_be_checked()
+    expect(page.get_by_text("applications and reads need no credentials")).to_be_visible()
     check_accessible(page)
     shoot(page, "new-cluster-profile")
     page.get_by_role("radio", name=re.compile("^Fast")).click()
@@ -61,6 +63,23 @@ def test_the_wizard_shows_its_plan_and_makes_a_healthy_cluster(console: Console,
     page.get_by_role("navigation", name="Where you are").get_by_role("link", name="payments").click()
     expect(health(page)).to_have_attribute("data-state", "ok", timeout=HEAL_MS)
     expect(page.locator("[data-member='broker-a-1']")).to_contain_text("in sync")
+    assert console.rest.get("clusters/payments/")["access_control"] == "administration"
+
+
+def test_access_control_is_changed_with_a_preview(console: Console, open_page: OpenPage) -> None:
+    page = open_page("/clusters/local")
+    page.get_by_role("button", name="Change").click()
+    page.get_by_role("menuitem", name="Access control").click()
+    dialog = page.get_by_role("dialog")
+    expect(dialog.get_by_role("radio", name=re.compile("^Administration only"))).to_be_checked()
+    dialog.get_by_role("radio", name=re.compile("^Off")).click()
+    check_accessible(page)
+    shoot(page, "access-control")
+    dialog.get_by_role("button", name=re.compile("[Pp]review|plan")).first.click()
+    expect(dialog.get_by_text("Any process that reaches the ports may change or destroy")).to_be_visible()
+    expect(dialog.get_by_text("Set access control to off")).to_be_visible()
+    shoot(page, "access-control-plan")
+    assert console.rest.get("clusters/local/")["access_control"] == "administration", "only planned"
 
 
 def test_what_the_plan_refuses_leads_back_to_where_it_can_be_mended(

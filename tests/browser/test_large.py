@@ -11,6 +11,7 @@ from playwright.sync_api import Page, expect
 from engine.client import blocking
 from engine.protocol.bodies.groups import SubscriptionGroupConfig
 from engine.protocol.bodies.topics import TopicConfig
+from engine.protocol.signing import Credentials
 from tests.browser.conftest import OpenPage
 from tests.browser.running import Console
 from tests.browser.screens import shoot
@@ -45,8 +46,8 @@ SCROLL = """async () => {
 }"""
 
 
-def fill(namesrv: str, brokers: list[str]) -> None:
-    with blocking.Admin(namesrv=namesrv, timeout_ms=60_000) as admin:
+def fill(namesrv: str, brokers: list[str], who: Credentials) -> None:
+    with blocking.Admin(namesrv=namesrv, timeout_ms=60_000, credentials=who) as admin:
         for broker in brokers:
             for start in range(0, TOPICS, SLICE):
                 names = [f"large-{number:05}" for number in range(start, start + SLICE)]
@@ -59,7 +60,7 @@ def fill(namesrv: str, brokers: list[str]) -> None:
 def large(console: Console) -> Console:
     rows = console.rest.get(console.path("brokers/"))
     masters = [row["address"] for row in rows["results"] if row["is_master"]]
-    fill(console.namesrv(), masters)
+    fill(console.namesrv(), masters, console.administrator())
     for kind, count in (("topics", TOPICS), ("groups", GROUPS)):
         console.seen(
             console.path(f"{kind}/?page_size=1"), lambda page, n=count: page["count"] >= n, kind, 120

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import random
 import re
 import signal
 import socket
+import stat
 import subprocess
 import sys
 import time
@@ -16,6 +18,9 @@ from pathlib import Path
 import psutil
 import pytest
 
+from engine.net.requester import Requester
+from engine.protocol.codes import RequestCode
+from engine.protocol.commands import Command
 from tests.data_root_modes import open_to_others
 
 ROOT = Path(__file__).parents[2]
@@ -88,11 +93,13 @@ class Up:
         self.process.communicate(timeout=60)
         return self.process.returncode
 
-    def admin(self, *arguments: str) -> str:
+    def ask(self, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
         command = [sys.executable, "-m", "engine.admin", *arguments, "-n", f"127.0.0.1:{self.namesrv_port}"]
-        done = subprocess.run(
-            command, cwd=ROOT, env=self.environment, capture_output=True, text=True, timeout=60
-        )
+        variables = self.environment | environment
+        return subprocess.run(command, cwd=ROOT, env=variables, capture_output=True, text=True, timeout=60)
+
+    def admin(self, *arguments: str, **environment: str) -> str:
+        done = self.ask(*arguments, **environment)
         assert done.returncode == 0, done.stdout + done.stderr
         return done.stdout
 
@@ -127,6 +134,42 @@ def _wait(what: object, seconds: float = 30.0) -> None:
         time.sleep(0.1)
 
 
+def assert_changes_need_the_administrator(up: Up, printed: str) -> None:
+    """Any process reads; what changes the cluster takes the file that only this user may read."""
+    [file] = up.data.glob("hosts/local/clusters/local-*/secrets/administrator.yml")
+    assert str(file) in printed
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    assert "broker-a" in up.admin("clusterList")
+    broker = f"127.0.0.1:{up.broker_port}"
+    shorten = ("updateBrokerConfig", "-b", broker, "-k", "fileReservedTime", "-v", "1")
+    for attack in (
+        shorten,
+        ("wipeWritePerm", "-b", "broker-a"),
+        ("updateKvConfig", *["-s", "n", "-k", "k", "-v", "v"]),
+    ):
+        refused = up.ask(*attack)
+        assert refused.returncode == 1 and "NO_PERMISSION" in refused.stderr, refused
+    assert register_forged_broker(f"127.0.0.1:{up.namesrv_port}").code == 16
+    assert "forged" not in up.admin("clusterList")
+    # With the data root in the environment the command line finds the administrator by itself.
+    up.admin("updateTopic", "-c", "DefaultCluster", "-t", "made", SIGNALBOX_DATA=str(up.data))
+    assert "made" in up.admin("topicList")
+
+
+def register_forged_broker(name_server: str) -> Command:
+    fields = {"brokerName": "forged", "brokerAddr": "127.0.0.1:1", "clusterName": "DefaultCluster"}
+    command = Command(RequestCode.REGISTER_BROKER, fields=fields | {"brokerId": "0", "haServerAddr": ""})
+
+    async def ask() -> Command:
+        requester = Requester(lambda request, connection: None)
+        try:
+            return await requester.request(name_server, command, 10_000)
+        finally:
+            await requester.close()
+
+    return asyncio.run(ask())
+
+
 def test_from_nothing_to_a_first_message_and_down_again(up: Up) -> None:
     # Spark is an extra: without Java everything but reports works, and that is said.
     up.environment["JAVA_HOME"] = str(up.data / "nowhere")
@@ -140,6 +183,7 @@ def test_from_nothing_to_a_first_message_and_down_again(up: Up) -> None:
     assert open_to_others(up.data) == []
     first = up.engines()
     assert set(first) == {"namesrv-1", "broker-a-0", "broker-b-0"}
+    assert_changes_need_the_administrator(up, printed)
 
     # A broker that is killed comes back by itself, with what was acknowledged.
     first["broker-a-0"].kill()

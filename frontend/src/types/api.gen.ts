@@ -275,6 +275,23 @@ export interface paths {
         patch: operations["clusters_change"];
         trace?: never;
     };
+    "/api/v1/clusters/{cluster}/access_control/": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Turn access control on, off, or to administration. */
+        post: operations["clusters_access_control"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/clusters/{cluster}/acl/explain/": {
         parameters: {
             query?: never;
@@ -2257,6 +2274,21 @@ export interface paths {
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
+        /**
+         * @description * `off` - Off
+         *     * `administration` - Administration
+         *     * `on` - On
+         * @enum {string}
+         */
+        AccessControlEnum: "off" | "administration" | "on";
+        AccessControlRequest: {
+            /**
+             * @description A second person must approve it.
+             * @default false
+             */
+            needs_approval: boolean;
+            access_control: components["schemas"]["AccessControlEnum"];
+        };
         AclBrokerAnswer: {
             broker: string;
             /** @description Null: the broker did not answer. */
@@ -2270,12 +2302,25 @@ export interface components {
              *     * `no_user` - no_user
              *     * `disabled` - disabled
              *     * `super_user` - super_user
+             *     * `open` - open
              *     * `silent` - silent
              */
-            code: components["schemas"]["AclVerdictCodeEnum"];
+            code: components["schemas"]["AclBrokerAnswerCodeEnum"];
             reason: string;
             rules: components["schemas"]["AclRule"][];
         };
+        /**
+         * @description * `entry` - entry
+         *     * `no_entry` - no_entry
+         *     * `guarded` - guarded
+         *     * `no_user` - no_user
+         *     * `disabled` - disabled
+         *     * `super_user` - super_user
+         *     * `open` - open
+         *     * `silent` - silent
+         * @enum {string}
+         */
+        AclBrokerAnswerCodeEnum: "entry" | "no_entry" | "guarded" | "no_user" | "disabled" | "super_user" | "open" | "silent";
         AclExplanation: {
             /** @description Null: brokers differ, or one is silent. */
             is_allowed: boolean | null;
@@ -2367,17 +2412,6 @@ export interface components {
             brokers: components["schemas"]["BrokerOutcome"][];
             is_complete: boolean;
         };
-        /**
-         * @description * `entry` - entry
-         *     * `no_entry` - no_entry
-         *     * `guarded` - guarded
-         *     * `no_user` - no_user
-         *     * `disabled` - disabled
-         *     * `super_user` - super_user
-         *     * `silent` - silent
-         * @enum {string}
-         */
-        AclVerdictCodeEnum: "entry" | "no_entry" | "guarded" | "no_user" | "disabled" | "super_user" | "silent";
         /**
          * @description * `create` - create
          *     * `delete` - delete
@@ -2835,6 +2869,8 @@ export interface components {
             };
             needs_approval: boolean;
             repairs_drift: boolean;
+            access_control: components["schemas"]["AccessControlEnum"];
+            /** @description Whether access control is on. */
             has_access_control: boolean;
             uses_tls: boolean;
             /** Format: date-time */
@@ -2861,6 +2897,8 @@ export interface components {
             };
             needs_approval: boolean;
             repairs_drift: boolean;
+            access_control: components["schemas"]["AccessControlEnum"];
+            /** @description Whether access control is on. */
             has_access_control: boolean;
             uses_tls: boolean;
             /** Format: date-time */
@@ -3742,6 +3780,7 @@ export interface components {
             hosts?: string[];
             /** @default fast */
             profile: components["schemas"]["ProfileEnum"];
+            access_control?: components["schemas"]["AccessControlEnum"];
             overrides?: {
                 [key: string]: string;
             };
@@ -4121,6 +4160,14 @@ export interface components {
             hosts?: string[];
             /** @default fast */
             profile: components["schemas"]["ProfileEnum"];
+            /**
+             * @description Left out: on with the profile safe, off without.
+             *
+             *     * `off` - Off
+             *     * `administration` - Administration
+             *     * `on` - On
+             */
+            access_control?: components["schemas"]["AccessControlEnum"];
             overrides?: {
                 [key: string]: unknown;
             };
@@ -6871,6 +6918,54 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["ClusterDetail"];
+                };
+            };
+            /** @description What went wrong. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    clusters_access_control: {
+        parameters: {
+            query?: {
+                /** @description Only say what would be done. */
+                dry_run?: boolean;
+            };
+            header?: {
+                /** @description The same key and request again is answered again, not done again. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                cluster: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AccessControlRequest"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OperationPlan"];
+                };
+            };
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OperationDetail"];
                 };
             };
             /** @description What went wrong. */

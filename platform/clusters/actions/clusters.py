@@ -35,6 +35,8 @@ class ClusterRequest:
     slaves: int = 0
     hosts: Sequence[str] | None = None
     profile: str = "fast"
+    access_control: str = ""
+    """off, administration or on; nothing: on with the profile `safe`, off without."""
     overrides: dict[str, Any] = field(default_factory=dict)
     release: str = "builtin"
     allow_same_host: bool = False
@@ -95,7 +97,14 @@ def plan_create(request: ClusterRequest, now: datetime) -> Plan:
         allow_same_host=request.allow_same_host,
         masters_on=masters_on(),
     )
-    return sizes.create(request.name, layout, request.profile)
+    return sizes.create(request.name, layout, request.profile, access_control_of(request))
+
+
+def access_control_of(request: ClusterRequest) -> str:
+    if request.access_control:
+        return request.access_control
+    is_safe = request.profile == Cluster.Profile.SAFE
+    return Cluster.AccessControl.ON if is_safe else Cluster.AccessControl.OFF
 
 
 def refuse_unwritable(profile: str, overrides: dict[str, str], slaves: int) -> None:
@@ -127,12 +136,17 @@ def do_create_cluster(request: ClusterRequest, plan: Plan, *, actor: Actor, now:
         profile=request.profile,
         overrides=checked(request.overrides),
         release=request.release,
-        has_access_control=request.profile == Cluster.Profile.SAFE,
+        **Cluster.access_columns(access_control_of(request)),
         labels=dict(request.labels),
         created_at=now,
     )
     make_secrets(cluster)
-    stored = {"name": request.name, "slaves": request.slaves, "profile": request.profile}
+    stored = {
+        "name": request.name,
+        "slaves": request.slaves,
+        "profile": request.profile,
+        "access_control": cluster.access_control,
+    }
     try:
         with transaction.atomic():
             cluster.save()

@@ -150,6 +150,7 @@ def _layout_now(cluster: Cluster) -> dict[str, Any]:
         "groups": groups,
         "slaves": brokers // groups - 1 if groups else 0,
         "profile": cluster.profile,
+        "access_control": cluster.access_control,
         "overrides": cluster.overrides,
     }
 
@@ -226,6 +227,7 @@ def _request(wanted: dict[str, Any]) -> ClusterRequest:
         slaves=layout["slaves"],
         hosts=layout.get("hosts"),
         profile=layout["profile"],
+        access_control=layout.get("access_control", ""),
         overrides=layout.get("overrides", {}),
         allow_same_host=layout["allow_same_host"],
         labels=wanted.get("labels", {}),

@@ -1,4 +1,4 @@
-"""Rolling restarts, releases, settings, promotion: plans from requests, with the reason when it cannot be."""
+"""Rolling restarts, releases, settings, access control, promotion: plans, or the reason why not."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from clusters.models import Broker, Cluster, Host
 from clusters.provisioning.inventory import find_process
 from clusters.provisioning.names import check_release
 from clusters.provisioning.plans import restarts
+from clusters.provisioning.plans.access import change_access_control
 from clusters.provisioning.plans.plan import ClusterState, Plan
 from clusters.provisioning.settings_rules import FOR_GOOD, RULES, checked, is_live
 from clusters.provisioning.states import state_of
@@ -44,6 +45,15 @@ def plan_upgrade(cluster: Cluster, release: str, now: datetime) -> Plan:
     if release == cluster.release:
         raise Problem("same", f"{cluster.name} runs {release} already", 409, field="release")
     return restarts.upgrade(state, release, cluster.release)
+
+
+def plan_access_control(cluster: Cluster, wanted: str, now: datetime) -> Plan:
+    state = _ready(cluster, now)
+    if wanted == cluster.access_control:
+        raise Problem(
+            "same", f"access control of {cluster.name} is {wanted} already", 409, field="access_control"
+        )
+    return change_access_control(state, cluster.access_control, wanted)
 
 
 def plan_configure(

@@ -21,7 +21,7 @@ from clusters.api.outcomes import CHANGED, OutcomesSerializer, PlanSerializer, a
 from clusters.gateway.acl import policy_infos
 from clusters.gateway.writes import BrokerOutcome, refuse_total_failure
 from clusters.models import AclUser
-from clusters.selectors.access_decisions import explain, needs_of, normal_entry
+from clusters.selectors.access_decisions import explain, is_open_action, needs_of, normal_entry
 from console.core.models.people import Role
 from console.core.needs import Need, Where
 from console.core.problems import Problem, not_found
@@ -180,7 +180,8 @@ class ExplainView(ClusterView):
         needs = needs_of(asked["action"], asked["topic"], asked["group"], self.cluster.broker_cluster_name)
         outcomes = actions.read_access(self.cluster, asked["user"])
         _refuse_unreadable(outcomes)
-        answers = [_explained(one, asked["user"], needs, asked["address"]) for one in outcomes]
+        is_open = is_open_action(self.cluster.access_control, asked["action"])
+        answers = [_explained(one, asked["user"], needs, asked["address"], is_open) for one in outcomes]
         known = {answer["is_allowed"] for answer in answers}
         body = {
             "is_allowed": known.pop() if len(known) == 1 else None,
@@ -197,12 +198,12 @@ def _refuse_unreadable(outcomes: list[BrokerOutcome]) -> None:
     refuse_total_failure(outcomes)
 
 
-def _explained(one: BrokerOutcome, user: str, needs: list[Any], ip: str) -> dict[str, Any]:
+def _explained(one: BrokerOutcome, user: str, needs: list[Any], ip: str, is_open: bool) -> dict[str, Any]:
     if not one.ok:
         return {"broker": one.broker, "is_allowed": None, "code": "silent", "reason": one.detail, "rules": []}
     found = one.read_back.get(user)
     infos = policy_infos(found["policies"]) if found else ()
-    return {"broker": one.broker} | explain(found, infos, needs, ip)
+    return {"broker": one.broker} | explain(found, infos, needs, ip, is_open=is_open)
 
 
 def _found(cluster: Any, name: str) -> dict[str, Any]:

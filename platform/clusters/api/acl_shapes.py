@@ -125,7 +125,7 @@ class AclQuestionSerializer(serializers.Serializer[Any]):
 
 
 _RULE_CODES = ["entry", "no_entry", "guarded"]
-_VERDICT_CODES = [*_RULE_CODES, "no_user", "disabled", "super_user", "silent"]
+_VERDICT_CODES = [*_RULE_CODES, "no_user", "disabled", "super_user", "open", "silent"]
 
 
 class AclRuleSerializer(serializers.Serializer[Any]):

@@ -16,6 +16,7 @@ from clusters.actions.operations import do_start_operation
 from clusters.api.cluster_view import ClusterView
 from clusters.api.lists import DRY_RUN
 from clusters.api.operation_shapes import PLANNED_OR_BEGUN, begun, plan_answer
+from clusters.models import Cluster
 from clusters.provisioning.plans.plan import Plan
 from console.core.models.people import Role
 from console.core.needs import Need, Where
@@ -75,6 +76,10 @@ class ConfigureSerializer(WithApproval):
     )
     group = serializers.CharField(max_length=63, required=False)
     process = serializers.CharField(max_length=127, required=False)
+
+
+class AccessControlSerializer(WithApproval):
+    access_control = serializers.ChoiceField(Cluster.AccessControl.choices)
 
 
 class PromoteSerializer(WithApproval):
@@ -185,6 +190,17 @@ class ConfigureView(ChangeView):
         return self.begin(request)
 
 
+class AccessControlView(ChangeView):
+    needs, form = ADMIN, AccessControlSerializer
+
+    def plan(self, values: dict[str, Any]) -> Plan:
+        return restarts.plan_access_control(self.cluster, values["access_control"], timezone.now())
+
+    @_schema("access_control", "Turn access control on, off, or to administration.", AccessControlSerializer)
+    def post(self, request: Request, cluster: str) -> Response:
+        return self.begin(request)
+
+
 class PromoteView(ChangeView):
     needs, form = OPERATOR, PromoteSerializer
 
@@ -215,6 +231,7 @@ _VIEWS = {
     "restart": RestartView,
     "upgrade": UpgradeView,
     "configure": ConfigureView,
+    "access_control": AccessControlView,
     "promote": PromoteView,
     "repair": RepairView,
 }

@@ -51,6 +51,11 @@ class NewClusterSerializer(serializers.Serializer[Any]):
         child=serializers.CharField(max_length=63), min_length=1, max_length=500, required=False
     )
     profile = serializers.ChoiceField(Cluster.Profile.choices, default=Cluster.Profile.FAST)
+    access_control = serializers.ChoiceField(
+        Cluster.AccessControl.choices,
+        required=False,
+        help_text="Left out: on with the profile safe, off without.",
+    )
     overrides = OverridesField(default=dict)
     release = serializers.CharField(max_length=63, default="builtin")
     allow_same_host = serializers.BooleanField(default=False)
@@ -95,7 +100,8 @@ class ClusterSerializer(serializers.Serializer[Any]):
     labels = LabelsField()
     needs_approval = serializers.BooleanField()
     repairs_drift = serializers.BooleanField()
-    has_access_control = serializers.BooleanField()
+    access_control = serializers.ChoiceField(Cluster.AccessControl.choices)
+    has_access_control = serializers.BooleanField(help_text="Whether access control is on.")
     uses_tls = serializers.BooleanField()
     created_at = serializers.DateTimeField()
     deleted_at = serializers.DateTimeField(allow_null=True)
@@ -116,6 +122,7 @@ SHOWN = (
     "labels",
     "needs_approval",
     "repairs_drift",
+    "access_control",
     "has_access_control",
     "uses_tls",
     "created_at",

@@ -93,6 +93,7 @@ class LayoutSerializer(StrictSerializer):
     slaves = serializers.IntegerField(min_value=0, max_value=8, default=0)
     hosts = serializers.ListField(child=serializers.CharField(max_length=64), required=False, max_length=64)
     profile = serializers.ChoiceField(Cluster.Profile.choices, default=Cluster.Profile.FAST)
+    access_control = serializers.ChoiceField(Cluster.AccessControl.choices, required=False)
     overrides = serializers.DictField(child=serializers.CharField(max_length=1024), required=False)
     allow_same_host = serializers.BooleanField(default=False)
 

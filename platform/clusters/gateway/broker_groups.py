@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from clusters.gateway.addressing import ClusterAddress
 from clusters.gateway.connections import ask, each
@@ -56,6 +56,13 @@ def judge(answers: Mapping[int, GroupStatus | EngineError], *, wants_in_sync: bo
     if missing and wants_in_sync:
         return Health(f"member {missing[0]} is not in sync yet", master.member_id)
     return Health("", master.member_id, tuple(sorted(master.in_sync.ids)))
+
+
+def registered_brokers(address: ClusterAddress, name_server: str) -> set[str]:
+    """The addresses of brokers that this one name server knows."""
+    alone = replace(address, name_servers=(name_server,))
+    info = ask(alone, lambda admin: admin.cluster.info())
+    return {at for group in info.broker_addr_table.values() for at in group.broker_addrs.values()}
 
 
 def promote(address: ClusterAddress, broker: str, *, wanted: int | None, unclean: bool) -> Promoted:

@@ -28,6 +28,12 @@ class Cluster(models.Model):
         NONE = "none"
         """RocketMQ's own defaults."""
 
+    class AccessControl(models.TextChoices):
+        OFF = "off"
+        ADMINISTRATION = "administration"
+        """Changes need a signature, reads and applications do not (docs/access-control.md)."""
+        ON = "on"
+
     name = models.CharField(max_length=NAME_LENGTH)
     broker_cluster_name = models.CharField(max_length=127)
     kind = models.CharField(max_length=8, choices=Kind.choices)
@@ -51,6 +57,9 @@ class Cluster(models.Model):
     """What brokers sign their own requests with, where there is access control."""
     uses_tls = models.BooleanField(default=False)
     has_access_control = models.BooleanField(default=False)
+    """Everybody needs credentials. Read and set `access_control`, which is this and the next column."""
+    administration_only = models.BooleanField(default=False, db_default=False)
+    """Changes alone need them. A column of its own: agents of the release before read the one above."""
     needs_approval = models.BooleanField(default=False)
     """Operations wait for a second person."""
     repairs_drift = models.BooleanField(default=False)
@@ -65,8 +74,26 @@ class Cluster(models.Model):
         constraints = [
             models.UniqueConstraint(
                 fields=["name"], condition=Q(deleted_at=None), name="one_living_cluster_of_a_name"
-            )
+            ),
+            models.CheckConstraint(
+                condition=Q(has_access_control=False) | Q(administration_only=False),
+                name="one_state_of_access_control",
+            ),
         ]
+
+    @property
+    def access_control(self) -> str:
+        if self.has_access_control:
+            return self.AccessControl.ON
+        return self.AccessControl.ADMINISTRATION if self.administration_only else self.AccessControl.OFF
+
+    @classmethod
+    def access_columns(cls, state: str) -> dict[str, bool]:
+        """The two columns that hold this state, for a new row or an update."""
+        return {
+            "has_access_control": state == cls.AccessControl.ON,
+            "administration_only": state == cls.AccessControl.ADMINISTRATION,
+        }
 
 
 class BrokerGroup(models.Model):

@@ -19,6 +19,8 @@ from pathlib import PurePosixPath
 from clusters.provisioning.ports import METRICS_DISTANCE
 
 PERMISSION_READ, PERMISSION_ALL = "4", "6"
+OFF, ADMINISTRATION, ON = "off", "administration", "on"
+STATE_KEY = "signalboxAccessControl"
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +28,8 @@ class NameServerConf:
     host: str
     port: int
     folder: PurePosixPath
-    has_access_control: bool
+    access_control: str
+    """off, administration or on"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +46,8 @@ class BrokerConf:
     secrets: PurePosixPath
     """The folder of the cluster's secrets, on the host."""
     name_servers: Sequence[str]
-    has_access_control: bool
+    access_control: str
+    """off, administration or on"""
 
 
 def name_server_settings(conf: NameServerConf) -> dict[str, str]:
@@ -53,7 +57,9 @@ def name_server_settings(conf: NameServerConf) -> dict[str, str]:
         "kvConfigPath": str(conf.folder / "kvConfig.json"),
         "logDir": str(conf.folder / "logs"),
     }
-    if conf.has_access_control:
+    if conf.access_control == ADMINISTRATION:
+        settings |= {STATE_KEY: ADMINISTRATION, "signalboxUserFile": str(conf.folder / "users.yml")}
+    elif conf.access_control == ON:
         settings |= {
             "authenticationEnabled": "true",
             "authorizationEnabled": "true",
@@ -90,13 +96,21 @@ def broker_settings(conf: BrokerConf) -> dict[str, str]:
 
 
 def _access(conf: BrokerConf) -> dict[str, str]:
-    if not conf.has_access_control:
-        # The profile `safe` has it on: what the cluster's row says is what counts.
-        return {"authenticationEnabled": "false", "authorizationEnabled": "false"}
+    # The profile `safe` has it on: what the cluster's row says is what counts.
+    is_on = "true" if conf.access_control == ON else "false"
+    settings = {"authenticationEnabled": is_on, "authorizationEnabled": is_on}
+    if conf.access_control == ADMINISTRATION:
+        settings[STATE_KEY] = ADMINISTRATION
+    if conf.access_control != OFF:
+        settings["signalboxSecretKeyFile"] = str(conf.secrets / "access.key")
+    return settings
+
+
+def access_read_back(access_control: str) -> dict[str, str]:
+    """What a broker in this state says of itself."""
     return {
-        "authenticationEnabled": "true",
-        "authorizationEnabled": "true",
-        "signalboxSecretKeyFile": str(conf.secrets / "access.key"),
+        STATE_KEY: ADMINISTRATION if access_control == ADMINISTRATION else "",
+        "authenticationEnabled": "true" if access_control == ON else "false",
     }
 
 

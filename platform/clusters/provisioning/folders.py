@@ -2,7 +2,7 @@
 
 agent.key  agent.json  agent.lock          the host's private key, who it is, one agent at a time
 releases/<release>/bin/python              installed engines besides the built-in one
-clusters/<cluster>-<id>/secrets/           cluster.secret, access.key
+clusters/<cluster>-<id>/secrets/           cluster.secret, access.key, administrator.yml
 clusters/<cluster>-<id>/<process>/         broker.conf or namesrv.conf, pid.json, run.lock, fence,
                                            out.log, logs/, store/
 trash/                                     data of removed processes that was to be kept

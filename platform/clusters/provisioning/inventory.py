@@ -68,7 +68,7 @@ def settings_of(
     path, secrets = PurePosixPath(folder.path), PurePosixPath(folder.secrets)
     host = process.host.address
     if isinstance(process, NameServer):
-        return name_server_settings(NameServerConf(host, process.port, path, cluster.has_access_control))
+        return name_server_settings(NameServerConf(host, process.port, path, cluster.access_control))
     group = process.group
     conf = BrokerConf(
         cluster=cluster.broker_cluster_name,
@@ -81,7 +81,7 @@ def settings_of(
         folder=path,
         secrets=secrets,
         name_servers=name_server_addresses(cluster) if name_servers is None else name_servers,
-        has_access_control=cluster.has_access_control,
+        access_control=cluster.access_control,
     )
     return broker_settings(conf)
 

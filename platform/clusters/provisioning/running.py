@@ -3,16 +3,28 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from pathlib import Path
 
-from clusters.models import Broker
+from clusters.models import Broker, Cluster
 from clusters.provisioning import driver, fences
 from clusters.provisioning.confs import secret_lines, text_of
 from clusters.provisioning.driver import DriverError, Kind, Presence, ProcessSpec, Seen
-from clusters.provisioning.inventory import Process, cluster_of, raise_fence, spec_of
-from clusters.provisioning.secrets_of_clusters import bundle_of, files_of
+from clusters.provisioning.folders import write_private
+from clusters.provisioning.inventory import (
+    Process,
+    cluster_of,
+    name_server_addresses,
+    raise_fence,
+    spec_of,
+)
+from clusters.provisioning.secrets_of_clusters import (
+    ADMINISTRATOR_FILE,
+    administrator_file,
+    bundle_of,
+    files_of,
+)
 
 Check = Callable[[], None]
 Observed = Broker.Observed
@@ -52,6 +64,15 @@ def _write(process: Process, spec: ProcessSpec) -> None:
     bundle = bundle_of(cluster_of(process), process.host, Path(process.host.data_root))
     text = text_of({**spec.settings, **secret_lines(bundle, is_broker=is_broker)})
     driver.write_conf(spec, text, files_of(bundle, is_broker=is_broker))
+    _write_administrator(cluster_of(process), spec, bundle)
+
+
+def _write_administrator(cluster: Cluster, spec: ProcessSpec, bundle: Mapping[str, str]) -> None:
+    path = spec.folder.secrets / ADMINISTRATOR_FILE
+    if cluster.access_control == Cluster.AccessControl.ADMINISTRATION:
+        write_private(path, administrator_file(bundle, name_server_addresses(cluster)))
+    else:
+        path.unlink(missing_ok=True)
 
 
 def refuse_lost_founder(process: Process, spec: ProcessSpec) -> None:

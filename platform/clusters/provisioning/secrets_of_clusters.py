@@ -28,11 +28,19 @@ INNER_KEY = "signalbox-cluster"
 def make_secrets(cluster: Cluster) -> None:
     """On a row that is not saved yet."""
     cluster.sealed_cluster_secret = seal(base64.b64encode(os.urandom(32)).decode())
-    if cluster.has_access_control:
-        cluster.access_key = CONSOLE_KEY
-        cluster.sealed_secret_key = seal(secrets.token_urlsafe(24))
-        cluster.sealed_inner_secret = seal(secrets.token_urlsafe(24))
-        cluster.sealed_access_key_file = seal(Fernet.generate_key().decode())
+    if cluster.access_control != Cluster.AccessControl.OFF:
+        for name, value in new_access_secrets().items():
+            setattr(cluster, name, value)
+
+
+def new_access_secrets() -> dict[str, str]:
+    """Columns: the administrator, who is the console, too; what brokers sign with; their key file."""
+    return {
+        "access_key": CONSOLE_KEY,
+        "sealed_secret_key": seal(secrets.token_urlsafe(24)),
+        "sealed_inner_secret": seal(secrets.token_urlsafe(24)),
+        "sealed_access_key_file": seal(Fernet.generate_key().decode()),
+    }
 
 
 def seal_for_hosts(cluster: Cluster, hosts: Iterable[Host], now: datetime) -> None:
@@ -47,7 +55,8 @@ def seal_for_hosts(cluster: Cluster, hosts: Iterable[Host], now: datetime) -> No
 
 def _bundle(cluster: Cluster) -> dict[str, str]:
     bundle = {"cluster_secret": unseal(cluster.sealed_cluster_secret)}
-    if cluster.has_access_control:
+    if cluster.sealed_inner_secret:
+        # Also where access control is off again, or not on yet: then brokers sign and nobody asks.
         bundle |= {
             "access_key": cluster.access_key,
             "secret_key": unseal(cluster.sealed_secret_key),
@@ -79,3 +88,15 @@ def files_of(bundle: Mapping[str, str], *, is_broker: bool) -> dict[str, str]:
     account = {"accessKey": bundle["access_key"], "secretKey": bundle["secret_key"], "admin": True}
     # JSON is YAML.
     return {"users.yml": json.dumps({"accounts": [account]}) + "\n"}
+
+
+ADMINISTRATOR_FILE = "administrator.yml"
+
+
+def administrator_file(bundle: Mapping[str, str], name_servers: Iterable[str]) -> str:
+    """What `signalbox-admin` finds by itself: whose secret, and of which cluster."""
+    return (
+        "# Signs changes of this cluster (docs/access-control.md). Written by the console's agent.\n"
+        f"accessKey: {bundle['access_key']}\nsecretKey: {bundle['secret_key']}\n"
+        f"nameServers: {';'.join(name_servers)}\n"
+    )

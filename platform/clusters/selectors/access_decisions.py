@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from clusters.models import Cluster
 from console.core.problems import Problem
 from engine.access.decision import deciding_entry, is_guarded_name
 from engine.access.needs import on_group, on_subscription, on_topic
@@ -18,6 +19,7 @@ from engine.protocol.bodies.auth import PolicyEntryInfo, PolicyInfo
 from engine.protocol.names import is_retry_topic
 
 ACTIONS = {action.value.lower(): action for action in Action if action is not Action.ALL}
+_UNGUARDED = frozenset({Action.PUB, Action.SUB, Action.GET, Action.LIST})
 Infos = Callable[[Iterable[dict[str, Any]]], tuple[PolicyInfo, ...]]
 
 
@@ -34,8 +36,18 @@ def needs_of(action: str, topic: str, group: str, cluster: str) -> list[Need]:
     return [Need(Kind.CLUSTER, cluster, wanted)]
 
 
+def is_open_action(access_control: str, action: str) -> bool:
+    """Where only changes are guarded, sending and reading need no right."""
+    return access_control == Cluster.AccessControl.ADMINISTRATION and ACTIONS[action] in _UNGUARDED
+
+
 def explain(
-    user: dict[str, Any] | None, policies: tuple[PolicyInfo, ...], needs: list[Need], ip: str
+    user: dict[str, Any] | None,
+    policies: tuple[PolicyInfo, ...],
+    needs: list[Need],
+    ip: str,
+    *,
+    is_open: bool = False,
 ) -> dict[str, Any]:
     """One broker's answer: allowed or not, why, and per need the rule that decided."""
     if user is None:
@@ -44,6 +56,8 @@ def explain(
         return _verdict(False, "disabled", "the user is disabled")
     if user["kind"] == "Super":
         return _verdict(True, "super_user", "a super user may do everything")
+    if is_open:
+        return _verdict(True, "open", "access control guards changes only: anybody may do that")
     acl = parse_policies(policies) if policies else Acl()
     rules = [_rule(acl, need, ip) for need in needs]
     refused = next((rule for rule in rules if not rule["is_allowed"]), None)

@@ -35,7 +35,7 @@ SECRET = {"cluster.secret": "0123456789abcdef0123456789abcdef\n"}
 def _name_server(root: Path) -> ProcessSpec:
     folder = folder_of(root, "c", 1, "namesrv-1")
     port = free_block(1)
-    settings = name_server_settings(NameServerConf("127.0.0.1", port, folder.path, False))
+    settings = name_server_settings(NameServerConf("127.0.0.1", port, folder.path, "off"))
     return ProcessSpec(Kind.NAME_SERVER, "namesrv-1", "127.0.0.1", port, folder, "builtin", settings)
 
 
@@ -53,7 +53,7 @@ def _broker(root: Path) -> ProcessSpec:
         folder=folder.path,
         secrets=folder.secrets,
         name_servers=["127.0.0.1:1"],
-        has_access_control=False,
+        access_control="off",
     )
     settings = broker_settings(conf)
     return ProcessSpec(Kind.BROKER, "broker-a-0", "127.0.0.1", port, folder, "builtin", settings)
@@ -196,7 +196,7 @@ def test_no_override_wins_over_what_identifies_a_broker(tmp_path: Path) -> None:
     folder = folder_of(tmp_path, "c", 1, "broker-a-1")
     conf = BrokerConf(
         "C", "broker-a", 1, "safe", {"brokerId": "0", "brokerRole": "SYNC_MASTER"}, "10.0.0.1", 10911,
-        folder.path, folder.secrets, ["10.0.0.9:9876"], True,
+        folder.path, folder.secrets, ["10.0.0.9:9876"], "on",
     )  # fmt: skip
     settings = broker_settings(conf)
     assert (settings["brokerId"], settings["brokerRole"]) == ("1", "SLAVE")

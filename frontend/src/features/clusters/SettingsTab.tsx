@@ -52,7 +52,7 @@ function About({ cluster }: { cluster: Cluster }) {
           isManaged ? [t("settings.release"), cluster.release] : null,
           [t("settings.brokerClusterName"), cluster.broker_cluster_name],
           [t("settings.created"), <ExactTime key="created" at={cluster.created_at} />],
-          [t("settings.access"), t(cluster.has_access_control ? "settings.accessOn" : "settings.accessOff")],
+          [t("settings.access"), <Access key="access" cluster={cluster} />],
           [t("settings.tls"), t(cluster.uses_tls ? "settings.accessOn" : "settings.accessOff")],
           cluster.access_key
             ? [
@@ -72,6 +72,21 @@ function About({ cluster }: { cluster: Cluster }) {
             : null,
         ]}
       />
+    </>
+  );
+}
+
+function Access({ cluster }: { cluster: Cluster }) {
+  const t = useTexts();
+  // What an attached cluster asks for is its own affair: known is whether the console has credentials.
+  if (cluster.kind !== "managed")
+    return t(cluster.has_access_control ? "settings.accessOn" : "settings.accessOff");
+  return (
+    <>
+      {t(`access.${cluster.access_control}`)}
+      <Text size="xs" c="dimmed">
+        {t(`access.${cluster.access_control}Hint`)}
+      </Text>
     </>
   );
 }

@@ -20,6 +20,8 @@ export const clusterSearch = searchShape({
 });
 
 export const PROFILES = ["safe", "fast", "none"] as const;
+export const ACCESS_STATES = ["administration", "on", "off"] as const;
+export type AccessState = (typeof ACCESS_STATES)[number];
 export const SEGMENTS = ["default", "mb256", "mb64", "mb16"] as const;
 
 /** The whole draft: a link to a wizard that is filled in already can be sent to somebody. */
@@ -31,6 +33,7 @@ export const newClusterSearch = searchShape({
   slaves: whole(1, 0, 8),
   servers: whole(1, 1, 9),
   profile: oneOf(PROFILES, "safe"),
+  access: oneOf(ACCESS_STATES, "administration"),
   /** Names with commas between them; empty: any. */
   hosts: text(),
   share: flag(),

@@ -6,18 +6,27 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from typing import Any
 
+from clusters.provisioning.confs import ADMINISTRATION, OFF, ON
 from clusters.provisioning.layout import GroupLayout, Layout, Member, NameServerLayout
 from clusters.provisioning.plans.plan import ClusterState, GroupState, Plan, StepSpec
 from clusters.provisioning.plans.restarts import roll_group
 
+_ACCESS = {
+    OFF: "Access control is off: whoever reaches its ports may change everything.",
+    ADMINISTRATION: "Access control is for administration: changes need the console's or another "
+    "administrator's signature, applications and reads need none.",
+    ON: "Access control is on: every application needs a user.",
+}
 
-def create(name: str, layout: Layout, profile: str) -> Plan:
+
+def create(name: str, layout: Layout, profile: str, access_control: str = OFF) -> Plan:
     members = sum(len(group.members) for group in layout.groups)
     plan = Plan("create", f"Create the cluster {name}")
     plan.say(
         f"Make {len(layout.name_servers)} name servers and {len(layout.groups)} broker groups with {members} "
         f"brokers, profile {profile}."
     )
+    plan.say(_ACCESS[access_control])
     _add(plan, layout.name_servers, layout.groups)
     return plan
 

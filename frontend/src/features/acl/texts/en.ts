@@ -151,6 +151,7 @@ export const en = {
       no_user: "The broker has no such user.",
       disabled: "The user is disabled.",
       super_user: "A super user may do everything.",
+      open: "Access control guards changes only: anybody may do that.",
       silent: "The broker did not answer.",
     },
     empty: "Ask whether a user may do something",

@@ -150,6 +150,7 @@ export const zh: Same<typeof en> = {
       no_user: "该 Broker 上没有这个用户。",
       disabled: "该用户已停用。",
       super_user: "超级用户可以执行所有操作。",
+      open: "访问控制仅保护变更：任何人都可以执行此操作。",
       silent: "该 Broker 没有应答。",
     },
     empty: "判定某个用户是否可以执行某个操作",

@@ -5,6 +5,7 @@ import {
   IconArrowsMinimize,
   IconChevronDown,
   IconCrown,
+  IconLock,
   IconPackage,
   IconRefresh,
   IconReload,
@@ -22,6 +23,7 @@ import { useRights } from "@/shared/session/session";
 import { notify, notifyProblem } from "@/shared/ui/notices";
 import type { Cluster } from "../cluster_data";
 import { useTexts } from "../texts";
+import { AccessDialog } from "./AccessDialog";
 import { DeleteDialog } from "./DeleteDialog";
 import { GrowDialog } from "./GrowDialog";
 import { PromoteDialog } from "./PromoteDialog";
@@ -33,6 +35,7 @@ import { UpgradeDialog } from "./UpgradeDialog";
 const DIALOGS = {
   restart: RestartDialog,
   upgrade: UpgradeDialog,
+  access: AccessDialog,
   grow: GrowDialog,
   shrink: ShrinkDialog,
   promote: PromoteDialog,
@@ -48,6 +51,7 @@ const CHANGES: readonly [change: Change, role: Role, icon: React.ReactNode][] = 
   ["repair", "operator", <IconTool key="repair" size={SIZE} />],
   ["promote", "operator", <IconCrown key="promote" size={SIZE} />],
   ["upgrade", "admin", <IconPackage key="upgrade" size={SIZE} />],
+  ["access", "admin", <IconLock key="access" size={SIZE} />],
   ["grow", "admin", <IconArrowsMaximize key="grow" size={SIZE} />],
   ["shrink", "admin", <IconArrowsMinimize key="shrink" size={SIZE} />],
 ];

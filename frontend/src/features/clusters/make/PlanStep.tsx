@@ -45,6 +45,9 @@ export function PlanStep({ plan, problem, draft, onMend }: Props) {
       <Panel title={`${t(`profile.${draft.profile}`)} · ${t("profile.loss")}`}>
         <Text size="sm">{t(`profile.${draft.profile}Loss`)}</Text>
       </Panel>
+      <Panel title={`${t("access.title")} · ${t(`access.${draft.access}`)}`}>
+        <Text size="sm">{t(`access.${draft.access}Hint`)}</Text>
+      </Panel>
       {problem !== null && problem !== undefined && <ProblemAlert error={problem} isWrite />}
     </Stack>
   );

@@ -1,4 +1,4 @@
-/** How much may be lost, in words, before anything is made. */
+/** How much may be lost, and who needs credentials, in words, before anything is made. */
 import {
   Box,
   Collapse,
@@ -14,6 +14,7 @@ import { useDisclosure } from "@mantine/hooks";
 import { IconChevronDown, IconChevronRight } from "@tabler/icons-react";
 import { PROFILES, SEGMENTS } from "../search";
 import { useTexts } from "../texts";
+import { AccessChoice } from "./AccessChoice";
 import type { StepProps } from "./CreateWizard";
 import type { Draft } from "./draft";
 import classes from "./Make.module.css";
@@ -46,6 +47,7 @@ export function ProfileStep({ draft, setDraft }: StepProps) {
           ))}
         </SimpleGrid>
       </Radio.Group>
+      <AccessChoice value={draft.access} onChange={(access) => setDraft({ access })} />
       <Box>
         <UnstyledButton onClick={more.toggle} aria-expanded={isOpen} className={classes.moreButton}>
           {isOpen ? <IconChevronDown size={14} /> : <IconChevronRight size={14} />}

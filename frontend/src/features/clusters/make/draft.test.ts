@@ -18,6 +18,7 @@ describe("a draft of a cluster", () => {
       groups: 2,
       slaves: 1,
       profile: "safe",
+      access_control: "administration",
       hosts: ["a", "b"],
       overrides: { mappedFileSizeCommitLog: "16777216" },
       labels: { team: "shop", env: "dev" },
@@ -34,6 +35,12 @@ describe("a draft of a cluster", () => {
     expect(["", "-a", "a-", "A", "a_b", "a".repeat(64)].some(isName)).toBe(false);
   });
   it("leads a problem back to where it can be mended", () => {
-    expect([stepOf("slaves"), stepOf("overrides.x"), stepOf("hosts"), stepOf(null)]).toEqual([1, 2, 3, 4]);
+    expect([
+      stepOf("slaves"),
+      stepOf("overrides.x"),
+      stepOf("access_control"),
+      stepOf("hosts"),
+      stepOf(null),
+    ]).toEqual([1, 2, 2, 3, 4]);
   });
 });

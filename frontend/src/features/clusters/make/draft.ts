@@ -25,6 +25,7 @@ export function requestOf(draft: Draft): NewCluster {
     slaves: draft.slaves,
     ...(hosts.length > 0 ? { hosts } : {}),
     profile: draft.profile,
+    access_control: draft.access,
     overrides: size === null ? {} : { mappedFileSizeCommitLog: size },
     release: draft.release,
     allow_same_host: draft.share,
@@ -51,6 +52,6 @@ export function brokersOf(draft: Draft): number {
 export function stepOf(field: string | null): number {
   if (field === null) return 4;
   if (/^(name|groups|slaves|name_servers|group_names|labels)/.test(field)) return 1;
-  if (/^(profile|overrides|release)/.test(field)) return 2;
+  if (/^(profile|access_control|overrides|release)/.test(field)) return 2;
   return field.startsWith("hosts") ? 3 : 4;
 }

@@ -108,6 +108,7 @@ export const en = {
     menu: "Change",
     restart: "Rolling restart",
     upgrade: "Upgrade",
+    access: "Access control",
     grow: "Grow",
     shrink: "Shrink",
     promote: "Promote a slave",
@@ -221,6 +222,19 @@ export const en = {
     client: "For clients",
     clientHint: "Applications find the cluster by its name servers:",
   },
+  access: {
+    title: "Access control",
+    administration: "Administration only",
+    on: "On",
+    off: "Off",
+    administrationHint:
+      "Changes need an administrator's signature; applications and reads need no credentials.",
+    onHint: "Every application and every reader needs a user with rights.",
+    offHint: "Whoever reaches the ports may change everything.",
+    dialogTitle: "Access control of {{cluster}}",
+    lead: "It is: {{state}}. Brokers and name servers are restarted in turn; the plan shows it first.",
+    apply: "Change access control",
+  },
   profile: {
     safe: "Safe",
     fast: "Fast",
@@ -232,7 +246,7 @@ export const en = {
     noneLoss:
       "RocketMQ's defaults: flushed every half second and copied without waiting; what was not flushed or copied may be lost.",
     safeHow:
-      "Flushed to disk and copied to two members before it is acknowledged. Access control is on; topics and groups are made by hand. Needs one slave at least.",
+      "Flushed to disk and copied to two members before it is acknowledged. Topics and groups are made by hand. Needs one slave at least.",
     fastHow:
       "Acknowledged from memory, flushed and copied right after. Topics are made when they are first used.",
     noneHow: "For those who bring their own broker.conf habits.",
