@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gc
 import logging
 import os
 import resource
@@ -65,11 +66,16 @@ async def _main(make: Callable[[], Daemon]) -> int:
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, signalled)
     daemon = make()
+    # Nothing that is read at the start is garbage. Searching it while it grows takes a third longer, and
+    # again and again later: with 100,000 topics half a second each time, during which nobody is served.
+    gc.disable()
     try:
         ready = await daemon.start()
     except OSError as error:
         # A folder that is missing, full or not ours: an operator's matter, not a defect.
         raise BadInput(f"{error.filename or 'start'}: {error.strerror or error}") from error
+    gc.enable()
+    gc.freeze()
     log.info("%s", ready)
     print(ready, flush=True)
     await stopping.wait()

@@ -179,10 +179,14 @@ def _json_int(raw: Any, bits: int) -> int:
 
 
 def _json_int32(raw: Any) -> int:
+    if type(raw) is int and -0x8000_0000 <= raw <= 0x7FFF_FFFF:  # nearly always, and tables have a million
+        return raw
     return _json_int(raw, 32)
 
 
 def _json_int64(raw: Any) -> int:
+    if type(raw) is int and -0x8000_0000_0000_0000 <= raw <= 0x7FFF_FFFF_FFFF_FFFF:
+        return raw
     return _json_int(raw, 64)
 
 

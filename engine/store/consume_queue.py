@@ -17,12 +17,12 @@ import shutil
 from collections.abc import Callable
 
 from engine.protocol.layouts.queue_units import CQ_BLANK, CQ_UNIT, CQ_UNIT_SIZE
-from engine.protocol.layouts.segment_names import parse_segment_name, segment_name
+from engine.protocol.layouts.segment_names import segment_name
 from engine.store.descriptors import Descriptors
+from engine.store.queue_survey import QueueSurvey
 from engine.store.whole_writes import pwrite_all
 
 BLANK_UNIT_SIZE = 0x7FFF_FFFF
-_LOOK_UNITS = 200
 Unit = tuple[int, int, int]
 
 
@@ -34,6 +34,8 @@ class ConsumeQueue:
         "_is_rest_durable",
         "_min_for_log",
         "_min_offset",
+        "_tail",
+        "_tail_from",
         "_written_end",
         "checked_from",
         "end",
@@ -69,36 +71,18 @@ class ConsumeQueue:
         self._written_end = 0
         """Behind `end` only between `rewind` and `settle`: what lies there is compared, not trusted."""
         self._is_rest_durable = False
+        self._tail = b""
+        self._tail_from = 0
 
     def _path(self, queue_offset: int) -> str:
         number = queue_offset // self._file_units
         return f"{self.folder}/{segment_name(number * self._file_units * CQ_UNIT_SIZE)}"
 
-    def load(self) -> bool:
-        """Find first and end from the files. False when the files contradict each other."""
-        file_size = self._file_units * CQ_UNIT_SIZE
-        bases = sorted(base for base in map(parse_segment_name, os.listdir(self.folder)) if base is not None)
-        if not bases:
-            return True
-        expected = range(bases[0], bases[-1] + 1, file_size)
-        if list(expected) != bases or bases[0] % file_size:
-            return False
-        for base in bases:
-            path = f"{self.folder}/{segment_name(base)}"
-            if os.path.islink(path) or os.stat(path).st_size != file_size:
-                return False
-        self.first = bases[0] // CQ_UNIT_SIZE
-        self.end = self._written_end = self._find_end(bases[-1] // CQ_UNIT_SIZE)
-        return True
-
-    def _find_end(self, last_file: int) -> int:
-        """The files before the last are full, and in the last there are zeros behind the end only. Most are
-        short: look at the first units in one read, search the others."""
-        self.end = last_file + self._file_units
-        sizes = [size for _, size, _ in CQ_UNIT.iter_unpack(self.read(last_file, _LOOK_UNITS))]
-        if sizes[-1] > 0:
-            return self.search(last_file + len(sizes), lambda unit: unit[1] <= 0)
-        return last_file + next(number for number, size in enumerate(sizes) if size <= 0)
+    def take_survey(self, found: QueueSurvey) -> None:
+        """At open: what the files hold. Until `settle`, its last units are looked at instead of the file."""
+        self.first = found.first
+        self.end = self._written_end = found.end
+        self._tail, self._tail_from = found.tail, found.end - len(found.tail) // CQ_UNIT_SIZE
 
     def write(self, queue_offset: int, units: bytes | bytearray) -> None:
         """Write units from the offset on, and end the queue behind them: the log's order wins."""
@@ -129,7 +113,7 @@ class ConsumeQueue:
         paths = []
         while queue_offset < end:
             count = min(end - queue_offset, self._file_units - queue_offset % self._file_units)
-            found = self._read_piece(queue_offset, count)
+            found = self._tail_piece(queue_offset, count) or self._read_piece(queue_offset, count)
             if found != units[: len(found)]:
                 return False
             paths.append(self._path(queue_offset))
@@ -219,8 +203,7 @@ class ConsumeQueue:
         data = self.read(queue_offset, 1)
         if len(data) < CQ_UNIT_SIZE:
             return None
-        offset, size, tags_code = CQ_UNIT.unpack(data)
-        return offset, size, tags_code
+        return _as_unit(data)
 
     def search(self, low: int, is_right: Callable[[Unit], bool], *, near_end: bool = False) -> int:
         """The first queue offset from `low` on whose unit is right of a border; the end when none is. With
@@ -273,6 +256,7 @@ class ConsumeQueue:
         end = max(self.end, self._written_end)
         if queue_offset >= end:
             return
+        self._tail = b""
         queue_offset = max(queue_offset, self.first)
         last_kept = (queue_offset - 1) // self._file_units if queue_offset > self.first else -1
         for number in range((end - 1) // self._file_units, queue_offset // self._file_units - 1, -1):
@@ -295,18 +279,39 @@ class ConsumeQueue:
     def rewind(self, commit_log_offset: int, *, is_durable: bool) -> None:
         """The same for the eye only: the units stay in the files, to be compared with what `write` brings.
         `is_durable`: they were synced before. `settle` ends this state."""
-        self.end = self.checked_from = self._border(commit_log_offset)
+        border = self._border_in_tail(commit_log_offset)
+        self.end = self.checked_from = self._border(commit_log_offset) if border is None else border
         self._is_rest_durable = is_durable
         self._min_for_log = -1
 
     def settle(self) -> None:
         """Drop what was rewound over and not written again."""
+        self._tail = b""
         self.cut(self.end)
+
+    def _tail_piece(self, queue_offset: int, count: int) -> bytes:
+        """These units, if `take_survey` has left all of them."""
+        at = (queue_offset - self._tail_from) * CQ_UNIT_SIZE
+        end = at + count * CQ_UNIT_SIZE
+        return self._tail[at:end] if at >= 0 and end <= len(self._tail) else b""
+
+    def surveyed_unit(self, queue_offset: int) -> Unit | None:
+        """`unit`, without a look at the file if there was one just now."""
+        data = self._tail_piece(queue_offset, 1)
+        return _as_unit(data) if data else self.unit(queue_offset)
 
     def _border(self, commit_log_offset: int) -> int:
         return self.search(
             self.first, lambda unit: unit[0] >= commit_log_offset or unit[1] <= 0, near_end=True
         )
+
+    def _border_in_tail(self, commit_log_offset: int) -> int | None:
+        """The same from what `take_survey` has left; None when the border lies before it."""
+        units = list(CQ_UNIT.iter_unpack(self._tail))
+        for number in range(len(units), 0, -1):
+            if units[number - 1][0] < commit_log_offset:
+                return self._tail_from + number
+        return self.first if self._tail_from == self.first else None
 
     def drop_expired(self, log_min_offset: int) -> list[str]:
         """Delete the files whose messages have all left the log; the last file always stays."""
@@ -335,3 +340,8 @@ class ConsumeQueue:
         shutil.rmtree(self.folder, ignore_errors=True)
         self.first = self.end = self.checked_from = self._written_end = 0
         self._min_for_log = -1
+
+
+def _as_unit(data: bytes) -> Unit:
+    offset, size, tags_code = CQ_UNIT.unpack(data)
+    return offset, size, tags_code

@@ -18,6 +18,7 @@ from engine.store.consume_queue import ConsumeQueue
 from engine.store.descriptors import Descriptors
 from engine.store.file_sync import FileSync
 from engine.store.queue_offsets import QueueKey
+from engine.store.queue_survey import survey_queues
 
 _ID = attrgetter("queue_id")
 
@@ -41,21 +42,15 @@ class ConsumeQueues:
         os.makedirs(self._directory, exist_ok=True)
         self.file_sync.open()
         damaged = []
-        for topic, queue_id in self._folders():
+        for topic, queue_id, found in survey_queues(self._directory, self._file_units):
             queue = self._make(topic, queue_id)
-            if not queue.load():
+            if found is None:
                 queue.delete()
                 damaged.append((topic, queue_id))
+            else:
+                queue.take_survey(found)
             self._add(queue)
         return damaged
-
-    def _folders(self) -> Iterator[QueueKey]:
-        for topic in _subfolders(self._directory):
-            if not is_valid_topic(topic):
-                continue
-            for name in _subfolders(f"{self._directory}/{topic}"):
-                if name.isascii() and name.isdigit() and str(int(name)) == name:
-                    yield topic, int(name)
 
     def _make(self, topic: str, queue_id: int) -> ConsumeQueue:
         return ConsumeQueue(
@@ -141,11 +136,6 @@ class ConsumeQueues:
 
 def _nobody(topic: str) -> None:
     """Nobody wants to know."""
-
-
-def _subfolders(folder: str) -> list[str]:
-    with os.scandir(folder) as entries:
-        return sorted(entry.name for entry in entries if entry.is_dir(follow_symlinks=False))
 
 
 def _remove_empty_folder(folder: str) -> None:

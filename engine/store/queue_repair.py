@@ -13,7 +13,7 @@ from collections import deque
 
 from engine.protocol.layouts.queue_units import CQ_BLANK, CQ_UNIT_SIZE
 from engine.store.commit_log import CommitLog
-from engine.store.consume_queue import BLANK_UNIT_SIZE, ConsumeQueue
+from engine.store.consume_queue import BLANK_UNIT_SIZE, ConsumeQueue, Unit
 from engine.store.consume_queues import ConsumeQueues
 from engine.store.dispatch import Dispatcher
 from engine.store.gap_units import gap_unit
@@ -114,9 +114,9 @@ def _leads_into(queue: ConsumeQueue, queue_offset: int, start: int, stop: int) -
     return unit is not None and 0 < unit[1] < BLANK_UNIT_SIZE and start <= unit[0] and sum(unit[:2]) <= stop
 
 
-def agrees(log: CommitLog, queue: ConsumeQueue, queue_offset: int) -> bool:
+def agrees(log: CommitLog, queue: ConsumeQueue, queue_offset: int, unit: Unit | None = None) -> bool:
     """Whether the unit leads to a record of this queue and offset, or to one that retention took."""
-    unit = queue.unit(queue_offset)
+    unit = unit or queue.unit(queue_offset)
     if unit is None:
         return False
     offset, size, _ = unit
@@ -125,7 +125,8 @@ def agrees(log: CommitLog, queue: ConsumeQueue, queue_offset: int) -> bool:
     file = log.files.at(offset)
     if file is None:
         return 0 <= offset < log.min_offset and size > 0
-    head = file.read(offset - file.base_offset, _HEAD_SIZE)
+    at = offset - file.base_offset
+    head = log.files.mapped(file)[at : at + _HEAD_SIZE]  # recovery looks at one for each queue
     return (
         len(head) == _HEAD_SIZE
         and int.from_bytes(head[:4], "big") == size

@@ -197,8 +197,10 @@ class Recovery:
     def _rewind_queues(self, commit_log_offset: int, *, is_durable: bool) -> None:
         for key, queue in self._queues.table.items():
             queue.rewind(commit_log_offset, is_durable=is_durable)
-            if queue.end > queue.first and not agrees(self._log, queue, queue.end - 1):
-                self._suspects.add(key)
+            if queue.end > queue.first:
+                last = queue.end - 1
+                if not agrees(self._log, queue, last, queue.surveyed_unit(last)):
+                    self._suspects.add(key)
 
     # Reading the log
 
