@@ -35,7 +35,7 @@ OPENAPI := SIGNALBOX_CONSOLE_KEY=only-to-look-at-the-schema-of-the-api $(PY) man
 	--fail-on-warn --file build/openapi.yaml
 
 .PHONY: help setup up down test test-engine test-platform test-spark test-frontend test-browser screens check types \
-	format lock interop interop-smoke crash fuzz nightly bench bench-replication bench-spark clean
+	format lock interop interop-smoke crash fuzz nightly bench bench-replication bench-scale bench-spark clean
 
 help: ## list every target
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -130,6 +130,9 @@ bench: setup ## sends and pulls beside a C echo server and Apache RocketMQ (ARGS
 
 bench-replication: setup ## how fast a slave catches up and how far it lags (ARGS="--quick")
 	$(PY) -m bench.replication $(ARGS)
+
+bench-scale: setup ## what requests, start and stop cost with 100,000 topics and groups (ARGS="--quick")
+	$(PY) -m bench.scale $(ARGS)
 
 bench-spark: setup ## how fast Spark reads a store of five million messages (ARGS="--quick")
 	$(PY) -m bench.spark_reads $(ARGS)

@@ -1,4 +1,4 @@
-"""docs/benchmarks.md: each benchmark writes what it measured between two markers of its own."""
+"""docs/benchmarks.md (and others): each benchmark writes what it measured between two markers of its own."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ class Section:
     begin: str
     end: str
 
-    def write(self, text: str) -> None:
-        before, begin, rest = PAGE.read_text(encoding="utf-8").partition(self.begin)
+    def write(self, text: str, page: Path = PAGE) -> None:
+        before, begin, rest = page.read_text(encoding="utf-8").partition(self.begin)
         _, end, after = rest.partition(self.end)
         if not begin or not end:
-            raise SystemExit(f"{PAGE} has lost its markers {self.begin}")
-        PAGE.write_text(f"{before}{self.begin}\n\n{text}\n\n{self.end}{after}", encoding="utf-8")
+            raise SystemExit(f"{page} has lost its markers {self.begin}")
+        page.write_text(f"{before}{self.begin}\n\n{text}\n\n{self.end}{after}", encoding="utf-8")
