@@ -38,7 +38,7 @@ from engine.broker.message_parts import MessageParts, message_handlers
 from engine.broker.metrics_export import MetricsExport
 from engine.broker.metrics_sources import MetricsSources
 from engine.broker.options import BrokerOptions
-from engine.broker.own_names import add_own_names
+from engine.broker.own_names import add_own_names, limit_auto_creation
 from engine.broker.parking import Parking
 from engine.broker.persistence import OFFSETS_FILE, Persistence
 from engine.broker.pop.orders import ORDER_FILE
@@ -179,6 +179,7 @@ class Broker:
         self.topics, self.groups, self.offsets = self.tables.topics, self.tables.groups, self.tables.offsets
         now = now_ms()
         add_own_names(self.tables, options, now)
+        limit_auto_creation(self.tables, self.live)
         self.consumers: ConsumerTable[Connection] = ConsumerTable()
         self.producers: ProducerTable[Connection] = ProducerTable()
         self.locks = QueueLocks()

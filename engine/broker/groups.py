@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import orjson
 
+from engine.broker.auto_creation import AutoCreated, auto_created_groups, no_limit
 from engine.protocol.bodies.basics import DataVersion
 from engine.protocol.bodies.groups import (
     FORBIDDEN_READ_BIT,
@@ -47,6 +48,7 @@ class SubscriptionGroupTable:
         self._touched: set[str] = set()
         self._unwritten: set[str] = set()
         self._written_version = self.version
+        self.auto_created: AutoCreated = auto_created_groups(no_limit, no_limit)
         self.get = self._configs.get
 
     def __len__(self) -> int:
@@ -76,6 +78,7 @@ class SubscriptionGroupTable:
         if self._configs.pop(group, None) is None:
             return False
         self._forbidden.pop(group, None)
+        self.auto_created.forget(group)
         self._touched.add(group)
         self._unwritten.add(group)
         self.version = self.version.next_version(now_ms)
@@ -87,6 +90,7 @@ class SubscriptionGroupTable:
         removed = [name for name in self._configs if name not in given and not is_system_group(name)]
         for name in removed:
             del self._configs[name]
+            self.auto_created.forget(name)
         known = self._configs.get
         changed = {name: c for name, c in given.items() if is_valid_group(name) and known(name) != c}
         self._configs.update(changed)
@@ -102,14 +106,18 @@ class SubscriptionGroupTable:
         return touched
 
     def find_or_create(
-        self, group: str, is_auto_create: bool, now_ms: int
+        self, group: str, is_auto_create: bool, now_ms: int, host: str | None = None
     ) -> tuple[SubscriptionGroupConfig | None, bool]:
-        """The group and whether it is new; None when it is unknown and may not make itself."""
+        """The group and whether it is new; None when it is unknown and may not make itself. For a client at
+        `host` it may be one too many, which raises; None: it is not limited."""
         config = self._configs.get(group)
         if config is not None:
             return config, False
         if not is_valid_group(group) or not (is_auto_create or is_system_group(group)):
             return None, False
+        if host is not None and not is_system_group(group):
+            self.auto_created.check(group, host, len(self._configs) - len(SYSTEM_GROUPS))
+            self.auto_created.note(group, host)
         config = SubscriptionGroupConfig(group_name=group)
         self.put(config, now_ms)
         return config, True

@@ -111,6 +111,11 @@ class LiveOptions:
     # The background check of the log for damaged records; a rate of 0 turns it off.
     signalbox_scrub_bytes_per_second: int = _whole(4 << 20, 0, _INT32)
     signalbox_scrub_interval_seconds: int = _whole(86_400, 1, _INT32)
+    # Limits of our own; 0 is no limit. Beyond these topics and groups do not make themselves any more.
+    signalbox_max_auto_created_topics: int = _whole(500_000, 0, _INT32)
+    signalbox_max_auto_created_topics_per_address: int = _whole(300_000, 0, _INT32)
+    signalbox_max_auto_created_groups: int = _whole(250_000, 0, _INT32)
+    signalbox_max_auto_created_groups_per_address: int = _whole(150_000, 0, _INT32)
     # Quotas of our own; 0 is no limit.
     signalbox_client_requests_per_second: int = _whole(0, 0, _INT32)
     signalbox_client_bytes_per_second: int = _whole(0, 0, _INT64)

@@ -1,9 +1,10 @@
-"""The topics and groups that a broker itself needs, made when they are missing."""
+"""The topics and groups that a broker itself needs, made when they are missing, and limits for others."""
 
 from __future__ import annotations
 
+from engine.broker.auto_creation import auto_created_groups, auto_created_topics
 from engine.broker.groups import add_system_groups
-from engine.broker.options import BrokerOptions
+from engine.broker.options import BrokerOptions, LiveOptions
 from engine.broker.state_files import Tables
 from engine.broker.topics import add_system_topics, system_topics, withdraw_default_topic
 
@@ -21,3 +22,15 @@ def add_own_names(tables: Tables, options: BrokerOptions, now_ms: int) -> None:
     if not live.auto_create_topic_enable:
         withdraw_default_topic(tables.topics, now_ms)
     add_system_groups(tables.groups, now_ms)
+
+
+def limit_auto_creation(tables: Tables, live: LiveOptions) -> None:
+    """From now on, by the settings that are in force at each moment."""
+    tables.topics.auto_created = auto_created_topics(
+        lambda: live.signalbox_max_auto_created_topics,
+        lambda: live.signalbox_max_auto_created_topics_per_address,
+    )
+    tables.groups.auto_created = auto_created_groups(
+        lambda: live.signalbox_max_auto_created_groups,
+        lambda: live.signalbox_max_auto_created_groups_per_address,
+    )

@@ -66,6 +66,11 @@ def plan_send_back(
     return SendBackPlan(draft._replace(reconsume_times=times + 1), queue_nums)
 
 
+def retrying_group(topic: str) -> str:
+    """Whose retry topic this is; those that pops made have "+" and the first topic behind it."""
+    return topic.removeprefix(RETRY_PREFIX).partition("+")[0]
+
+
 class RetryRule:
     """The rule for sends to a retry topic."""
 
@@ -82,22 +87,23 @@ class RetryRule:
         self._live = live
         self._save = save
 
-    def group(self, name: str, now_ms: int) -> SubscriptionGroupConfig:
-        """Refused (26) when it is unknown and may not make itself."""
-        config, is_new = self._groups.find_or_create(name, self._live.auto_create_subscription_group, now_ms)
+    def group(self, name: str, now_ms: int, host: str) -> SubscriptionGroupConfig:
+        """Refused (26) when it is unknown and may not make itself; `host`: where the client is."""
+        may_make = self._live.auto_create_subscription_group
+        config, is_new = self._groups.find_or_create(name, may_make, now_ms, host)
         if config is None:
             raise no_such_group(name)
         if is_new:
             self._save(GROUPS_FILE)
         return config
 
-    def dead_letter(self, header: SendMessageRequest, now_ms: int) -> SendMessageRequest | None:
+    def dead_letter(self, header: SendMessageRequest, now_ms: int, host: str) -> SendMessageRequest | None:
         """The send to the dead letters that this one becomes; None: it stays what it is. A group that
         consumes in order has used up all its tries before it sends anything here."""
         if not header.topic.startswith(RETRY_PREFIX):
             return None
-        name = header.topic.removeprefix(RETRY_PREFIX).partition("+")[0]
-        config = self.group(name, now_ms)
+        name = retrying_group(header.topic)
+        config = self.group(name, now_ms, host)
         asked = header.max_reconsume_times
         allowed = config.retry_max_times if asked is None else asked
         if (header.reconsume_times or 0) <= allowed and not self._locks.has_live_lease(name, now_ms):

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import orjson
 from msgspec.structs import replace
 
+from engine.broker.auto_creation import AutoCreated, auto_created_topics, no_limit
 from engine.protocol.bodies.basics import DataVersion
 from engine.protocol.bodies.topics import (
     PERM_INHERIT,
@@ -86,6 +87,9 @@ class TopicTable:
         self._unwritten: set[str] = set()
         self._written_version = self.version
         self._encoded: dict[str, bytes] = {}
+        self.auto_created: AutoCreated = auto_created_topics(no_limit, no_limit)
+        self.own_count = 0
+        """How many of them are the broker's own."""
         self.get = self._configs.get
 
     def __len__(self) -> int:
@@ -117,6 +121,7 @@ class TopicTable:
         if self._configs.pop(name, None) is None:
             return False
         self.unsaved.discard(name)
+        self.auto_created.forget(name)
         self._changed.discard(name)
         self._touched.add(name)
         self._unwritten.add(name)
@@ -131,6 +136,7 @@ class TopicTable:
         for name in removed:
             del self._configs[name]
             self._encoded.pop(name, None)
+            self.auto_created.forget(name)
         for name, config in configs.items():
             if is_valid_topic(name) and self._configs.get(name) != config:
                 self._configs[name] = config
@@ -160,8 +166,16 @@ class TopicTable:
         touched, self._touched = self._touched, set()
         return touched
 
-    def create_unsaved(self, config: TopicConfig, now_ms: int) -> TopicConfig:
-        """A topic that exists from now on, but must be on disk before anything is stored in it."""
+    def check_room(self, name: str, host: str) -> None:
+        """Refused when the topic would be one too many for this client or in all."""
+        self.auto_created.check(name, host, len(self._configs) - self.own_count)
+
+    def create_unsaved(self, config: TopicConfig, now_ms: int, host: str | None = None) -> TopicConfig:
+        """A topic that exists from now on, but must be on disk before anything is stored in it. For a client
+        at `host` it may be one too many, which raises; None: it is not limited."""
+        if host is not None:
+            self.check_room(config.topic_name, host)
+            self.auto_created.note(config.topic_name, host)
         self.put(config, now_ms)
         self.unsaved.add(config.topic_name)
         return config
@@ -257,12 +271,14 @@ def add_system_topics(table: TopicTable, wanted: Iterable[TopicConfig], now_ms: 
 
     But for TBW102: it is wanted when topics make themselves, and an earlier start may have withdrawn it.
     """
+    wanted = list(wanted)
     for config in wanted:
         if config.topic_name == DEFAULT_TOPIC:
             offer_default_topic(table, config.write_queue_nums, now_ms)
         # A broker named like host.example has no valid topic of its own; nothing needs it.
         if config.topic_name not in table and is_valid_topic(config.topic_name):
             table.put(config, now_ms)
+    table.own_count = sum(1 for config in wanted if config.topic_name in table)
 
 
 def withdraw_default_topic(table: TopicTable, now_ms: int) -> None:

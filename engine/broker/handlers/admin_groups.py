@@ -130,7 +130,7 @@ class GroupAdminHandlers:
         """A group that may make itself does so here, as it would with its first pull."""
         group = GetSubscriptionGroupConfigRequest.decode(request.fields).group
         config, is_new = self._groups.find_or_create(
-            group, self._live.auto_create_subscription_group, self._now_ms()
+            group, self._live.auto_create_subscription_group, self._now_ms(), client.remote[0]
         )
         if config is None:
             raise no_such_group(group)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from engine.broker.auto_creation import AutoCreationRefused
 from engine.broker.consumers import ClientInfo, ConsumerTable
 from engine.broker.filters import is_tag_type, normal_subscription, subscription_filter
 from engine.broker.groups import SubscriptionGroupTable
@@ -74,10 +75,17 @@ class ClientHandlers:
         info = ClientInfo(data.client_id, request.language, request.version, now_ms)
         self._membership.watch(client)
         changed = False
+        refused: AutoCreationRefused | None = None
         for consumer in data.consumer_data_set:
-            changed |= self._hear_consumer(consumer, data.without_sub, client, info)
+            try:
+                changed |= self._hear_consumer(consumer, data.without_sub, client, info)
+            except AutoCreationRefused as error:
+                refused = error
         for producer in data.producer_data_set:
             self._producers.register(producer.group_name, client, info)
+        if refused is not None:
+            # The client's other groups are there and stay: they must not expire because of this one.
+            raise refused
         return Reply(fields=HeartbeatResponse(True, changed).encode())
 
     def _hear_consumer(
@@ -85,7 +93,7 @@ class ClientHandlers:
     ) -> bool:
         group = consumer.group_name
         config, is_new = self._groups.find_or_create(
-            group, self._live.auto_create_subscription_group, info.last_update_ms
+            group, self._live.auto_create_subscription_group, info.last_update_ms, client.remote[0]
         )
         if config is None:
             return False

@@ -80,8 +80,9 @@ class OffsetHandlers:
         header = UpdateConsumerOffsetRequest.decode(request.fields)
         if header.topic not in self._topics:
             raise no_such_topic(header.topic)
+        may_make = self._live.auto_create_subscription_group
         group, is_new = self._groups.find_or_create(
-            header.consumer_group, self._live.auto_create_subscription_group, self._now_ms()
+            header.consumer_group, may_make, self._now_ms(), client.remote[0]
         )
         if group is None:
             raise no_such_group(header.consumer_group)

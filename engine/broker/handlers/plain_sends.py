@@ -26,7 +26,8 @@ from engine.protocol.frames import PREFIX_SIZE
 from engine.protocol.hosts import pack_host
 from engine.protocol.names import REVIVE_TOPIC_PREFIX, SEND_FORBIDDEN_TOPICS
 
-_MAX_TOPICS = 16_384
+_MAX_TOPICS = 200_000
+"""Twice what a broker is built for: one that sends go to by turns is not learnt anew each time."""
 _OPAQUE = 1_234_567_890
 _Known = tuple[TopicConfig, bool, PlainSend]
 """Good for as long as the topic has this very configuration, and messages are traced or not."""

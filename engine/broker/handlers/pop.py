@@ -93,7 +93,8 @@ class PopHandlers:
 
     def pop(self, request: Command, client: Connection) -> Outcome:
         header = PopMessageRequest.decode(request.fields)
-        self._admission.admit(header.topic, header.queue_id, header.consumer_group, header.max_msg_nums)
+        topic, group, host = header.topic, header.consumer_group, client.remote[0]
+        self._admission.admit(topic, header.queue_id, group, host, header.max_msg_nums)
         check_invisible(header.invisible_time)
         wanted = NO_FILTER
         if header.exp:

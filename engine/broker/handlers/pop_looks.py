@@ -70,7 +70,7 @@ class PopLookHandlers:
     def peek(self, request: Command, client: Connection) -> Outcome:
         header = PeekMessageRequest.decode(request.fields)
         topic, group = header.topic, header.consumer_group
-        config = self._admission.admit(topic, header.queue_id, group, header.max_msg_nums)
+        config = self._admission.admit(topic, header.queue_id, group, client.remote[0], header.max_msg_nums)
         places = self._retry_places(topic, group)
         places += queues_of(topic, header.queue_id, config.read_queue_nums, self._draw(100))
         bodies: list[bytes] = []
@@ -110,7 +110,7 @@ class PopLookHandlers:
 
     def notification(self, request: Command, client: Connection) -> Outcome:
         header = NotificationRequest.decode(request.fields)
-        self._admission.admit(header.topic, header.queue_id, header.consumer_group)
+        self._admission.admit(header.topic, header.queue_id, header.consumer_group, client.remote[0])
         deadline_ms = poll_deadline_ms(header.poll_time, self._now_ms()) if header.poll_time > 0 else 0
         return self._notify(header, client, deadline_ms)
 
@@ -147,7 +147,7 @@ class PopLookHandlers:
 
     def polling_info(self, request: Command, client: Connection) -> Outcome:
         header = PollingInfoRequest.decode(request.fields)
-        self._admission.admit(header.topic, header.queue_id, header.consumer_group)
+        self._admission.admit(header.topic, header.queue_id, header.consumer_group, client.remote[0])
         key = waiting_key(header.topic, header.consumer_group, header.queue_id)
         return Reply(fields=PollingInfoResponse(self._holds.count_at(key)).encode())
 

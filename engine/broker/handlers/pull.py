@@ -107,7 +107,7 @@ class PullHandlers:
         header = PullMessageRequest.decode(request.fields)
         check_slave_readable(self._role, self._live.slave_read_enable)
         try:
-            group = self._admit(header)
+            group = self._admit(header, client.remote[0])
             wanted = self._filter(header, group)
         except NotPermitted as error:
             fields = _fields(0, 0, 0, 0)
@@ -124,10 +124,10 @@ class PullHandlers:
 
     # -- may this group pull this queue? --------------------------------------------------------------------
 
-    def _admit(self, header: PullMessageRequest) -> SubscriptionGroupConfig:
+    def _admit(self, header: PullMessageRequest, host: str) -> SubscriptionGroupConfig:
         check_broker_readable(self._live.broker_permission)
         group, is_new = self._groups.find_or_create(
-            header.consumer_group, self._live.auto_create_subscription_group, self._now_ms()
+            header.consumer_group, self._live.auto_create_subscription_group, self._now_ms(), host
         )
         if group is None:
             raise no_such_group(header.consumer_group)

@@ -17,7 +17,7 @@ from engine.broker.options import LiveOptions
 from engine.broker.parking import Parking
 from engine.broker.permissions import check_broker_takes, no_such_topic
 from engine.broker.persistence import TOPICS_FILE
-from engine.broker.retries import RetryRule
+from engine.broker.retries import RetryRule, retrying_group
 from engine.broker.send_checks import (
     busy,
     check_batch_kinds,
@@ -46,7 +46,13 @@ from engine.protocol.codes import RequestCode, ResponseCode
 from engine.protocol.commands import Buffer, Command
 from engine.protocol.headers.send import SendMessageRequest, decode_send
 from engine.protocol.hosts import pack_host
-from engine.protocol.names import REVIVE_TOPIC_PREFIX, SEND_FORBIDDEN_TOPICS, check_topic, is_retry_topic
+from engine.protocol.names import (
+    REVIVE_TOPIC_PREFIX,
+    SEND_FORBIDDEN_TOPICS,
+    check_topic,
+    is_retry_topic,
+    retry_topic,
+)
 from engine.protocol.properties import Property, find_property
 from engine.protocol.records import MAX_PROPERTIES_BYTES
 from engine.protocol.sys_flags import MULTI_TAGS
@@ -149,8 +155,19 @@ class SendHandlers:
         config = self._topics.get(header.topic) or self._plan_topic(header)
         check_kind(header.sys_flag, header.properties or "")
         if header.topic not in self._topics:
-            self._topics.create_unsaved(config, now_ms)
+            self._make_topic(config, client.remote[0], now_ms)
         return Persist(TOPICS_FILE, resume=lambda: self._append(header, body, client, config, self._now_ms()))
+
+    def _make_topic(self, config: TopicConfig, host: str, now_ms: int) -> None:
+        """Refused when it is one too many. A group has its retry topic whatever the number of topics is."""
+        topic = config.topic_name
+        group = retrying_group(topic) if is_retry_topic(topic) else None
+        is_limited = group is None or topic != retry_topic(group)
+        if is_limited:
+            self._topics.check_room(topic, host)  # before a group is made for nothing
+        if group is not None:
+            self._retries.group(group, now_ms, host)
+        self._topics.create_unsaved(config, now_ms, host if is_limited else None)
 
     def _plan_topic(self, header: SendMessageRequest) -> TopicConfig:
         if is_retry_topic(header.topic):
@@ -176,7 +193,10 @@ class SendHandlers:
             raise closed_topic(topic)
         if not 0 <= queue_id < config.write_queue_nums:
             queue_id = choose_queue(config, queue_id, self._draw)
-        if topic[0] == "%" and (dead_letter := self._retries.dead_letter(header, now_ms)) is not None:
+        if (
+            topic[0] == "%"
+            and (dead_letter := self._retries.dead_letter(header, now_ms, client.remote[0])) is not None
+        ):
             return self._send_dead(dead_letter, body, client, now_ms)
         given = header.properties or ""
         may_wait = check_kind(sys_flag, given)

@@ -69,7 +69,7 @@ class SendBackHandlers:
 
     def send_back(self, request: Command, client: Connection) -> Outcome:
         header = ConsumerSendMsgBackRequest.decode(request.fields)
-        group = self._retries.group(header.group, self._now_ms())
+        group = self._retries.group(header.group, self._now_ms(), client.remote[0])
         if not self._live.broker_permission & PERM_WRITE:
             raise NotPermitted("the broker sending message is forbidden")
         if not self._disk.is_writable:

@@ -41,8 +41,8 @@ class PopAdmission:
         self._now_ms = now_ms
         self._save = save
 
-    def admit(self, topic: str, queue_id: int, group: str, count: int = 1) -> TopicConfig:
-        """Queue -1: all of the topic."""
+    def admit(self, topic: str, queue_id: int, group: str, host: str, count: int = 1) -> TopicConfig:
+        """Queue -1: all of the topic. `host`: where the client is."""
         check_broker_readable(self._live.broker_permission)
         if count > MAX_POPPED:
             raise _invalid(f"{count} messages are more than the {MAX_POPPED} that one pop may give")
@@ -52,12 +52,12 @@ class PopAdmission:
         check_topic_readable(config)
         if not -1 <= queue_id < config.read_queue_nums:
             raise _invalid(f"queueId[{queue_id}] is illegal, {topic} has {config.read_queue_nums} queues")
-        self._admit_group(group, topic)
+        self._admit_group(group, topic, host)
         return config
 
-    def _admit_group(self, name: str, topic: str) -> None:
+    def _admit_group(self, name: str, topic: str, host: str) -> None:
         group, is_new = self._groups.find_or_create(
-            name, self._live.auto_create_subscription_group, self._now_ms()
+            name, self._live.auto_create_subscription_group, self._now_ms(), host
         )
         if group is None:
             raise no_such_group(name)

@@ -1,0 +1,110 @@
+"""How many topics or groups may make themselves: in all, and for one client address. Pure; loop thread only.
+
+A topic makes itself by a send, a group by whatever a consumer asks first (`autoCreateTopicEnable`,
+`autoCreateSubscriptionGroup`). In all: the limit is how many a broker may have, however they were made, for
+one more to make itself. So a restart forgets nothing, and what an administrator creates is never refused.
+For one address: what it made since the start and what is still there; deleting gives room again. An address
+is known only as long as something of its making is there, so this table is bounded by the limit in all. An
+IPv6 client counts with its /64: it can choose the rest by itself.
+
+Not limited is what the broker makes for a group that is there (its retry topics and dead letters): nothing of
+a consumer's messages may be lost because others made too many topics.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import logging
+from collections import Counter
+from collections.abc import Callable
+
+from engine.errors import Refused
+from engine.protocol.codes import ResponseCode
+
+log = logging.getLogger(__name__)
+
+
+class AutoCreationRefused(Refused):
+    """One more would be too many."""
+
+
+class AutoCreated:
+    """Of one kind, topics or groups. `limit` and `address_limit` are asked each time (0: there is none)."""
+
+    def __init__(
+        self,
+        noun: str,
+        setting: str,
+        code: ResponseCode,
+        limit: Callable[[], int],
+        address_limit: Callable[[], int],
+    ) -> None:
+        self._noun = noun
+        self._setting = setting
+        self._code = code
+        self._limit = limit
+        self._address_limit = address_limit
+        self._makers: dict[str, str] = {}
+        self._counts: Counter[str] = Counter()
+        self._has_warned = False
+
+    def check(self, name: str, host: str, present: int) -> None:
+        """Refused when there are too many: `present` are there, not counting the broker's own."""
+        limit, address_limit = self._limit(), self._address_limit()
+        if limit and present >= limit:
+            self._refuse(name, f"this broker has {present} {self._noun}s", self._setting, limit)
+        if address_limit and (count := self._counts.get(maker_of(host), 0)) >= address_limit:
+            had = f"{maker_of(host)} has had {count} {self._noun}s created"
+            self._refuse(name, had, f"{self._setting}PerAddress", address_limit)
+
+    def _refuse(self, name: str, reason: str, setting: str, limit: int) -> None:
+        text = (
+            f"the {self._noun} {name:.300} is not created by itself: {reason}, and {setting} is {limit}; "
+            f"an administrator can create it, or raise {setting}"
+        )
+        if not self._has_warned:  # once, or a flood of them would be a flood of lines
+            self._has_warned = True
+            log.warning("%s (further refusals are not logged)", text)
+        raise AutoCreationRefused(text, code=self._code)
+
+    def note(self, name: str, host: str) -> None:
+        maker = maker_of(host)
+        self._makers[name] = maker
+        self._counts[maker] += 1
+
+    def forget(self, name: str) -> None:
+        """It was deleted."""
+        maker = self._makers.pop(name, None)
+        if maker is None:
+            return
+        self._has_warned = False
+        self._counts[maker] -= 1
+        if not self._counts[maker]:
+            del self._counts[maker]
+
+
+def maker_of(host: str) -> str:
+    """What is counted as one client address."""
+    if ":" not in host:
+        return host
+    try:
+        address = ipaddress.IPv6Address(host.partition("%")[0])
+    except ValueError:
+        return host
+    if address.ipv4_mapped is not None:
+        return str(address.ipv4_mapped)
+    return str(ipaddress.IPv6Network((int(address) >> 64 << 64, 64)))
+
+
+def auto_created_topics(limit: Callable[[], int], address_limit: Callable[[], int]) -> AutoCreated:
+    code = ResponseCode.TOPIC_NOT_EXIST
+    return AutoCreated("topic", "signalboxMaxAutoCreatedTopics", code, limit, address_limit)
+
+
+def auto_created_groups(limit: Callable[[], int], address_limit: Callable[[], int]) -> AutoCreated:
+    code = ResponseCode.SUBSCRIPTION_GROUP_NOT_EXIST
+    return AutoCreated("group", "signalboxMaxAutoCreatedGroups", code, limit, address_limit)
+
+
+def no_limit() -> int:
+    return 0
