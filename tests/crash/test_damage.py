@@ -49,11 +49,11 @@ class Patient:
     def files(self, pattern: str) -> list[Path]:
         return sorted(path for path in self.store.glob(pattern) if path.is_file())
 
-    def broker(self) -> Broker:
-        return self._make_broker(store=self.store, settings=SETTINGS)
+    def broker(self, **settings: str) -> Broker:
+        return self._make_broker(store=self.store, settings={**SETTINGS, **settings})
 
-    def start(self) -> Broker:
-        broker = self.broker()
+    def start(self, **settings: str) -> Broker:
+        broker = self.broker(**settings)
         broker.start()
         return broker
 
@@ -125,30 +125,61 @@ def test_a_torn_tail_of_the_log_is_cut_off(
     damage_log_tail(admit(prepared.crashed), hurt, chance)
 
 
-def test_a_flipped_bit_in_a_body_is_never_delivered(
-    admit: Admit, source: Path, chance: random.Random
+FIELDS = {"size": 0, "magic": 4, "body": 88}
+"""All others, and both kinds of store for each: tests/engine/store/test_damage.py."""
+
+
+@pytest.mark.parametrize(("kind", "field"), [("crashed", "body"), ("clean", "size"), ("clean", "magic")])
+def test_a_flipped_bit_costs_one_message(
+    admit: Admit, prepared: Prepared, kind: str, field: str, chance: random.Random
 ) -> None:
-    patient = admit(source)
+    patient = admit(Path(getattr(prepared, kind)))
     place, stored = chance.choice(sorted(patient.prepared.messages.items()))
-    segment = stored.commit_log_offset // SEGMENT_BYTES * SEGMENT_BYTES
-    body_start = stored.commit_log_offset - segment + 88
-    path = patient.store / "commitlog" / f"{segment:020d}"
-    damage.flip_bit(path, (body_start, body_start + len(stored.body)), chance)
-    assert place not in read_if_it_starts(patient, stored.commit_log_offset)
+    path, at = log_place(patient, stored.commit_log_offset + FIELDS[field])
+    damage.flip_bit(path, (at, at + 1), chance)
+    found = read_around(patient, stored.commit_log_offset, stored.commit_log_offset + stored.size)
+    assert place not in found
 
 
-def read_if_it_starts(patient: Patient, damaged_at: int) -> set[Place]:
-    """Damage in the middle of the log without a replica: refusing to start, in words, is right, too."""
+def test_a_strict_start_is_refused_with_file_and_offset(
+    admit: Admit, prepared: Prepared, chance: random.Random
+) -> None:
+    patient = admit(prepared.clean)
+    # Near the end: a start reads this part of the log.
+    place = sorted(prepared.messages, key=lambda item: prepared.messages[item].commit_log_offset)[-50]
+    stored = prepared.messages[place]
+    path, at = log_place(patient, stored.commit_log_offset + 88)
+    damage.flip_bit(path, (at, at + 1), chance)
     before = log_bytes(patient)
-    try:
-        broker = patient.start()
-    except AssertionError as refusal:
-        assert "commitlog" in str(refusal).lower() or "commit log" in str(refusal).lower(), refusal
-        assert log_bytes(patient) == before, "a refused start changed the log"
-        return set()
+    with pytest.raises(
+        AssertionError, match=f"(?s)damaged at offset {stored.commit_log_offset}.*{path.name}"
+    ):
+        patient.start(signalboxStrictStart="true")
+    assert log_bytes(patient) == before, "a refused start changed the log"
+
+
+def log_place(patient: Patient, commit_log_offset: int) -> tuple[Path, int]:
+    segment = commit_log_offset // SEGMENT_BYTES * SEGMENT_BYTES
+    return patient.store / "commitlog" / f"{segment:020d}", commit_log_offset - segment
+
+
+def read_around(patient: Patient, start: int, end: int) -> set[Place]:
+    """All but what lies in [start, end) of the log is delivered; only of a log that was not closed the tail
+    that was not known to be on disk may go with it."""
+    broker = patient.start()
     found = patient.read(broker)
-    missing = patient.prepared.records_before(damaged_at) - found
-    assert not missing, f"{len(missing)} records before the damage at {damaged_at} are gone"
+    messages = patient.prepared.messages
+    hurt = {
+        place
+        for place, stored in messages.items()
+        if stored.commit_log_offset < end and start < stored.commit_log_offset + stored.size
+    }
+    missing = messages.keys() - found - hurt
+    if any(stored.commit_log_offset >= end for place, stored in messages.items() if place in found):
+        assert not missing, f"{len(missing)} whole records around {start} are gone: {sorted(missing)[:5]}"
+    lost = patient.prepared.records_before(start) - found
+    assert not lost, f"{len(lost)} records before the damage at {start} are gone"
+    still_takes_messages(broker)
     broker.kill()
     return found
 
@@ -277,8 +308,8 @@ class TestFiftyOfEach:
             written = (0, min(SEGMENT_BYTES, prepared.log_end - int(path.name)))
             if written[1] <= damage.MIN_RANGE:
                 continue
-            at = chance.choice((damage.zero_page, damage.copy_chunk))(path, written, chance)
-            read_if_it_starts(patient, int(path.name) + at)
+            at = int(path.name) + chance.choice((damage.zero_page, damage.copy_chunk))(path, written, chance)
+            read_around(patient, at, at + 4096)
 
     def test_queue_files(self, admit: Admit, source: Path, chance: random.Random) -> None:
         for _ in rounds():
