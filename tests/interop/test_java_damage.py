@@ -1,0 +1,95 @@
+"""A damaged byte of the commit log under the official Java clients: every other message is delivered."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from engine.client import Message, Producer
+from engine.protocol.message_ids import parse_offset_msg_id
+
+from .clusters import Cluster, running
+from .jars import CLIENT_VERSIONS
+from .java_client import JavaClient
+from .received import bodies, numbered
+from .remoting import create_topic
+
+pytestmark = pytest.mark.needs_maven
+TOPIC, COUNT, VICTIM = "damaged", 60, 25
+SEGMENT_BYTES = 16 << 20
+BODY_AT = 88
+OTHERS = sorted(set(numbered("m", COUNT)) - {f"m-{VICTIM}"})
+
+
+@pytest.fixture(scope="module", params=CLIENT_VERSIONS)
+def damaged(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[tuple[Cluster, JavaClient]]:
+    """A stopped broker's old segment got one wrong bit in the body of a message."""
+    home = tmp_path_factory.mktemp("damage")
+    with running("signalbox", home / "cluster") as cluster:
+        java = JavaClient(request.param, cluster.name_server, home / "client")
+        try:
+            create_topic(cluster.broker, TOPIC, queues=1)
+            results = java.do("send-sync", topic=TOPIC, count=COUNT, prefix="m")
+            asyncio.run(fill(cluster))
+            assert cluster.stop_broker() == 0
+            flip(cluster.store, parse_offset_msg_id(results[VICTIM]["offsetMsgId"])[1] + BODY_AT)
+            cluster.start_broker()
+            yield cluster, java
+        finally:
+            java.close()
+
+
+async def fill(cluster: Cluster) -> None:
+    """So much behind it that a start does not look at it."""
+    async with Producer("filler", namesrv=cluster.name_server) as producer:
+        for _ in range(18):
+            await producer.send(Message("filler", bytes(1 << 20)))
+
+
+def flip(store: Path, commit_log_offset: int) -> None:
+    base = commit_log_offset // SEGMENT_BYTES * SEGMENT_BYTES
+    with open(store / "commitlog" / f"{base:020d}", "r+b") as file:
+        file.seek(commit_log_offset - base)
+        byte = file.read(1)[0]
+        file.seek(commit_log_offset - base)
+        file.write(bytes([byte ^ 1]))
+
+
+@pytest.mark.parametrize("listener", ["concurrent", "orderly"])
+def test_push_consumers_go_on_behind_it(damaged: tuple[Cluster, JavaClient], listener: str) -> None:
+    _, java = damaged
+    java.do("push-start", name=listener, group=f"push-{listener}", topic=TOPIC, listener=listener)
+    assert bodies(java.do("push-wait", name=listener, count=COUNT - 1)) == OTHERS
+    java.do("push-stop", name=listener)
+
+
+def test_lite_pull_consumers_go_on_behind_it(damaged: tuple[Cluster, JavaClient]) -> None:
+    _, java = damaged
+    java.do("lite-assign", name="lite", group="lite", topic=TOPIC)
+    java.do("lite-seek", name="lite", topic=TOPIC, offset=0)
+    assert bodies(java.do("lite-poll", name="lite", count=COUNT - 1)) == OTHERS
+    java.do("lite-stop", name="lite")
+
+
+def test_pop_consumers_go_on_behind_it(damaged: tuple[Cluster, JavaClient]) -> None:
+    _, java = damaged
+    if java.version != "5":
+        return  # 4.9 does not pop
+    java.do("pop-start", name="pop", group="pop", topic=TOPIC)
+    assert bodies(java.do("pop-wait", name="pop", count=COUNT - 1)) == OTHERS
+    java.do("pop-stop", name="pop")
+
+
+def test_the_broker_says_which_groups_skipped_it(damaged: tuple[Cluster, JavaClient]) -> None:
+    cluster, java = damaged
+    java.do("push-start", name="told", group="told", topic=TOPIC, listener="concurrent")
+    java.do("push-wait", name="told", count=COUNT - 1)
+    java.do("push-stop", name="told")
+    line = "group told skips the damaged record at commit-log offset"
+    logs = list((cluster.store.parent / "logs").glob("*/broker.log"))
+    assert any(line in path.read_text() for path in logs)
