@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -107,6 +108,29 @@ async def test_a_topic_made_while_the_first_registration_is_answered_is_announce
             await asyncio.sleep(0)
     assert servers.heard["n1"] == [{"t0", "t1"}, {"late"}]
     await made.stop()
+
+
+async def test_all_topics_are_encoded_once_for_each_version(monkeypatch: pytest.MonkeyPatch) -> None:
+    encoded: list[int] = []
+
+    def counted(table: dict[str, TopicConfig], *how: Any) -> list[bytes]:
+        encoded.append(len(table))
+        return encode_parts(table, *how)
+
+    monkeypatch.setattr(registration, "encode_parts", counted)
+    servers, table = NameServers("n1"), TopicTable(topics(2))
+    servers.gates["n1"].set()
+    made = registering(servers, table)
+    for _ in range(3):
+        await made.register_all()
+    assert encoded == [2]
+    table.put(TopicConfig("t2"), 1)
+    table.take_changed()
+    await made.register_all()
+    made._live.broker_permission = 4
+    await made.register_all()
+    assert encoded == [2, 3, 3]
+    assert [len(names) for names in servers.heard["n1"]] == [2, 2, 2, 3, 3]
 
 
 async def test_a_silent_name_server_holds_up_no_news_for_the_other() -> None:
