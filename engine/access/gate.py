@@ -33,6 +33,8 @@ class Peer(Protocol):
     """The other end of a connection."""
 
     remote: tuple[str, int]
+    is_verified: bool
+    """Set here, once a request carried the right signature: what its connection may hold depends on it."""
 
 
 class Accounts(Protocol):
@@ -107,7 +109,7 @@ class Gate:
 
     def __call__(self, request: Command, peer: Peer) -> None:
         try:
-            self._admit(request, peer.remote[0])
+            self._admit(request, peer)
         except EngineError as error:
             self._log(request, peer.remote[0], error.text)
             raise
@@ -136,8 +138,8 @@ class Gate:
 
     # -- who ------------------------------------------------------------------------------------------------
 
-    def _admit(self, request: Command, ip: str) -> None:
-        code, settings = request.code, self._settings
+    def _admit(self, request: Command, peer: Peer) -> None:
+        code, settings, ip = request.code, self._settings, peer.remote[0]
         is_open = self._guarded is not None and code not in self._guarded
         if is_open and not request.fields.get(ACCESS_KEY):
             return
@@ -147,10 +149,10 @@ class Gate:
         account = self._named(request, ip)
         if self._is_free(code, account, ip):
             return
-        if account is not None and not is_signed_with(
-            account.secret, request.fields, request.version, request.body
-        ):
-            raise self._words.bad_signature(account.name)
+        if account is not None:
+            if not is_signed_with(account.secret, request.fields, request.version, request.body):
+                raise self._words.bad_signature(account.name)
+            peer.is_verified = True
         if code not in settings.unauthorized_codes and not is_open:
             self._authorize(request, account, ip)
 

@@ -31,7 +31,7 @@ from engine.broker.group_parts import BrokerGroup, GroupFront, is_in_group, meta
 from engine.broker.handlers.broker_groups import BrokerGroupHandlers
 from engine.broker.handlers.group_records import GroupRecordHandlers
 from engine.broker.housekeeping import Housekeeping, HousekeepingTimes
-from engine.broker.listeners import Listeners
+from engine.broker.listeners import Listeners, connection_limits
 from engine.broker.live_effects import LiveEffects
 from engine.broker.membership import Membership
 from engine.broker.message_parts import MessageParts, message_handlers
@@ -67,7 +67,7 @@ from engine.broker.traffic import Traffic
 from engine.broker.waits import BrokerWaits
 from engine.errors import EngineError
 from engine.net.connection import Connection
-from engine.net.flow import ConnectionLimits, LoopLag
+from engine.net.flow import LoopLag
 from engine.net.networks import parse_networks
 from engine.net.outcomes import Handler
 from engine.net.requester import Requester
@@ -214,6 +214,7 @@ class Broker:
         self.waits = BrokerWaits(
             loop, want_flush=lambda: self.flusher.want(), when_saved=self.saving.when_saved
         )
+        self.waits.most_holds = options.signalbox_max_long_polls
         self.dispatching = Dispatching(
             loop, self.store, self.waits.holds, self.waits.arrived, on_fenced=self.waits.fenced
         )
@@ -286,7 +287,7 @@ class Broker:
         options = self.options
         self.replica_files: ReplicaFiles = {ORDER_FILE: order_file(self.tables.orders, self.persistence.save)}
         self.replica_files |= self.access.replica_files(self.persistence.save)
-        limits = ConnectionLimits(max_connections_per_ip=options.signalbox_max_connections_per_ip)
+        limits = connection_limits(options)
         proxies = parse_networks(options.signalbox_trusted_proxies)
         self.quotas = QuotaGate(self.live, self._loop.time)
         # Name servers have nothing to ask of us: whatever they send is answered "not supported".
@@ -426,7 +427,8 @@ class Broker:
             *(self.traffic, self.progress, self.consumers, self.producers, self.store, self.live),
             quotas=self.quotas,
             loop_lag_ms=lambda: self.lag.lag_ms,
-            connections=lambda: self.listeners.server.connections,
+            server=lambda: self.listeners.server,
+            long_polls=lambda: len(self.waits.holds),
             disk_usage_ratio=lambda: self.disk.usage_ratio,
             certificate_not_after_ms=lambda: self._tls.not_after_ms,
             damage=self.damage,

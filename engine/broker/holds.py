@@ -8,7 +8,7 @@ woken early leaves nothing behind. Loop thread only.
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterable
 
 SLICE_MS = 50
 
@@ -40,9 +40,10 @@ class Holds:
         self._by_client: dict[Hashable, dict[Parked, None]] = {}
         self._by_slice: dict[int, dict[Parked, None]] = {}
         self._slices: list[int] = []
+        self._count = 0
 
     def __len__(self) -> int:
-        return sum(len(holds) for holds in self._by_client.values())
+        return self._count
 
     def __contains__(self, key: Hashable) -> bool:
         return key in self._by_key
@@ -63,13 +64,20 @@ class Holds:
             self._by_slice[number] = {}
             heapq.heappush(self._slices, number)
         self._by_slice[number][hold] = None
+        self._count += 1
 
     def wake(self, key: Hashable, arrival: object) -> list[Parked]:
         """The holds that accept what arrived; they are parked no more."""
-        waiting = self._by_key.get(key)
-        if waiting is None:
-            return []
-        return self._release([hold for hold in waiting if hold.accepts(arrival)])
+        return self.wake_among(self.at(key), key, arrival)
+
+    def at(self, key: Hashable) -> list[Parked]:
+        """Those that wait under this key, in the order in which they came."""
+        return list(self._by_key.get(key, ()))
+
+    def wake_among(self, holds: Iterable[Parked], key: Hashable, arrival: object) -> list[Parked]:
+        """Those of `holds` that still wait and accept what arrived; they are parked no more."""
+        waiting = self._by_key.get(key, {})
+        return self._release([hold for hold in holds if hold in waiting and hold.accepts(arrival)])
 
     def expire(self, now_ms: int) -> list[Parked]:
         due: list[Parked] = []
@@ -84,7 +92,23 @@ class Holds:
     def release_all(self) -> list[Parked]:
         return self._release([hold for holds in self._by_client.values() for hold in holds])
 
+    def fair_share(self, most: int) -> int:
+        """How many each client may have if all of them together may have `most`."""
+        return most // (len(self._by_client) or 1)
+
+    def thin_out(self, most: int) -> list[Parked]:
+        """The oldest holds of the clients that have the most, so many that `most` are left."""
+        share, over = self.fair_share(most), len(self) - most
+        thinned: list[Parked] = []
+        for waiting in sorted(self._by_client.values(), key=len, reverse=True):
+            spare = min(len(waiting) - share, over - len(thinned))
+            if spare <= 0:
+                break
+            thinned += list(waiting)[:spare]
+        return self._release(thinned)
+
     def _release(self, holds: list[Parked]) -> list[Parked]:
+        self._count -= len(holds)
         for hold in holds:
             for key in hold.keys:
                 _discard(self._by_key, key, hold)

@@ -11,6 +11,7 @@ import socket
 from collections.abc import Mapping
 
 from engine.broker.addresses import VIP_DISTANCE, Addresses, bind
+from engine.broker.options import BrokerOptions
 from engine.net.flow import ConnectionLimits
 from engine.net.networks import Networks
 from engine.net.outcomes import Handler, LogWaits
@@ -29,6 +30,12 @@ _NOT_ON_VIP = (
     RequestCode.POLLING_INFO,
 )
 _DRAIN_S = 2.0
+
+
+def connection_limits(options: BrokerOptions) -> ConnectionLimits:
+    return ConnectionLimits(
+        max_connections_per_ip=options.signalbox_max_connections_per_ip, memory=options.memory
+    )
 
 
 class Listeners:

@@ -20,6 +20,7 @@ from prometheus_client.registry import Collector
 from engine.broker.metrics_sources import MetricsSources
 from engine.broker.traffic import Count
 from engine.net.certificate_expiry import NOT_AFTER_HELP, NOT_AFTER_METRIC
+from engine.net.share_figures import CLOSED, CLOSED_TEXT, closings, share_gauges
 
 MAX_SERIES = 2_000
 """Of each kind."""
@@ -41,6 +42,7 @@ class BrokerCollector(Collector):
         yield from self._messages()
         yield from self._lags()
         yield from self._clients()
+        yield from self._memory()
         yield from self._quotas()
         yield from self._storage()
         yield from self._retention()
@@ -87,12 +89,20 @@ class BrokerCollector(Collector):
         )
         count = sum(len(producers.clients(name)) for name in producers.names())
         yield self._gauge("rocketmq_producer_connections", "Producers online", count)
-        connections = self._from.connections()
+        connections = self._from.server().connections
         encrypted = sum(connection.is_encrypted for connection in connections)
         yield self._gauge("signalbox_connections", "Open connections", len(connections))
         yield self._gauge("signalbox_tls_connections", "Those of them that speak TLS", encrypted)
         if (not_after_ms := self._from.certificate_not_after_ms()) is not None:
             yield self._gauge(NOT_AFTER_METRIC, NOT_AFTER_HELP, not_after_ms / 1000)
+
+    def _memory(self) -> Iterator[Metric]:
+        shares = self._from.server().shares
+        yield self._gauge("signalbox_long_polls", "Requests parked for a message", self._from.long_polls())
+        for name, text, value in share_gauges(shares):
+            yield self._gauge(name, text, value)
+        rows = [([budget], count) for budget, count in closings(shares)]
+        yield from self._counter(CLOSED, CLOSED_TEXT, ["budget"], rows)
 
     def _quotas(self) -> Iterator[Metric]:
         quotas = self._from.quotas

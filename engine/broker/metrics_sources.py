@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from engine.broker.consume_stats import ConsumeProgress
@@ -13,6 +13,7 @@ from engine.broker.producers import ProducerTable
 from engine.broker.quota_gate import QuotaGate
 from engine.broker.traffic import Traffic
 from engine.net.connection import Connection
+from engine.net.server import Server
 from engine.store.message_store import MessageStore
 
 
@@ -26,7 +27,8 @@ class MetricsSources:
     live: LiveOptions
     quotas: QuotaGate
     loop_lag_ms: Callable[[], float]
-    connections: Callable[[], Collection[Connection]]
+    server: Callable[[], Server]
+    long_polls: Callable[[], int]
     disk_usage_ratio: Callable[[], float]
     certificate_not_after_ms: Callable[[], int | None]
     damage: DamageControl

@@ -37,6 +37,7 @@ from engine.broker.profiles import PROFILE_KEY, profile_defaults
 from engine.daemon.access_settings import ACCESS_KEYS, AccessSettings, read_access
 from engine.daemon.tls_settings import TLS_KEYS, ReadFile, TlsSettings, read_tls
 from engine.errors import BadInput, NotPermitted
+from engine.net.shares import MemoryLimits
 from engine.protocol.bodies.config_text import format_config, parse_config
 from engine.protocol.wire import camel_case
 from engine.store.retention import RATIO_BOUNDS
@@ -183,6 +184,11 @@ class BrokerOptions:
     metrics_prom_exporter_port: int = _whole(5557, 0, 65535)
     log_dir: str = _option("", PATH)
     signalbox_max_connections_per_ip: int = _whole(65_536, 1, _INT32)
+    signalbox_max_receiving_bytes: int = _whole(64 << 20, 1 << 20, 1 << 40)
+    signalbox_max_receiving_bytes_per_ip: int = _whole(0, 0, 1 << 40)
+    signalbox_max_sending_bytes: int = _whole(64 << 20, 1 << 20, 1 << 40)
+    signalbox_max_sending_bytes_per_ip: int = _whole(0, 0, 1 << 40)
+    signalbox_max_long_polls: int = _whole(100_000, 1, _INT32)
     signalbox_trusted_proxies: str = _option("", NETWORKS)
     tls: TlsSettings = field(default_factory=TlsSettings)
     access: AccessSettings = field(default_factory=AccessSettings)
@@ -190,6 +196,16 @@ class BrokerOptions:
     warnings: tuple[str, ...] = ()
     protects_unexpired: bool = False
     """Messages that have not expired are not deleted to make room, unless broker.conf says so explicitly."""
+
+    @property
+    def memory(self) -> MemoryLimits:
+        return MemoryLimits(
+            self.signalbox_max_receiving_bytes,
+            self.signalbox_max_receiving_bytes_per_ip,
+            self.signalbox_max_sending_bytes,
+            self.signalbox_max_sending_bytes_per_ip,
+            clients_sign=self.access.is_on and not self.access.guards_changes_only,
+        )
 
     @property
     def is_sync_flush(self) -> bool:

@@ -20,6 +20,9 @@ _WATCHED = "broker.holds_watched"
 _FLUSH_TICK_S = 0.1
 MAX_HOLDS_PER_CLIENT = 65_536
 """Beyond it a pull that finds nothing is answered at once: one client cannot fill the memory."""
+MAX_HOLDS = 100_000
+"""Of all clients. Beyond it only who has less than its share is parked, at the cost of who has the most."""
+_WOKEN_AT_ONCE = 512
 
 Saved = Callable[[OSError | None], None]
 ReplicaWait = Callable[[int, int, int, Callable[[bool], None]], None]
@@ -70,6 +73,7 @@ class BrokerWaits:
         when_saved: Callable[[str, Saved], None],
     ) -> None:
         self._loop = loop
+        self.most_holds = MAX_HOLDS
         self._want_flush = want_flush
         self._when_saved = when_saved
         self._hold_timer: asyncio.TimerHandle | None = None
@@ -93,13 +97,18 @@ class BrokerWaits:
             client.on_close(self._client_left)
         deadline_ms = int(self._loop.time() * 1000) + hold.timeout_ms
         self.holds.park(Parked(hold.keys, deadline_ms, hold.accepts, client, done))
+        if len(self.holds) > self.most_holds + self.most_holds // 16:
+            _finish(self.holds.thin_out(self.most_holds))
         if self._hold_timer is None:
             self._hold_timer = self._loop.call_later(SLICE_MS / 1000, self._expire_holds)
 
     def can_park(self, client: Connection) -> bool:
         """Whether a request of this client may wait. Otherwise it is resumed at once: who would wait again
         asks here first."""
-        has_room = self.holds.count_of(client) < MAX_HOLDS_PER_CLIENT
+        own, most = self.holds.count_of(client), self.most_holds
+        has_room = own < MAX_HOLDS_PER_CLIENT and (
+            len(self.holds) < most or own < self.holds.fair_share(most)
+        )
         return has_room and not client.is_closed and not self._is_closing
 
     def wake_soon(self, key: Hashable) -> None:
@@ -112,7 +121,13 @@ class BrokerWaits:
         for arrival in arrivals:
             key = (arrival.topic, arrival.queue_id)
             if key in holds:
-                _finish(holds.wake(key, arrival))
+                self._wake_some(holds.at(key), key, arrival)
+
+    def _wake_some(self, holds: list[Parked], key: Hashable, arrival: object) -> None:
+        """A few at a time: to look at a hundred thousand takes longer than others should wait."""
+        _finish(self.holds.wake_among(holds[:_WOKEN_AT_ONCE], key, arrival))
+        if len(holds) > _WOKEN_AT_ONCE:
+            self._loop.call_soon(self._wake_some, holds[_WOKEN_AT_ONCE:], key, arrival)
 
     def release_holds(self) -> None:
         """Every long poll is answered now; from here on none is parked."""
@@ -130,9 +145,14 @@ class BrokerWaits:
 
     def _expire_holds(self) -> None:
         self._hold_timer = None
-        _finish(self.holds.expire(int(self._loop.time() * 1000)))
+        self._finish_some(self.holds.expire(int(self._loop.time() * 1000)))
         if len(self.holds):
             self._hold_timer = self._loop.call_later(SLICE_MS / 1000, self._expire_holds)
+
+    def _finish_some(self, holds: list[Parked]) -> None:
+        _finish(holds[:_WOKEN_AT_ONCE])
+        if len(holds) > _WOKEN_AT_ONCE:
+            self._loop.call_soon(self._finish_some, holds[_WOKEN_AT_ONCE:])
 
     # -- flushes --------------------------------------------------------------------------------------------
 

@@ -53,6 +53,7 @@ class Namesrv:
         limits = ConnectionLimits(
             idle_s=float(options.server_channel_max_idle_time_seconds),
             max_connections_per_ip=options.signalbox_max_connections_per_ip,
+            memory=options.memory,
         )
         proxies = parse_networks(options.signalbox_trusted_proxies)
         tls = options.tls.open_server()

@@ -15,6 +15,7 @@ from engine.daemon.logs import LEVELS
 from engine.daemon.tls_settings import TlsSettings
 from engine.errors import BadInput
 from engine.net.networks import parse_networks
+from engine.net.shares import MemoryLimits
 from engine.protocol.wire import camel_case
 
 CHANGEABLE = frozenset(
@@ -44,11 +45,25 @@ class NamesrvOptions:
     server_channel_max_idle_time_seconds: int = 120
     metrics_prom_exporter_port: int = -1
     signalbox_max_connections_per_ip: int = 65_536
+    signalbox_max_receiving_bytes: int = 64 << 20
+    signalbox_max_receiving_bytes_per_ip: int = 0
+    signalbox_max_sending_bytes: int = 64 << 20
+    signalbox_max_sending_bytes_per_ip: int = 0
     signalbox_trusted_proxies: str = ""
     log_dir: str = ""
     log_level: str = "INFO"
     tls: TlsSettings = field(default_factory=TlsSettings)
     access: AccessSettings = field(default_factory=AccessSettings)
+
+    @property
+    def memory(self) -> MemoryLimits:
+        return MemoryLimits(
+            self.signalbox_max_receiving_bytes,
+            self.signalbox_max_receiving_bytes_per_ip,
+            self.signalbox_max_sending_bytes,
+            self.signalbox_max_sending_bytes_per_ip,
+            clients_sign=self.access.is_on and not self.access.guards_changes_only,
+        )
 
 
 _RANGES = {
@@ -59,6 +74,10 @@ _RANGES = {
     "server_channel_max_idle_time_seconds": (5, 86_400),
     "metrics_prom_exporter_port": (-1, 65535),
     "signalbox_max_connections_per_ip": (1, 0x7FFFFFFF),
+    "signalbox_max_receiving_bytes": (1 << 20, 1 << 40),
+    "signalbox_max_receiving_bytes_per_ip": (0, 1 << 40),
+    "signalbox_max_sending_bytes": (1 << 20, 1 << 40),
+    "signalbox_max_sending_bytes_per_ip": (0, 1 << 40),
 }
 _NAMES = {"listen_host": "bindAddress"}
 _ATTRIBUTES = {

@@ -1,7 +1,7 @@
 """The limits of a connection and the measure of a busy loop. Values and one small clock; no sockets.
 
 F36/F37 of the fault list: a first frame within 10 s, a begun frame complete within 30 s, 120 s idle as in
-RocketMQ, a bounded buffer towards a slow reader.
+RocketMQ, and a peer must read. What all connections may hold together is in `shares`.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from dataclasses import dataclass, field
 
+from engine.net.shares import MemoryLimits
 from engine.protocol.frames import FrameLimits
 
 
@@ -25,6 +26,7 @@ class ConnectionLimits:
     max_connections: int = 65_536
     max_connections_per_ip: int = 65_536
     backlog: int = 1024
+    memory: MemoryLimits = field(default_factory=MemoryLimits)
 
 
 @dataclass(slots=True)
@@ -47,32 +49,6 @@ class ConnectionTimes:
         if now - self.last_activity_at > limits.idle_s:
             return f"idle for {limits.idle_s:g} s"
         return None
-
-
-class FirstFrames:
-    """What connections hold of us that have not said a whole frame, and so may be anybody.
-
-    Each may always hold `each_bytes`; what is beyond that comes from `total_bytes`, which all share: clients
-    do begin with large sends, but never so many of them at once.
-    """
-
-    def __init__(self, each_bytes: int = 64 * 1024, total_bytes: int = 128 * 1024 * 1024) -> None:
-        self._each_bytes = each_bytes
-        self._total_bytes = total_bytes
-        self._beyond: dict[object, int] = {}
-        self.held_bytes = 0
-
-    def may_hold(self, connection: object, size_bytes: int) -> bool:
-        beyond = size_bytes - self._each_bytes
-        if beyond <= 0:
-            return True
-        self.held_bytes += beyond - self._beyond.get(connection, 0)
-        self._beyond[connection] = beyond
-        return self.held_bytes <= self._total_bytes
-
-    def forget(self, connection: object) -> None:
-        """It has spoken, or it is gone."""
-        self.held_bytes -= self._beyond.pop(connection, 0)
 
 
 class LoopLag:

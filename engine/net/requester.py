@@ -12,8 +12,9 @@ import ssl
 from collections.abc import Awaitable, Callable
 
 from engine.errors import BadInput, PeerUnreachable
-from engine.net.connection import RECEIVE_BUFFER_BYTES, Connection, Serve
+from engine.net.connection import Connection, Serve
 from engine.net.flow import ConnectionLimits
+from engine.net.shares import RECEIVE_BUFFER_BYTES
 from engine.net.tls import RenewedContext, TlsOptions
 from engine.net.tls_stream import TlsStream, explained
 from engine.protocol.commands import Command

@@ -18,9 +18,10 @@ from collections import Counter
 
 from engine.errors import BadInput
 from engine.net.arrivals import Arrival, Look
-from engine.net.connection import RECEIVE_BUFFER_BYTES, Connection, Serve
-from engine.net.flow import ConnectionLimits, FirstFrames
+from engine.net.connection import Connection, Serve
+from engine.net.flow import ConnectionLimits
 from engine.net.networks import Networks, is_among
+from engine.net.shares import RECEIVE_BUFFER_BYTES, Shares
 from engine.net.tls import ServerTls
 from engine.net.tls_stream import TlsStream, explained
 
@@ -61,10 +62,9 @@ class Server:
         self._limits = limits
         self._tls = tls or ServerTls()
         self._trusted_proxies = trusted_proxies
-        self._buffer = memoryview(bytearray(RECEIVE_BUFFER_BYTES))
+        self.shares = Shares(loop, limits.memory)
         self._tls_buffer = memoryview(bytearray(RECEIVE_BUFFER_BYTES if self._tls.context else 0))
         self._listeners: list[socket.socket] = []
-        self._first_frames = FirstFrames()
         self._arrivals: set[Arrival] = set()
         self._handshakes: dict[TlsStream, Arrival] = {}
         self._opening: set[asyncio.Task[object]] = set()
@@ -164,12 +164,12 @@ class Server:
 
         connection = Connection(
             self._loop,
-            self._buffer,
+            self.shares.room.whole,
             arrival.serve,
             self._limits,
             closed,
             arrival.remote,
-            self._first_frames,
+            self.shares,
         )
         self.connections.add(connection)
         return connection
@@ -193,6 +193,7 @@ class Server:
     def _sweep(self) -> None:
         now = self._loop.time()
         for connection in list(self.connections):
+            connection.note_sending(now)
             reason = connection.times.overdue(now, self._limits)
             if reason is not None:
                 log.info("closing %s: %s", connection.peer_name, reason)
@@ -225,6 +226,7 @@ class Server:
         self.stop_accepting()
         if self._sweeper is not None:
             self._sweeper.cancel()
+        self.shares.close()
         for arrival in list(self._arrivals):
             self._drop(arrival)
         for stream in list(self._handshakes):

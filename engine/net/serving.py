@@ -3,6 +3,10 @@
 Takes a request, finds its handler, and settles the outcome: at once, or when what it waits for has happened.
 A one-way request is never answered, not even on error. Nothing else in the engine catches Exception.
 Loop thread only; `in_flight` counts what still waits, for a graceful drain.
+
+A client whose requests wait in great number is not served further meanwhile (`begin_wait`), and what was
+waited for is not answered before the client has read what it was sent (`run_step`): a request that waits
+costs two kilobytes, an answer up to four megabytes.
 """
 
 from __future__ import annotations
@@ -16,6 +20,7 @@ from collections.abc import Callable, Mapping
 import orjson
 
 from engine.errors import EngineError
+from engine.net.cold_reads import ColdReads
 from engine.net.connection import Connection
 from engine.net.outcomes import (
     ColdRead,
@@ -43,6 +48,11 @@ Proceed = Callable[[Callable[[], Outcome]], None]
 Authorize = Callable[[Command, Connection], None]
 """Raises if the request may not go on; asked before any handler is."""
 
+MOST_WAITING_OF_CLIENT = 16_384
+MOST_WAITING = 16_384
+"""Requests that wait in all, long polls apart. Beyond it each client may still have a few."""
+FEW_WAITING = 4
+
 _GO_AWAY_ABOVE_VERSION = 475
 _END = object()
 _PREFIX = struct.Struct(">iI")
@@ -52,6 +62,40 @@ _PLAIN_REPLY = (
     b'"serializeTypeCurrentRPC":"JSON","version":' + str(MQ_VERSION).encode() + b"}"
 )
 _REPLY = _PLAIN_REPLY.replace(b'"serializeType', b'"remark":%b,"serializeType')
+
+
+class _Waiting:
+    """A request that waits: one small object, because there may be a hundred thousand long polls."""
+
+    __slots__ = ("_is_costly", "_serving", "_step", "client", "is_poll", "request")
+
+    def __init__(
+        self, serving: Serving, request: Command, client: Connection, is_poll: bool, is_costly: bool
+    ) -> None:
+        self._serving = serving
+        self._is_costly = is_costly
+        self.request = request
+        self.client = client
+        self.is_poll = is_poll
+        self._step: Callable[[], Outcome] | None = None
+
+    def will_do(self, step: Callable[[], Outcome]) -> Callable[[], None]:
+        """What to call once: `proceed` with this step."""
+        self._step = step
+        return self._go
+
+    def proceed(self, step: Callable[[], Outcome]) -> None:
+        self._step = step
+        self._go()
+
+    def _go(self) -> None:
+        self.client.run_step(self._finish, is_costly=self._is_costly)
+
+    def _finish(self) -> None:
+        step = self._step
+        if step is not None:
+            self._step = None
+            self._serving.finish(self, step)
 
 
 class Serving:
@@ -68,6 +112,8 @@ class Serving:
         self._waits = waits
         self._loop = loop
         self._authorize = authorize
+        self._cold_reads = ColdReads(loop)
+        self._waiting = 0
         self.in_flight = 0
         self.is_draining = False
 
@@ -107,14 +153,33 @@ class Serving:
         self._wait(request, client, outcome)
 
     def _wait(self, request: Command, client: Connection, outcome: Outcome) -> None:
-        def proceed(step: Callable[[], Outcome]) -> None:
-            self.in_flight -= 1
-            if not client.is_closed:
-                self._run(request, client, step)
+        if isinstance(outcome, WaitFlush | WaitReplicas):
+            request.body = b""  # it is stored; only the answer is still to be made
+        is_poll = isinstance(outcome, Hold)
+        if not is_poll:
+            self._begin_wait(client)
+        is_costly = is_poll or isinstance(outcome, ColdRead | Slices)
+        self._start_wait(outcome, client, _Waiting(self, request, client, is_poll, is_costly))
 
-        self._start_wait(outcome, client, proceed)
+    def finish(self, waiting: _Waiting, step: Callable[[], Outcome]) -> None:
+        """What it waited for has happened, and it is its turn."""
+        self.in_flight -= 1
+        client = waiting.client
+        if not client.is_closed:
+            self._run(waiting.request, client, step)
+        if not waiting.is_poll:
+            self._waiting -= 1
+            client.end_wait()
 
-    def _start_wait(self, outcome: Outcome, client: Connection, proceed: Proceed) -> None:
+    def _begin_wait(self, client: Connection) -> None:
+        self._waiting += 1
+        own = client.unanswered + 1
+        client.begin_wait(
+            own >= MOST_WAITING_OF_CLIENT or (own >= FEW_WAITING and self._waiting >= MOST_WAITING)
+        )
+
+    def _start_wait(self, outcome: Outcome, client: Connection, waiting: _Waiting) -> None:
+        proceed = waiting.proceed
         if isinstance(outcome, Persist):
             persist = outcome
             self._waits.when_persisted(
@@ -123,7 +188,10 @@ class Serving:
         elif isinstance(outcome, Relay):
             self._relay(outcome, proceed)
         elif isinstance(outcome, ColdRead):
-            self._read(outcome, proceed)
+            read = outcome
+            self._cold_reads.start(
+                client, read.read, lambda done: proceed(lambda: read.finish(done.result()))
+            )
         elif isinstance(outcome, Slices):
             slices = outcome
             self._loop.call_soon(proceed, lambda: next_step(slices))
@@ -143,10 +211,6 @@ class Serving:
 
         future.add_done_callback(answered)
 
-    def _read(self, read: ColdRead, proceed: Proceed) -> None:
-        future = self._loop.run_in_executor(None, read.read)
-        future.add_done_callback(lambda done: proceed(lambda: read.finish(done.result())))
-
 
 class LogServing(Serving):
     """For a daemon with a log: long polls, and answers that wait for the disk or for replicas."""
@@ -163,10 +227,10 @@ class LogServing(Serving):
         self._log_waits = waits
         self._works: set[asyncio.Task[Reply]] = set()
 
-    def _start_wait(self, outcome: Outcome, client: Connection, proceed: Proceed) -> None:
+    def _start_wait(self, outcome: Outcome, client: Connection, waiting: _Waiting) -> None:
+        proceed = waiting.proceed
         if isinstance(outcome, Hold):
-            hold = outcome
-            self._log_waits.when_woken(hold, client, lambda: proceed(hold.resume))
+            self._log_waits.when_woken(outcome, client, waiting.will_do(outcome.resume))
         elif isinstance(outcome, WaitFlush):
             flush = outcome
             self._log_waits.when_flushed(
@@ -188,7 +252,7 @@ class LogServing(Serving):
             task.add_done_callback(self._works.discard)
             task.add_done_callback(lambda done: proceed(done.result))
         else:
-            super()._start_wait(outcome, client, proceed)
+            super()._start_wait(outcome, client, waiting)
 
 
 def _failed(request: Command, client: Connection, error: Exception) -> Reply:

@@ -21,6 +21,9 @@ HANDSHAKE_LIMIT_BYTES = 48 * 1024
 HELLO_LIMIT_BYTES = 16 * 1024
 """Of the client's first message, 1 KB in practice: OpenSSL makes room for what it announces, up to 128 KB."""
 
+PIECE_BYTES = 16 * 1024
+"""A TLS record is no larger."""
+
 _HELLO_PREFIX_BYTES = 9
 """Record: type, version, length (5 bytes); message: type (1), length (3)."""
 
@@ -78,9 +81,14 @@ class TlsStream(asyncio.Transport, asyncio.BufferedProtocol):
             self._incoming.write(self._buffer[:nbytes])
             self._handshake_bytes += nbytes
             self._shake_hands()
-        else:
-            self._incoming.write(self._buffer[:nbytes])
-        if self._above is not None:
+            if self._above is not None:
+                self._deliver(self._above)
+            return
+        # In pieces: OpenSSL's buffers keep the size that they once grew to.
+        for start in range(0, nbytes, PIECE_BYTES):
+            if self._is_closing:
+                return
+            self._incoming.write(self._buffer[start : min(start + PIECE_BYTES, nbytes)])
             self._deliver(self._above)
 
     def eof_received(self) -> bool:
@@ -113,6 +121,9 @@ class TlsStream(asyncio.Transport, asyncio.BufferedProtocol):
         if self._raw is not None:
             self._raw.set_write_buffer_limits(high, low)
 
+    def get_write_buffer_size(self) -> int:
+        return 0 if self._raw is None else self._raw.get_write_buffer_size()
+
     def pause_reading(self) -> None:
         if self._raw is not None:
             self._raw.pause_reading()
@@ -127,12 +138,16 @@ class TlsStream(asyncio.Transport, asyncio.BufferedProtocol):
     def write(self, data: bytes | bytearray | memoryview) -> None:
         if self._is_closing:
             return
+        view, sealed = memoryview(data), []
         try:
-            self._tls.write(data)
+            for start in range(0, len(view), PIECE_BYTES):
+                self._tls.write(view[start : start + PIECE_BYTES])
+                sealed.append(self._outgoing.read())
         except ssl.SSLError as error:
             self._fail(error)
         else:
-            self._pass_on()
+            if self._raw is not None:
+                self._raw.write(sealed[0] if len(sealed) == 1 else b"".join(sealed))
 
     def close(self) -> None:
         """Say goodbye, then close; the peer's own goodbye is not waited for."""

@@ -50,15 +50,20 @@ def is_compiled() -> bool:
     return bool(cython.compiled)
 
 
-def cut_frames(data: bytes, max_frame_bytes: int, max_header_bytes: int) -> tuple[list[Command], int]:
-    """The commands of the whole frames, and the place of the first that is not whole or out of bounds."""
+def cut_frames(
+    data: bytes, max_frame_bytes: int, max_header_bytes: int, start: int = 0, most_frames: int = 0x7FFFFFFF
+) -> tuple[list[Command], int]:
+    """The commands of the whole frames from `start` on, at most so many, and the place behind them: of the
+    next one, or of the first that is not whole or out of bounds."""
     view: cython.const[cython.uchar][::1] = memoryview(data)
     commands: list[Command] = []
     most: cython.longlong = max_frame_bytes
     most_header: cython.longlong = max_header_bytes
-    pos: cython.Py_ssize_t = 0
+    pos: cython.Py_ssize_t = start
     end: cython.Py_ssize_t = len(data)
-    while end - pos >= _PREFIX_SIZE:
+    left: cython.Py_ssize_t = most_frames
+    while left > 0 and end - pos >= _PREFIX_SIZE:
+        left -= 1
         total: cython.int
         mark: cython.int
         if cython.compiled:

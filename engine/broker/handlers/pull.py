@@ -63,6 +63,30 @@ def response_code(status: GetStatus, queue_offset: int) -> ResponseCode:
     return ResponseCode.PULL_OFFSET_MOVED
 
 
+class _HeldPull:
+    """A pull that waits. One small object instead of closures: there may be a hundred thousand."""
+
+    __slots__ = ("_group", "_handlers", "_header", "_wanted")
+
+    def __init__(
+        self,
+        handlers: PullHandlers,
+        header: PullMessageRequest,
+        group: SubscriptionGroupConfig,
+        wanted: MessageFilter,
+    ) -> None:
+        self._handlers = handlers
+        self._header = header
+        self._group = group
+        self._wanted = wanted
+
+    def accepts(self, arrival: object) -> bool:
+        return self._handlers.accepts(self._header, self._wanted, arrival)
+
+    def resume(self) -> Outcome:
+        return self._handlers.read_again(self._header, self._group, self._wanted)
+
+
 class PullHandlers:
     def __init__(
         self,
@@ -117,6 +141,8 @@ class PullHandlers:
         if outcome is not None:
             return outcome
         outcome = self._read(header, group, wanted, may_hold=header.may_suspend)
+        if isinstance(outcome, Hold):
+            request.fields = {}  # they are in the header; a parked pull should be small
         # A slave keeps offsets only for who says so in a request of its own.
         if header.commits_offset and self._role.is_master:
             self._offsets.commit(header.topic, header.consumer_group, header.queue_id, header.commit_offset)
@@ -203,27 +229,27 @@ class PullHandlers:
     def _hold(
         self, header: PullMessageRequest, group: SubscriptionGroupConfig, wanted: MessageFilter
     ) -> Hold:
-        queue_offset, tags, properties = header.queue_offset, wanted.tags, wanted.wanted
-
-        def accepts(arrival: object) -> bool:
-            if not isinstance(arrival, Arrival):
-                return self._offsets.has_reset(header.topic, header.consumer_group, header.queue_id)
-            at = arrival.next_queue_offset
-            if at <= queue_offset or (tags is not None and not tags(arrival.tags_code)):
-                return False
-            return properties is None or self._store.wanted_at(
-                header.topic, header.queue_id, at - 1, properties
-            )
-
         timeout_ms = header.suspend_timeout_millis
         if not self._live.long_polling_enable:
             timeout_ms = self._live.short_polling_time_mills
-        return Hold(
-            ((header.topic, header.queue_id),),
-            max(0, min(timeout_ms, _MAX_SUSPEND_MS)),
-            accepts,
-            lambda: self._moved(header) or self._read(header, group, wanted, may_hold=False),
-        )
+        held = _HeldPull(self, header, group, wanted)
+        key = (header.topic, header.queue_id)
+        return Hold((key,), max(0, min(timeout_ms, _MAX_SUSPEND_MS)), held.accepts, held.resume)
+
+    def accepts(self, header: PullMessageRequest, wanted: MessageFilter, arrival: object) -> bool:
+        """Whether a held pull wants what arrived."""
+        if not isinstance(arrival, Arrival):
+            return self._offsets.has_reset(header.topic, header.consumer_group, header.queue_id)
+        at, tags, properties = arrival.next_queue_offset, wanted.tags, wanted.wanted
+        if at <= header.queue_offset or (tags is not None and not tags(arrival.tags_code)):
+            return False
+        return properties is None or self._store.wanted_at(header.topic, header.queue_id, at - 1, properties)
+
+    def read_again(
+        self, header: PullMessageRequest, group: SubscriptionGroupConfig, wanted: MessageFilter
+    ) -> Outcome:
+        """A held pull whose message has arrived, or whose time is up."""
+        return self._moved(header) or self._read(header, group, wanted, may_hold=False)
 
     def _read_cold(
         self,

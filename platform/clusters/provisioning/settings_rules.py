@@ -112,6 +112,11 @@ RULES: Mapping[str, Rule] = {
     "maxTransferBytesOnMessageInDisk": _whole(1, 15 << 20),
     "maxTransferCountOnMessageInDisk": _whole(1, _INT32),
     "signalboxMaxConnectionsPerIp": _whole(1, _INT32),
+    "signalboxMaxReceivingBytes": _whole(1 << 20, 1 << 40),
+    "signalboxMaxReceivingBytesPerIp": _whole(0, 1 << 40),
+    "signalboxMaxSendingBytes": _whole(1 << 20, 1 << 40),
+    "signalboxMaxSendingBytesPerIp": _whole(0, 1 << 40),
+    "signalboxMaxLongPolls": _whole(1, _INT32),
 }
 FOR_GOOD = frozenset({"mappedFileSizeCommitLog", "mappedFileSizeConsumeQueue", "mappedFileSizeTimerLog"})
 """What the files of a store were made with; another value would not open them."""
