@@ -21,11 +21,16 @@ def test_members_are_listed_with_one_request(open_page: OpenPage, watch: Watch) 
     expect(page.get_by_text("running").first).to_be_visible()
     asked = [each for each in watch.requests if f"/clusters/{LOCAL}/brokers/" in each]
     assert asked and all(each.endswith("/brokers/") for each in asked), "none is asked for by itself"
+    expect(page.get_by_text("may delete unexpired").first).to_be_visible()
     check_accessible(page)
     shoot(page, "brokers")
     page.keyboard.press("Tab")
     page.get_by_role("link", name="broker-a-0").click()
     expect(page.get_by_role("heading", name="broker-a-0")).to_be_visible()
+    kept = page.get_by_role("region", name="Messages kept")
+    expect(kept).to_contain_text("Deletes messages that have not expired at 85%, refuses writes at 90%.")
+    expect(kept).to_contain_text("None since it started")
+    expect(kept).to_contain_text("None found")
     check_accessible(page)
     shoot(page, "broker")
 

@@ -18,6 +18,7 @@ from clusters.models import Alert, AlertRule, Cluster, Collection, LiveBroker, S
 from clusters.selectors.disk_trend import Trend, forecast, limit_of, trend_of
 from clusters.selectors.packing import SAMPLED, bucket_start, pack
 from console.core.models import AuditEntry
+from tests.platform_fixtures import People
 from tests.platform_processes import collecting, soon
 
 pytestmark = pytest.mark.django_db
@@ -280,7 +281,7 @@ def test_a_rule_of_that_name_that_somebody_made_is_left_alone(now: datetime) -> 
     assert AlertRule.objects.get(name=name).kind == "lag"
 
 
-def test_a_fresh_console_warns_without_being_set_up(cluster: Cluster, now: datetime) -> None:
+def test_a_fresh_console_warns_without_being_set_up(people: People, cluster: Cluster, now: datetime) -> None:
     do_make_built_in_rules(now=now)
     broker(
         cluster,
@@ -302,6 +303,18 @@ def test_a_fresh_console_warns_without_being_set_up(cluster: Cluster, now: datet
         ("deleted_unexpired", "firing"),
         ("disk_trend", "firing"),
     ]
+    for client, count in ((people.root, 6), (people.viewer, 6), (people.other, 0)):
+        assert client.get("/api/v1/alerts/?state=open").json()["count"] == count
+
+
+def test_a_cluster_that_is_being_made_leaves_no_alerts_behind(cluster: Cluster, now: datetime) -> None:
+    do_make_built_in_rules(now=now)
+    Collection.objects.update(sampled_at=None)
+    do_evaluate_alerts(now=now)
+    assert set(Alert.objects.values_list("state", flat=True)) == {"no_data"}
+    broker(cluster, now + timedelta(seconds=20), disk_ratio=0.2)
+    do_evaluate_alerts(now=now + timedelta(seconds=30))
+    assert list(Alert.objects.values_list("rule__kind", "state")) == [("disk_trend", "no_data")]
 
 
 # -- from a real broker to the page's answer ----------------------------------------------------------------

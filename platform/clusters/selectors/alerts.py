@@ -15,9 +15,9 @@ from console.core.rights import EVERYTHING, Grants, fits
 def visible_alerts(grants: Grants) -> QuerySet[Alert]:
     whole = Grants(tuple(grant for grant in grants.items if grant.names == EVERYTHING))
     named = Q(subject__in=("group", "topic")) & grants.rows_filter("cluster__name", "name")
-    return Alert.objects.filter(named | whole.clusters_filter("cluster__name")).select_related(
-        "rule", "cluster"
-    )
+    # With its subjects, also where it says nothing else: an empty condition is lost in an "or".
+    others = Q(subject__in=("broker", "cluster")) & whole.clusters_filter("cluster__name")
+    return Alert.objects.filter(named | others).select_related("rule", "cluster")
 
 
 def covers_patterns(grants: Grants, role: int, clusters: str, names: str) -> bool:

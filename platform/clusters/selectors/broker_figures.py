@@ -100,7 +100,7 @@ def _deleted_unexpired(rule: AlertRule, cluster: Cluster, now: datetime) -> Iter
         if rule.threshold and now - at > rule.threshold * _HOUR:
             return None
         text = (
-            f"{label_of(row)}: {deleted['bytes']} bytes in {deleted['segments']} segments were deleted "
+            f"{label_of(row)}: {_size(deleted['bytes'])} in {deleted['segments']} segments were deleted "
             f"before they expired, because the disk was full; last at {at:%Y-%m-%d %H:%M} UTC, commit-log "
             f"offsets {deleted['fromOffset']} to {deleted['toOffset']}"
         )
@@ -162,6 +162,10 @@ def label_of(row: LiveBroker) -> str:
 
 def _moment(ms: int) -> datetime:
     return datetime.fromtimestamp(ms / 1000, UTC)
+
+
+def _size(count: int) -> str:
+    return f"{count} bytes" if count < 1 << 20 else f"{count / (1 << 20):.0f} MB"
 
 
 def _hours(hours: float) -> str:

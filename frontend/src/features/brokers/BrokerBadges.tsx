@@ -52,30 +52,30 @@ export function Marks({ broker }: { broker: Broker }) {
         </Tooltip>
       )}
       {permissionOf(broker) === "readOnly" && <Tag tone="warn">{t("writes.readOnly")}</Tag>}
-      <KeptMark live={broker.live} />
     </>
   );
 }
 
-/** The worst first: unexpired messages were deleted, or may be when the disk is full. */
-function KeptMark({ live }: { live: Broker["live"] }) {
+/** The worst first: unexpired messages were deleted, or may be when the disk is full. `short`: in a list. */
+export function KeptMark({ live, short = false }: { live: Broker["live"]; short?: boolean }) {
   const t = useTexts();
   const retention = retentionOf(live);
-  if (retention?.deletedUnexpired) {
+  if (retention === null) return short ? <Unknown why={t("kept.notReported")} /> : null;
+  if (retention.deletedUnexpired) {
     return (
       <Tooltip label={t("kept.deletedMarkWhy")}>
         <span>
-          <Tag tone="bad">{t("kept.deletedMark")}</Tag>
+          <Tag tone="bad">{t(short ? "kept.deletedShort" : "kept.deletedMark")}</Tag>
         </span>
       </Tooltip>
     );
   }
-  if (!retention?.mayDeleteUnexpired) return null;
+  if (!retention.mayDeleteUnexpired) return short ? <>{t("kept.refusesShort")}</> : null;
   const isBroken = breaksPromise(live);
   return (
     <Tooltip label={t(isBroken ? "kept.mayDeletePromise" : "kept.mayDeleteWhy")} multiline maw={320}>
       <span>
-        <Tag tone={isBroken ? "bad" : "quiet"}>{t("kept.mark")}</Tag>
+        <Tag tone={isBroken ? "bad" : "quiet"}>{t(short ? "kept.mayDeleteShort" : "kept.mark")}</Tag>
       </span>
     </Tooltip>
   );

@@ -12,7 +12,7 @@ import { PageSkeleton } from "@/shared/ui/PageSkeleton";
 import { ProblemAlert } from "@/shared/ui/ProblemAlert";
 import { UrlTabs } from "@/shared/ui/UrlTabs";
 import { useSearchState } from "@/shared/url/use_search";
-import { BrokerState, Marks, permissionOf, RoleTag } from "./BrokerBadges";
+import { BrokerState, KeptMark, Marks, permissionOf, RoleTag } from "./BrokerBadges";
 import { type Broker, useBrokers } from "./broker_data";
 import { standingOf } from "./broker_state";
 import { LogTab } from "./LogTab";
@@ -70,6 +70,7 @@ function Shown({ cluster, broker, members, sampledAt }: ShownProps) {
             <BrokerState broker={broker} />
             <RoleTag broker={broker} standing={standing} />
             <Marks broker={broker} />
+            <KeptMark live={broker.live} />
           </>
         }
         sampledAt={broker.live?.sampled_at ?? sampledAt}

@@ -1,4 +1,6 @@
 /** How long a broker keeps messages and what a full disk does to them; what was deleted or damaged; its certificate. */
+import { Text } from "@mantine/core";
+import type { ReactNode } from "react";
 import { formatBytes } from "@/shared/format/bytes";
 import { formatDuration } from "@/shared/format/durations";
 import { numberFormat } from "@/shared/format/formatters";
@@ -7,7 +9,7 @@ import { formatTime } from "@/shared/format/times";
 import { useLocale } from "@/shared/texts/i18n";
 import { KeyValue } from "@/shared/ui/KeyValue";
 import { Panel } from "@/shared/ui/Panel";
-import { StateBadge } from "@/shared/ui/StateBadge";
+import { StateBadge, type Tone } from "@/shared/ui/StateBadge";
 import { Unknown } from "@/shared/ui/Unknown";
 import { useNow } from "@/shared/ui/use_now";
 import type { Broker } from "./broker_data";
@@ -59,11 +61,41 @@ function FullDisk({ live }: { live: Live }) {
     refuse: formatRatio(retention.refuseRatio, locale),
   };
   if (!retention.mayDeleteUnexpired) {
-    return <StateBadge tone="ok" label={t("kept.refuses", words)} />;
+    return (
+      <Said tone="ok" label={t("kept.refusesShort")}>
+        {t("kept.refuses", words)}
+      </Said>
+    );
   }
-  const label = t("kept.mayDelete", words);
-  const why = breaksPromise(live) ? t("kept.mayDeletePromise") : t("kept.mayDeleteWhy");
-  return <StateBadge tone={breaksPromise(live) ? "bad" : "warn"} label={label} why={why} />;
+  const isBroken = breaksPromise(live);
+  return (
+    <Said
+      tone={isBroken ? "bad" : "warn"}
+      label={t("kept.mayDeleteShort")}
+      why={t(isBroken ? "kept.mayDeletePromise" : "kept.mayDeleteWhy")}
+    >
+      {t("kept.mayDelete", words)}
+    </Said>
+  );
+}
+
+interface SaidProps {
+  tone: Tone;
+  label: string;
+  why?: string;
+  children: ReactNode;
+}
+
+/** A short badge, and below it what it means: badges do not wrap. */
+function Said({ tone, label, why, children }: SaidProps) {
+  return (
+    <>
+      <StateBadge tone={tone} label={label} why={why} />
+      <Text size="xs" c="dimmed" mt={2}>
+        {children}
+      </Text>
+    </>
+  );
 }
 
 function Deleted({ lost }: { lost: DeletedUnexpired | undefined }) {
@@ -77,7 +109,11 @@ function Deleted({ lost }: { lost: DeletedUnexpired | undefined }) {
     from: lost.fromOffset,
     to: lost.toOffset,
   };
-  return <StateBadge tone="bad" label={t("kept.deletedSome", words)} why={t("kept.deletedWhere", words)} />;
+  return (
+    <Said tone="bad" label={t("kept.deletedSome", words)}>
+      {t("kept.deletedWhere", words)}
+    </Said>
+  );
 }
 
 function Damaged({ live }: { live: Live }) {
@@ -95,9 +131,10 @@ function Damaged({ live }: { live: Live }) {
     file: last.file,
     time: formatTime(new Date(last.atMs).toISOString(), locale),
   };
-  const why = where ? t("kept.damageLast", where) : t("kept.damageUnread");
   return (
-    <StateBadge tone={damage.skipped > 0 ? "bad" : "warn"} label={t("kept.damageSome", counts)} why={why} />
+    <Said tone={damage.skipped > 0 ? "bad" : "warn"} label={t("kept.damageSome", counts)}>
+      {where ? t("kept.damageLast", where) : t("kept.damageUnread")}
+    </Said>
   );
 }
 
@@ -113,5 +150,9 @@ function Certificate({ live }: { live: Live }) {
     age: formatDuration(Math.abs(Math.round((end - now) / 1000)), locale),
   };
   const label = t(end <= now ? "kept.certificateEnded" : "kept.certificateEnds", words);
-  return <StateBadge tone={certificateTone(end, now)} label={label} why={words.time} />;
+  return (
+    <Said tone={certificateTone(end, now)} label={label}>
+      {words.time}
+    </Said>
+  );
 }

@@ -9,7 +9,7 @@ import { EmptyState } from "@/shared/ui/EmptyState";
 import { Bytes, Rate, Ratio, Span } from "@/shared/ui/Figure";
 import { Unknown } from "@/shared/ui/Unknown";
 import { useNow } from "@/shared/ui/use_now";
-import { BrokerState, InSync, Marks, RoleTag } from "./BrokerBadges";
+import { BrokerState, InSync, KeptMark, Marks, RoleTag } from "./BrokerBadges";
 import type { Broker, useBrokers } from "./broker_data";
 import { groupsOf, haOf, ratesOf, type Standing, standingOf } from "./broker_state";
 import classes from "./Brokers.module.css";
@@ -93,6 +93,13 @@ function figureColumns(t: Words): Column<Member>[] {
     figure("put", 84, 620, (row) => known(row, <Rate value={ratesOf(row.broker.live).put} />)),
     figure("got", 84, 620, (row) => known(row, <Rate value={ratesOf(row.broker.live).got} />)),
     figure("disk", 72, 700, (row) => known(row, <Ratio value={row.broker.live?.disk_ratio} />)),
+    {
+      key: "full",
+      title: t("column.whenFull"),
+      width: 150,
+      from: 960,
+      render: (row) => known(row, <KeptMark live={row.broker.live} short />),
+    },
     figure("behind", 96, 780, (row) =>
       row.standing.isMaster ? null : <Bytes value={row.standing.behind} />,
     ),
@@ -106,21 +113,21 @@ function placeColumns(t: Words): Column<Member>[] {
       key: "version",
       title: t("column.version"),
       width: 90,
-      from: 1020,
+      from: 1160,
       render: (row) => row.broker.live?.version || <Unknown />,
     },
     {
       key: "address",
       title: t("column.address"),
       width: 160,
-      from: 1120,
+      from: 1260,
       render: (row) => <span className="sb-mono">{row.broker.address}</span>,
     },
     {
       key: "host",
       title: t("column.host"),
       width: 110,
-      from: 1240,
+      from: 1380,
       render: (row) => row.broker.process?.host,
     },
   ];

@@ -71,7 +71,7 @@ export const en = {
     slave_lag: "a slave is behind by more than",
     broker_down: "a broker does not answer",
     disk_trend: "a broker's disk reaches its limit within",
-    deleted_unexpired: "messages were deleted before they expired, within",
+    deleted_unexpired: "unexpired messages were deleted within",
     damage: "damaged records of a broker, more than",
     certificate: "a broker's TLS certificate ends within",
   },
@@ -85,7 +85,7 @@ export const en = {
     hoursSince: "hours since the last time; 0: since the broker started",
     records: "messages that were skipped",
     days: "days ahead",
-    sinceStart: "its last start",
+    sinceStart: "the broker's run",
   },
   form: {
     name: "Name",
