@@ -115,7 +115,7 @@ interop: setup ## clients and servers that we did not write, both ways (needs Ma
 interop-smoke: setup ## the official Java client sends and receives
 	$(PYTEST) -m interop_smoke --timeout 300 tests/interop $(ARGS)
 
-crash: setup ## 200 kills, power losses, every kind of damaged file
+crash: setup ## 200 kills, power losses, full disks, every kind of damaged file
 	$(PYTEST) -m crash_long --timeout 7200 tests/crash $(ARGS)
 
 fuzz: setup ## a million mutated frames
