@@ -111,15 +111,18 @@ class MessageStore:
             is_sync_flush=options.is_sync_flush,
             hot_bytes=options.reads.hot_window_bytes,
         )
-        self.front = LogFront(
-            self._log, self._queues, self._index, lambda: min(self.flushed_offset, self.dispatched_offset)
-        )
-        self.front.before_start = self._life.note_start
+        self.front = self._new_front()
         self.is_fenced = False
         self._refusals = WriteRefusals()
         self.recovery: RecoveryReport | None = None
         self.missing: str | None = None
         """In words, what was gone at the open."""
+
+    def _new_front(self) -> LogFront:
+        parts = self._log, self._queues, self._index
+        front = LogFront(*parts, lambda: min(self.flushed_offset, self.dispatched_offset))
+        front.before_start = self._life.note_start
+        return front
 
     def _new_repairs(self, queues: QueueRepair) -> RecordRepair:
         damaged, root = self._reader.damaged, self.options.root
