@@ -77,9 +77,12 @@ def test_access_control_is_changed_with_a_preview(console: Console, open_page: O
     shoot(page, "access-control")
     dialog.get_by_role("button", name=re.compile("[Pp]review|plan")).first.click()
     expect(dialog.get_by_text("Any process that reaches the ports may change or destroy")).to_be_visible()
-    expect(dialog.get_by_text("Set access control to off")).to_be_visible()
+    expect(dialog.get_by_text("Restart name servers, each once all brokers are registered")).to_be_visible()
     shoot(page, "access-control-plan")
     assert console.rest.get("clusters/local/")["access_control"] == "administration", "only planned"
+    chinese = open_page("/clusters/new?name=payments&step=2", language="zh", size=NARROW)
+    expect(chinese.get_by_text("变更需要管理员签名；应用和读取无需凭据。")).to_be_visible()
+    shoot(chinese, "new-cluster-profile-zh-narrow")
 
 
 def test_what_the_plan_refuses_leads_back_to_where_it_can_be_mended(

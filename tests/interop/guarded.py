@@ -6,10 +6,11 @@ Team A may use topics and groups that begin with `a-`, team B those with `b-`.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 
 from engine.client import Credentials, blocking
 from engine.client.admin.access import acl_of
@@ -47,10 +48,14 @@ def _users(home: Path) -> Path:
     return path
 
 
+ON = {"authenticationEnabled": "true", "authorizationEnabled": "true"}
+ADMINISTRATION = {"signalboxAccessControl": "administration"}
+
+
 @contextmanager
-def running_guarded(home: Path) -> Iterator[Guarded]:
+def running_guarded(home: Path, access: Mapping[str, str] = MappingProxyType(ON)) -> Iterator[Guarded]:
     """Stopped at the end; its logs must then hold no secret."""
-    settings = {"authenticationEnabled": "true", "authorizationEnabled": "true"}
+    settings = dict(access)
     settings["innerClientAuthenticationCredentials"] = '{"accessKey":"cluster","secretKey":"canary-cluster"}'
     name_server = start_name_server(home, **settings, signalboxUserFile=str(_users(home)))
     broker: Daemon | None = None

@@ -41,6 +41,7 @@ def read(password: str) -> dict[str, Any]:
         answer = client.get(f"/api/v1/{path}")
         rows = answer.json()["results"] if answer.status_code == 200 else answer.json()
         found[name] = sorted(row[field] for row in rows) if isinstance(rows, list) else rows
+    found["access_control"] = client.get("/api/v1/clusters/prod/").json()["access_control"]
     found["lag"] = client.get("/api/v1/clusters/prod/groups/billing/").json()["lag"]
     found["url"] = unseal(AlertChannel.objects.get(name="pager").sealed_url)
     call_command("verify_audit", stdout=sys.stderr)

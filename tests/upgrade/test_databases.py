@@ -39,6 +39,7 @@ def assert_all_is_there(data_root: Path, **environment: str) -> None:
     found: dict[str, Any] = json.loads(answer)
     assert found["password"] is True
     assert found["clusters"] == ["prod"]
+    assert found["access_control"] == "off", "an upgrade changes no cluster's access control"
     assert "orders" in found["topics"]
     assert "billing" in found["groups"]
     assert len(found["brokers"]) == 2
