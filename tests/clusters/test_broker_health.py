@@ -6,6 +6,7 @@ Figures are rows and history as the collector writes them; a real broker is in t
 from __future__ import annotations
 
 from datetime import datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,6 +19,9 @@ from clusters.models import Alert, AlertRule, Cluster, Collection, LiveBroker, S
 from clusters.selectors.disk_trend import Trend, forecast, limit_of, trend_of
 from clusters.selectors.packing import SAMPLED, bucket_start, pack
 from console.core.models import AuditEntry
+from engine.client import ConsumeFromWhere, ConsumerOptions, Message, blocking
+from tests.certificates import Authority
+from tests.engine.client.servers import start_broker, start_name_server
 from tests.platform_fixtures import People
 from tests.platform_processes import collecting, soon
 
@@ -321,13 +325,62 @@ def test_a_cluster_that_is_being_made_leaves_no_alerts_behind(cluster: Cluster, 
 
 
 @pytest.mark.django_db(transaction=True)
-def test_what_a_real_broker_says_of_its_disk_is_shown(attached: Cluster, api: APIClient) -> None:
-    with collecting():
-        row = soon(lambda: LiveBroker.objects.filter(retention__isnull=False).first())
+def test_what_a_real_broker_says_of_its_disk_its_records_and_its_certificate(
+    tmp_path: Path, redis: str, api: APIClient
+) -> None:
+    issued = Authority(tmp_path / "ca").issue("server", days=5)
+    server = start_name_server(tmp_path)
+    tls = {"tls.server.certPath": issued.cert, "tls.server.keyPath": issued.key}
+    broker = start_broker(tmp_path, server.address, "sick", **tls)
+    try:
+        with blocking.Producer("senders", namesrv=server.address) as producer:
+            for number in range(5):
+                producer.send(Message("orders", b"message %d" % number))
+        broker.stop()
+        _damage(tmp_path / "sick", b"message 2")
+        broker = start_broker(tmp_path, server.address, "sick", **tls)
+        _read(server.address, "orders", count=4)
+        Cluster.objects.create(
+            name="sick",
+            broker_cluster_name="ClientCluster",
+            kind=Cluster.Kind.ATTACHED,
+            name_server_addresses=[server.address],
+            broker_addresses=[broker.address],
+            created_at=timezone.now(),
+        )
+        with collecting():
+            row = soon(lambda: LiveBroker.objects.filter(damage__skipped=1).first())
+            soon(lambda: SeriesChunk.objects.filter(name="sick-0", metric="disk_ratio").exists())
+    finally:
+        broker.stop()
+        server.stop()
     assert row.retention["mayDeleteUnexpired"] is True
     assert 0 < row.retention["forceRatio"] <= row.retention["refuseRatio"] <= 1
-    [shown] = api.get("/api/v1/clusters/attached/brokers/").json()["results"]
+    [shown] = api.get("/api/v1/clusters/sick/brokers/").json()["results"]
     assert shown["live"]["retention"] == row.retention
-    assert (shown["live"]["damage"], shown["live"]["certificate"]) == (None, None)
-    label = f"{row.broker_name}-{row.member}"
-    assert SeriesChunk.objects.filter(subject="broker", name=label, metric="disk_ratio").exists()
+    assert shown["live"]["damage"]["last"]["offset"] == str(row.damage["last"]["offset"])
+    do_make_built_in_rules(now=row.sampled_at)
+    AlertRule.objects.update(for_s=0)
+    do_evaluate_alerts(now=row.sampled_at)
+    texts = list(Alert.objects.filter(state="firing").values_list("summary", flat=True))
+    assert any("sick-0: damaged records, 1 skipped, 0 repaired" in text for text in texts), texts
+    assert sum("the TLS certificate ends in 4 days" in text for text in texts) == 2, texts
+
+
+def _damage(store: Path, body: bytes) -> None:
+    """One bit of its record; the broker is down, or it would trust what it wrote itself."""
+    with (store / "commitlog" / "00000000000000000000").open("r+b") as file:
+        at = file.read(1 << 16).index(body)
+        file.seek(at)
+        file.write(bytes([body[0] ^ 0x10]))
+
+
+def _read(namesrv: str, topic: str, count: int) -> None:
+    read: list[bytes] = []
+    options = ConsumerOptions(from_where=ConsumeFromWhere.CONSUME_FROM_FIRST_OFFSET, rebalance_s=1.0)
+    consumer = blocking.PushConsumer(
+        "readers", lambda each: read.append(each.body), namesrv=namesrv, options=options
+    )
+    consumer.subscribe(topic)
+    with consumer:
+        soon(lambda: len(read) >= count)
