@@ -129,9 +129,10 @@ def main() -> int:
                     measure_restart(broker, rows[size], size, status.update)
                     rows[size]["all of them made in, s"] = made_s
                     rows[size]["all of them made in, s of processor"] = made_cpu_s
+                    console.print(table({size: rows[size]}), markup=False)
+                    status.update(f"{size:,}: deleting its files")
                 finally:
                     broker.close()
-            console.print(table({size: rows[size]}), markup=False)
     text = (
         f"{datetime.now(UTC):%Y-%m-%d}, {machine()}; best of {rounds} rounds of {REQUESTS:,} requests "
         f"({NEW:,} new ones); load of the machine before: {load:.1f}, after: {os.getloadavg()[0]:.1f}.\n\n"
