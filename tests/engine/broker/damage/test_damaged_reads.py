@@ -3,7 +3,10 @@ listed, and delivered after all once they are whole again."""
 
 from __future__ import annotations
 
+import asyncio
 import logging
+import re
+import urllib.request
 from pathlib import Path
 from typing import Any
 
@@ -87,7 +90,7 @@ async def test_a_flipped_byte_costs_its_own_message_only(
     start_broker: StartBroker, tmp_path: Path, caplog: pytest.LogCaptureFixture, field: str, is_old: bool
 ) -> None:
     caplog.set_level(logging.WARNING)
-    _, peer, victim = await damaged_broker(start_broker, tmp_path, is_old=is_old, at=FIELDS[field])
+    broker, peer, victim = await damaged_broker(start_broker, tmp_path, is_old=is_old, at=FIELDS[field])
     others = [number for number in range(COUNT) if number != VICTIM]
     found, remarks = await pull_all(peer)
     assert found == others
@@ -107,7 +110,18 @@ async def test_a_flipped_byte_costs_its_own_message_only(
     section = await damage_section(peer)
     assert (section["skipped"], section["repaired"], section["last"]["outcome"]) == (1, 0, "skipped")
     assert section["last"]["file"] == "00000000000000000000"
+    metrics = await asyncio.to_thread(read_metrics, broker)
+    assert re.search(r'signalbox_damaged_records_total\{.*outcome="skipped".*\} 2\.0', metrics)
+    assert re.search(r"signalbox_damaged_records_known\{.*\} 1\.0", metrics)
     await peer.close()
+
+
+def read_metrics(broker: RunningBroker) -> str:
+    with urllib.request.urlopen(
+        f"http://127.0.0.1:{broker.inner.metrics.port}/metrics", timeout=10
+    ) as answer:
+        text: str = answer.read().decode()
+        return text
 
 
 @pytest.mark.parametrize("is_old", [True, False], ids=["old", "hot"])
