@@ -20,6 +20,7 @@ from engine.errors import BadInput
 from engine.net.arrivals import Arrival, Look
 from engine.net.connection import Connection, Serve
 from engine.net.flow import ConnectionLimits
+from engine.net.heap import Heap
 from engine.net.networks import Networks, is_among
 from engine.net.shares import RECEIVE_BUFFER_BYTES, Shares
 from engine.net.tls import ServerTls
@@ -28,6 +29,8 @@ from engine.net.tls_stream import TlsStream, explained
 log = logging.getLogger(__name__)
 
 _ACCEPTS_PER_WAKE = 64
+_CONNECTION_BYTES = 64 * 1024
+"""What a busy connection takes, about."""
 _OUT_OF_DESCRIPTORS = {errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM}
 
 
@@ -63,6 +66,7 @@ class Server:
         self._tls = tls or ServerTls()
         self._trusted_proxies = trusted_proxies
         self.shares = Shares(loop, limits.memory)
+        self._heap = Heap(loop)
         self._tls_buffer = memoryview(bytearray(RECEIVE_BUFFER_BYTES if self._tls.context else 0))
         self._listeners: list[socket.socket] = []
         self._arrivals: set[Arrival] = set()
@@ -200,6 +204,9 @@ class Server:
                 connection.abort()
         self._sweep_unknown(now - self._limits.first_frame_s)
         self._tls.refresh()
+        shares = self.shares
+        held_bytes = shares.intake.held_bytes + shares.outgo.held_bytes
+        self._heap.note(now, held_bytes + len(self.connections) * _CONNECTION_BYTES)
         self._sweeper = self._loop.call_later(1.0, self._sweep)
 
     def _sweep_unknown(self, since: float) -> None:
