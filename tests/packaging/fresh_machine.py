@@ -29,6 +29,9 @@ _NO_MAVEN = """<settings><mirrors><mirror>
 """
 
 
+ADMINISTRATOR = "root"
+
+
 @dataclass(frozen=True, slots=True)
 class Machine:
     """`user` has an account of its own and may not install anything; without one, everything runs as root."""
@@ -38,7 +41,7 @@ class Machine:
 
     @property
     def home(self) -> str:
-        return f"/home/{self.user}" if self.user else "/root"
+        return f"/home/{self.user}" if self.user else f"/{ADMINISTRATOR}"
 
     @property
     def _stage(self) -> Stage:
