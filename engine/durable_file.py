@@ -46,6 +46,10 @@ def _write_synced(temporary: Path, data: bytes) -> None:
             view = view[os.write(descriptor, view) :]
         os.ftruncate(descriptor, len(data))
         os.fsync(descriptor)
+    except OSError as error:
+        # A failed write names no file by itself, and whoever makes room must know where.
+        error.filename = str(temporary)
+        raise
     finally:
         os.close(descriptor)
 

@@ -117,7 +117,7 @@ def test_a_shorter_content_leaves_nothing_of_a_longer_one(tmp_path):
     assert path.read_bytes() == b"[7]"
 
 
-def test_a_full_disk_without_a_backup_changes_nothing(tmp_path, monkeypatch):
+def test_a_full_disk_without_a_backup_changes_nothing_and_is_named(tmp_path, monkeypatch):
     path = tmp_path / "x.json"
     write_durable(path, b"[1]")
 
@@ -125,6 +125,7 @@ def test_a_full_disk_without_a_backup_changes_nothing(tmp_path, monkeypatch):
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr(os, "write", write)
-    with pytest.raises(OSError, match="No space"):
+    with pytest.raises(OSError, match="No space") as failed:
         write_durable(path, b"[2]")
+    assert failed.value.filename == str(tmp_path / "x.json.tmp")
     assert path.read_bytes() == b"[1]"

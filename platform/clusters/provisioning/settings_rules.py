@@ -77,7 +77,6 @@ RULES: Mapping[str, Rule] = {
     "diskMaxUsedSpaceRatio": _whole(0, 100, True),
     "diskSpaceCleanForciblyRatio": _whole(0, 100, True),
     "diskSpaceWarningLevelRatio": _whole(0, 100, True),
-    "cleanFileForciblyEnable": _flag(True),
     "logLevel": Rule("DEBUG|INFO|WARNING|ERROR", is_live=True),
     "signalboxMaxAutoCreatedTopics": _whole(0, _INT32, True),
     "signalboxMaxAutoCreatedTopicsPerAddress": _whole(0, _INT32, True),
@@ -93,6 +92,8 @@ RULES: Mapping[str, Rule] = {
     "flushDiskType": Rule("SYNC_FLUSH|ASYNC_FLUSH"),
     "inSyncReplicas": _whole(1, 64),
     "minInSyncReplicas": _whole(1, 64),
+    # Brokers refuse to change it while they run where messages are protected (docs/replication.md).
+    "cleanFileForciblyEnable": _flag(),
     "allAckInSyncStateSet": _flag(),
     "haMaxTimeSlaveNotCatchup": _whole(100, _MS),
     "mappedFileSizeCommitLog": _whole(4096, 1 << 40),
