@@ -26,6 +26,7 @@ SENDING = 1  # the peer does not take what we send
 SERVING = 2  # requests of earlier reads wait to be served
 MEMORY = 4  # the next frame is large, and waits for its place
 WAITING = 8  # too many of its requests wait for something already
+FRAME = 16  # a large frame was just completed: its message is dispatched before the peer is read again
 STOPS = SENDING | WAITING
 """While one of these is set, its requests are not served either."""
 

@@ -24,6 +24,7 @@ from engine.net.flow import ConnectionLimits
 from engine.net.intake import ReceiveRoom
 from engine.net.sending_protocol import (
     FLUSH_BYTES,
+    FRAME,
     MEMORY,
     SENDING,
     SERVING,
@@ -115,6 +116,10 @@ class ServingProtocol(SendingProtocol):
             self._frame_room = self._parser.frame_room()
             return False
         self._frame_room = None
+        # Its room was filled to the brim, so libuv would read on in this turn of the loop, and a client that
+        # asks for what was just acknowledged would be faster than its dispatch, which is due in the next.
+        self._pause(FRAME)
+        self._loop.call_soon(self._resume, FRAME)
         if self._shares is not None:
             self._shares.intake.give_back(self)
         return True

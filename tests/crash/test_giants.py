@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -116,22 +117,19 @@ class PeakMemory(threading.Thread):
 
 
 def giants_in_flight(broker: Broker, count: int) -> int:
-    """All sent before any answer is taken, each over a connection of its own; the peak of memory."""
+    """All sent at once, each over a connection of its own; the peak of memory. The broker takes as many at a
+    time as it has room for (docs/limits.md), and the others wait: nobody is closed."""
     peak = PeakMemory(broker)
     peak.start()
     links = [Link(broker.address) for _ in range(count)]
-    for link in links:
-        # Clients that have said something: strangers share less room than this for their first frames.
-        stored_count(link)
-    frames = [
-        encode_request(rq.SEND_V2, 1, rq.send_fields(TOPIC, 0, "k"), bytes(MAX_BODY)) for _ in range(count)
-    ]
-    # All but the last byte of each: the broker holds every one of them at the same time.
-    for link, frame in zip(links, frames, strict=True):
-        link.write(frame[:-1], timeout_s=30)
-    for link, frame in zip(links, frames, strict=True):
-        link.write(frame[-1:])
-    codes = [link.receive(60)[0].code for link in links]
+    frame = encode_request(rq.SEND_V2, 1, rq.send_fields(TOPIC, 0, "k"), bytes(MAX_BODY))
+
+    def send_one(link: Link) -> int:
+        link.write(frame, timeout_s=60)
+        return link.receive(60)[0].code
+
+    with ThreadPoolExecutor(count) as pool:
+        codes = list(pool.map(send_one, links))
     for link in links:
         link.close()
     assert set(codes) <= {rq.SUCCESS, rq.SYSTEM_BUSY}, codes
@@ -142,9 +140,10 @@ def giants_in_flight(broker: Broker, count: int) -> int:
 
 
 def test_many_giants_in_flight_fit_into_memory(broker: Broker) -> None:
-    """24 of them are kept to their share of a gigabyte."""
+    """96 MB of them, in a budget of 32 MB for one address."""
     peak_bytes = giants_in_flight(broker, 24)
-    assert peak_bytes <= 330 * MB, f"{peak_bytes >> 20} MB"
+    print(f"{peak_bytes >> 20} MB")
+    assert peak_bytes <= 200 * MB, f"{peak_bytes >> 20} MB"
 
 
 @pytest.mark.crash_long
