@@ -188,7 +188,7 @@ class BrokerOptions:
     signalbox_max_receiving_bytes_per_ip: int = _whole(0, 0, 1 << 40)
     signalbox_max_sending_bytes: int = _whole(64 << 20, 1 << 20, 1 << 40)
     signalbox_max_sending_bytes_per_ip: int = _whole(0, 0, 1 << 40)
-    signalbox_max_long_polls: int = _whole(50_000, 1, _INT32)
+    signalbox_max_long_polls: int = _whole(100_000, 1, _INT32)
     signalbox_trusted_proxies: str = _option("", NETWORKS)
     tls: TlsSettings = field(default_factory=TlsSettings)
     access: AccessSettings = field(default_factory=AccessSettings)
