@@ -9,6 +9,7 @@ from __future__ import annotations
 import pytest
 
 from engine.net.shares import MemoryLimits
+from tests.crash.group import until
 from tests.crash.wire import Link
 from tests.hostile import victim as scene
 from tests.hostile.attacks import MIB
@@ -71,8 +72,13 @@ def test_a_send_of_four_megabytes_works_signed_or_where_none_needs_to_sign(
     for victim in (broker, guarded):
         with Link(victim.daemon.address, 30.0) as link:
             fields = scene.rq.send_fields(scene.TOPIC, 1, "large")
-            assert victim.call(link, scene.rq.SEND_V2, fields, bytes(4 * MIB - 1000)).code == 0
-        assert victim.figures()["signalbox_receiving_bytes"] == 0
+            body, codes = bytes(4 * MIB - 1000), []
+            # The attack before this one may still be in the broker's queues: busy means "send it again".
+            while not codes or (codes[-1] == scene.rq.SYSTEM_BUSY and len(codes) < 20):
+                codes.append(victim.call(link, scene.rq.SEND_V2, fields, body).code)
+            assert codes[-1] == 0
+        figures = victim.figures
+        until(lambda read=figures: read()["signalbox_receiving_bytes"] == 0, "its memory is given back")
 
 
 def test_a_name_server_under_a_flood_of_registrations_serves_others(name_server: Victim) -> None:
