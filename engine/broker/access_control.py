@@ -22,13 +22,13 @@ from engine.access.resources import Action
 from engine.access.rules import BROKER_RULES, DECLINED, Rule
 from engine.access.sealing import Seal, load_seal, write_private
 from engine.access.wording import Acl1Wording, Acl2Wording, AdministrationWording
+from engine.broker.admin.handlers_plain_acl import PlainAclHandlers
+from engine.broker.admin.handlers_policies import PolicyHandlers
+from engine.broker.admin.handlers_users import UserHandlers
+from engine.broker.admin.refused_codes import REFUSALS
 from engine.broker.admin_files import load_file
-from engine.broker.handlers.admin_plain_acl import PlainAclHandlers
-from engine.broker.handlers.admin_policies import PolicyHandlers
-from engine.broker.handlers.admin_users import UserHandlers
 from engine.broker.options import BrokerOptions
 from engine.broker.persistence import StateFile
-from engine.broker.refusals import REFUSALS
 from engine.broker.registration import BrokerIdentity
 from engine.broker.replication.replica_files import ReplicaFile, ReplicaFiles
 from engine.daemon.access_settings import AccessMode

@@ -7,22 +7,22 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from engine.access.gate import RecordCheck, unchecked
+from engine.broker.admin.handlers import BrokerAdminHandlers
+from engine.broker.admin.handlers_refused import RefusalHandlers
+from engine.broker.admin.handlers_store import StoreAdminHandlers
 from engine.broker.config_changes import ConfigChanges
 from engine.broker.consume_stats import ConsumeProgress
 from engine.broker.consumers import ConsumerTable
 from engine.broker.damage.damage_parts import DamageControl
 from engine.broker.disk_room import DiskRoom
 from engine.broker.handlers.admin_assignment import AssignmentHandlers
-from engine.broker.handlers.admin_broker import BrokerAdminHandlers
 from engine.broker.handlers.admin_clients import ClientAdminHandlers
 from engine.broker.handlers.admin_damage import DamageHandlers
 from engine.broker.handlers.admin_groups import GroupAdminHandlers
 from engine.broker.handlers.admin_ha import HAAdminHandlers
 from engine.broker.handlers.admin_offsets import OffsetAdminHandlers
 from engine.broker.handlers.admin_progress import ProgressHandlers
-from engine.broker.handlers.admin_refusals import RefusalHandlers
 from engine.broker.handlers.admin_snapshot import SnapshotHandlers
-from engine.broker.handlers.admin_store import StoreAdminHandlers
 from engine.broker.handlers.admin_topics import TopicAdminHandlers
 from engine.broker.handlers.replica_state import ReplicaStateHandlers
 from engine.broker.options import BrokerOptions

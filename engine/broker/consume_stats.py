@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from engine.broker.admin.table_pages import SLICE
 from engine.broker.consumers import ConsumerTable
 from engine.broker.offsets import ConsumerOffsets
 from engine.broker.stats import BrokerStats
-from engine.broker.table_pages import SLICE
 from engine.broker.topics import TopicTable
 from engine.net.connection import Connection
 from engine.protocol.bodies.basics import MessageQueue

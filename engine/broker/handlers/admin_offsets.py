@@ -11,6 +11,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Hashable
 
+from engine.broker.admin.table_pages import table_reply
 from engine.broker.consumers import ConsumerTable
 from engine.broker.delays import DelayOffsets
 from engine.broker.groups import SubscriptionGroupTable
@@ -19,7 +20,6 @@ from engine.broker.offsets import ConsumerOffsets
 from engine.broker.options import LiveOptions
 from engine.broker.permissions import no_such_group, no_such_topic
 from engine.broker.persistence import OFFSETS_FILE
-from engine.broker.table_pages import table_reply
 from engine.broker.topics import TopicTable
 from engine.errors import BadRequest, NotFound, Refused
 from engine.net.connection import Connection

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+from engine.broker.admin.table_pages import SLICE, gathered, table_reply
 from engine.broker.consume_stats import ConsumeProgress
 from engine.broker.consumers import ConsumerTable
 from engine.broker.groups import SubscriptionGroupTable
 from engine.broker.offsets import ConsumerOffsets
 from engine.broker.permissions import no_such_topic
-from engine.broker.table_pages import SLICE, gathered, table_reply
 from engine.broker.topics import TopicTable
 from engine.net.connection import Connection
 from engine.net.outcomes import Handler, Outcome, Reply

@@ -11,9 +11,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from engine.broker.admin.table_pages import gathered
 from engine.broker.snapshot_bodies import encode_changes
 from engine.broker.snapshots import SLICE, Snapshots
-from engine.broker.table_pages import gathered
 from engine.net.connection import Connection
 from engine.net.outcomes import ColdRead, Handler, Outcome, Reply
 from engine.protocol.codes import RequestCode

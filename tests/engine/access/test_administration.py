@@ -16,7 +16,7 @@ import orjson
 import pytest
 
 from engine.access.rules import BROKER_RULES, NAMESRV_RULES, Effect, guarded_codes
-from engine.broker.refusals import REFUSALS
+from engine.broker.admin.refused_codes import REFUSALS
 from engine.client import Message, Producer
 from engine.client.admin import Admin
 from engine.net.requester import Requester

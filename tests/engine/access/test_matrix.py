@@ -15,7 +15,7 @@ import orjson
 import pytest
 
 from engine.access.rules import BROKER_RULES, NAMESRV_RULES
-from engine.broker.refusals import REFUSALS
+from engine.broker.admin.refused_codes import REFUSALS
 from engine.net.requester import Requester
 from engine.protocol.bodies.auth import AclInfo, PolicyEntryInfo, PolicyInfo, UserInfo
 from engine.protocol.bodies.basics import MessageQueue

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from engine.access.rules import BROKER_RULES, NAMESRV_RULES, USER_CODES
-from engine.broker.refusals import REFUSALS
+from engine.broker.admin.refused_codes import REFUSALS
 from engine.namesrv.handlers import NamesrvHandlers
 from engine.namesrv.kv import KVConfig
 from engine.namesrv.options import NamesrvOptions

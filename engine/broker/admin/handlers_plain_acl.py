@@ -11,7 +11,7 @@ from collections.abc import Callable
 import orjson
 
 from engine.access.plain_files import PlainFiles
-from engine.broker.refusals import access_is_off
+from engine.broker.admin.refused_codes import access_is_off
 from engine.broker.registration import BrokerIdentity
 from engine.errors import BadInput, BadRequest, Refused
 from engine.net.connection import Connection

@@ -1,11 +1,11 @@
-"""Codes that are known and declined: code 3 with the reason of `engine.broker.refusals`.
+"""Codes that are known and declined: code 3 with the reason of `engine.broker.admin.refused_codes`.
 
 A client that is refused knows that nothing happened: a consumer keeps the message and tries it again itself.
 """
 
 from __future__ import annotations
 
-from engine.broker.refusals import REFUSALS
+from engine.broker.admin.refused_codes import REFUSALS
 from engine.net.connection import Connection
 from engine.net.outcomes import Handler, Outcome, Reply
 from engine.protocol.codes import RequestCode, ResponseCode

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from engine.access.access_file import ACCESS_FILE
 from engine.access.accounts import Account, AccountTable, UserStatus, UserType
 from engine.access.resources import named_member
-from engine.broker.refusals import access_is_off
+from engine.broker.admin.refused_codes import access_is_off
 from engine.errors import NotPermitted, Refused
 from engine.net.connection import Connection
 from engine.net.outcomes import Handler, Outcome, Persist, Reply

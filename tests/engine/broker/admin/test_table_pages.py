@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from engine.broker.table_pages import MAX_PAGE, TablePages, gathered
+from engine.broker.admin.table_pages import MAX_PAGE, TablePages, gathered
 from engine.errors import EngineError
 from engine.net.outcomes import Reply, Slices
 from engine.net.serving import next_step

@@ -8,7 +8,7 @@ from engine.access.access_file import ACCESS_FILE
 from engine.access.accounts import Account, AccountTable
 from engine.access.policies import parse_policies, policy_infos
 from engine.access.resources import PolicyType, named_member, not_valid, parse_resource
-from engine.broker.refusals import access_is_off
+from engine.broker.admin.refused_codes import access_is_off
 from engine.net.connection import Connection
 from engine.net.outcomes import Handler, Outcome, Persist, Reply
 from engine.protocol.bodies.auth import AclInfo, PolicyInfo
