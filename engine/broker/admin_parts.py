@@ -10,13 +10,15 @@ from engine.access.gate import RecordCheck, unchecked
 from engine.broker.admin.handlers import BrokerAdminHandlers
 from engine.broker.admin.handlers_refused import RefusalHandlers
 from engine.broker.admin.handlers_store import StoreAdminHandlers
+from engine.broker.clients.consumer_table import ConsumerTable
+from engine.broker.clients.handlers_admin import ClientAdminHandlers
+from engine.broker.clients.handlers_assignment import AssignmentHandlers
+from engine.broker.clients.producer_table import ProducerTable
+from engine.broker.clients.request_modes import RequestModes
 from engine.broker.config_changes import ConfigChanges
 from engine.broker.consume_stats import ConsumeProgress
-from engine.broker.consumers import ConsumerTable
 from engine.broker.damage.damage_parts import DamageControl
 from engine.broker.disk_room import DiskRoom
-from engine.broker.handlers.admin_assignment import AssignmentHandlers
-from engine.broker.handlers.admin_clients import ClientAdminHandlers
 from engine.broker.handlers.admin_damage import DamageHandlers
 from engine.broker.handlers.admin_groups import GroupAdminHandlers
 from engine.broker.handlers.admin_ha import HAAdminHandlers
@@ -26,11 +28,9 @@ from engine.broker.handlers.admin_snapshot import SnapshotHandlers
 from engine.broker.handlers.admin_topics import TopicAdminHandlers
 from engine.broker.handlers.replica_state import ReplicaStateHandlers
 from engine.broker.options import BrokerOptions
-from engine.broker.producers import ProducerTable
 from engine.broker.registration import BrokerIdentity
 from engine.broker.replication.ha_status import HAStatus
 from engine.broker.replication.replica_files import ReplicaFiles
-from engine.broker.request_modes import RequestModes
 from engine.broker.retention_state import retention_state
 from engine.broker.role import Role, role_name
 from engine.broker.snapshots import Snapshots

@@ -18,8 +18,11 @@ from engine.broker.access_control import AccessControl
 from engine.broker.addresses import choose_addresses, joined
 from engine.broker.admin_files import admin_files, load_request_modes, restored_changes
 from engine.broker.admin_parts import AdminParts, admin_handlers
+from engine.broker.clients.consumer_table import ConsumerTable
+from engine.broker.clients.membership_io import Membership
+from engine.broker.clients.producer_table import ProducerTable
+from engine.broker.clients.queue_locks import QueueLocks
 from engine.broker.consume_stats import ConsumeProgress
-from engine.broker.consumers import ConsumerTable
 from engine.broker.damage.damage_parts import DamageControl
 from engine.broker.disk_room import DiskRoom
 from engine.broker.dispatching import Dispatching
@@ -33,7 +36,6 @@ from engine.broker.handlers.group_records import GroupRecordHandlers
 from engine.broker.housekeeping import Housekeeping, HousekeepingTimes
 from engine.broker.listeners import Listeners, connection_limits
 from engine.broker.live_effects import LiveEffects
-from engine.broker.membership import Membership
 from engine.broker.message_parts import MessageParts, message_handlers
 from engine.broker.metrics_export import MetricsExport
 from engine.broker.metrics_sources import MetricsSources
@@ -42,9 +44,7 @@ from engine.broker.own_names import add_own_names, limit_auto_creation
 from engine.broker.parking import Parking
 from engine.broker.persistence import OFFSETS_FILE, Persistence
 from engine.broker.pop.orders import ORDER_FILE
-from engine.broker.producers import ProducerTable
 from engine.broker.put_times import PutTimes, TimedAppends
-from engine.broker.queue_locks import QueueLocks
 from engine.broker.quota_gate import QuotaGate
 from engine.broker.registration import Registration, identify
 from engine.broker.replication.following import CopyHooks

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from engine.broker.admin.table_pages import SLICE
-from engine.broker.consumers import ConsumerTable
+from engine.broker.clients.consumer_table import ConsumerTable
 from engine.broker.offsets import ConsumerOffsets
 from engine.broker.stats import BrokerStats
 from engine.broker.topics import TopicTable

@@ -6,10 +6,10 @@ from collections.abc import Callable
 from concurrent.futures import Executor
 from dataclasses import dataclass
 
+from engine.broker.clients.producer_table import ProducerTable
 from engine.broker.disk_room import DiskRoom
 from engine.broker.options import BrokerOptions
 from engine.broker.persistence import Done
-from engine.broker.producers import ProducerTable
 from engine.broker.state_files import Tables
 from engine.broker.traffic import Traffic
 from engine.broker.waits import BrokerWaits

@@ -14,6 +14,7 @@ from concurrent.futures import Executor
 from pathlib import Path
 
 from engine.broker.addresses import bind, joined
+from engine.broker.clients.request_modes import RequestModes
 from engine.broker.damage.repair_task import Fetch
 from engine.broker.options import BrokerOptions
 from engine.broker.replication.group_file import GroupFile
@@ -26,7 +27,6 @@ from engine.broker.replication.record_fetch import RecordFetch
 from engine.broker.replication.replica_files import ReplicaFiles
 from engine.broker.replication.replication import Replication
 from engine.broker.replication.role_hooks import GroupRules, RoleHooks
-from engine.broker.request_modes import RequestModes
 from engine.broker.role import Role
 from engine.broker.state_files import Tables
 from engine.errors import BadInput

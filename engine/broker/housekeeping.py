@@ -13,11 +13,11 @@ from concurrent.futures import Executor
 from dataclasses import dataclass
 from datetime import datetime
 
+from engine.broker.clients.membership_io import Membership
+from engine.broker.clients.queue_locks import QueueLocks
 from engine.broker.disk_room import DiskRoom
-from engine.broker.membership import Membership
 from engine.broker.offsets import ConsumerOffsets
 from engine.broker.options import LiveOptions
-from engine.broker.queue_locks import QueueLocks
 from engine.broker.tasks import start_task, stop_tasks
 from engine.errors import EngineError
 from engine.store.log_front import Deletion

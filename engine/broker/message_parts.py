@@ -9,12 +9,15 @@ from dataclasses import dataclass
 
 from engine.access.gate import RecordCheck, unchecked
 from engine.broker.admin_parts import RouteSource
-from engine.broker.consumers import ConsumerTable
+from engine.broker.clients.consumer_table import ConsumerTable
+from engine.broker.clients.handlers import ClientHandlers
+from engine.broker.clients.handlers_locks import LockHandlers
+from engine.broker.clients.membership_io import Membership
+from engine.broker.clients.producer_table import ProducerTable
+from engine.broker.clients.queue_locks import QueueLocks
 from engine.broker.damage.damaged_reads import DamagedReads
 from engine.broker.disk_room import DiskRoom
 from engine.broker.durability import Durability
-from engine.broker.handlers.clients import ClientHandlers
-from engine.broker.handlers.locks import LockHandlers
 from engine.broker.handlers.offsets import OffsetHandlers
 from engine.broker.handlers.plain_sends import PlainSends
 from engine.broker.handlers.pull import PullHandlers
@@ -24,12 +27,9 @@ from engine.broker.handlers.send import SendHandlers, SendPlace
 from engine.broker.handlers.send_back import SendBackHandlers
 from engine.broker.handlers.timers import TimerHandlers
 from engine.broker.handlers.transactions import TransactionHandlers
-from engine.broker.membership import Membership
 from engine.broker.options import BrokerOptions
 from engine.broker.parking import Parking
-from engine.broker.producers import ProducerTable
 from engine.broker.put_times import Appends
-from engine.broker.queue_locks import QueueLocks
 from engine.broker.retries import RetryRule
 from engine.broker.role import Role
 from engine.broker.state_files import Tables

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from engine.broker.clients.consumer_table import ConsumerTable
+from engine.broker.clients.producer_table import ProducerTable
 from engine.broker.consume_stats import ConsumeProgress
-from engine.broker.consumers import ConsumerTable
 from engine.broker.damage.damage_parts import DamageControl
 from engine.broker.options import LiveOptions
-from engine.broker.producers import ProducerTable
 from engine.broker.quota_gate import QuotaGate
 from engine.broker.traffic import Traffic
 from engine.net.connection import Connection

@@ -26,7 +26,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 import orjson
 
-from engine.broker.consumers import ConsumerGroup, ConsumerTable
+from engine.broker.clients.consumer_table import ConsumerGroup, ConsumerTable
 from engine.broker.disk_room import DiskRoom
 from engine.broker.due import Due, in_slices
 from engine.broker.groups import SubscriptionGroupTable

@@ -14,6 +14,7 @@ import logging
 from collections.abc import Callable
 from dataclasses import replace
 
+from engine.broker.clients.producer_table import ProducerTable
 from engine.broker.deliverer import RepairWait
 from engine.broker.disk_room import DiskRoom
 from engine.broker.half_messages import (
@@ -26,7 +27,6 @@ from engine.broker.half_messages import (
 )
 from engine.broker.options import LiveOptions
 from engine.broker.persistence import TOPICS_FILE
-from engine.broker.producers import ProducerTable
 from engine.broker.tasks import start_task, stop_tasks
 from engine.broker.topics import TopicTable
 from engine.broker.transaction_log import TransactionLog

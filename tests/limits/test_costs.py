@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.broker.consumers import ClientInfo, ConsumerTable
+from engine.broker.clients.consumer_table import ClientInfo, ConsumerTable
 from engine.broker.disk_room import DiskRoom
 from engine.broker.groups import SubscriptionGroupTable
 from engine.broker.offsets import ConsumerOffsets

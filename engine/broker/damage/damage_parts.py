@@ -9,7 +9,7 @@ from pathlib import Path
 
 import orjson
 
-from engine.broker.consumers import ConsumerTable
+from engine.broker.clients.consumer_table import ConsumerTable
 from engine.broker.damage.damaged_reads import DamagedReads
 from engine.broker.damage.damaged_records import DAMAGE_FILE, DamagedRecords, encode_records
 from engine.broker.damage.redelivery_task import Redelivery

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from engine.broker.consumers import ConsumerTable
+from engine.broker.clients.consumer_table import ConsumerTable
 from engine.broker.damage.damaged_reads import DamagedReads, skip_remark, wait_remark
 from engine.broker.filters import MessageFilter, announced_filter, subscription_filter
 from engine.broker.groups import SubscriptionGroupTable

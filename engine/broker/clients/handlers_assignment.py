@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from engine.broker.consumers import ConsumerTable
+from engine.broker.clients.consumer_table import ConsumerTable
+from engine.broker.clients.request_modes import REQUEST_MODES_FILE, RequestModes
 from engine.broker.groups import SubscriptionGroupTable
 from engine.broker.permissions import no_such_group, no_such_topic
-from engine.broker.request_modes import REQUEST_MODES_FILE, RequestModes
 from engine.broker.topics import TopicTable
 from engine.errors import BadRequest, NotPermitted, Refused
 from engine.net.connection import Connection

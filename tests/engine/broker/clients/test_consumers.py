@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from engine.broker.consumers import CLIENT_EXPIRY_MS, ClientInfo, ConsumerTable
-from engine.broker.producers import ProducerTable
+from engine.broker.clients.consumer_table import CLIENT_EXPIRY_MS, ClientInfo, ConsumerTable
+from engine.broker.clients.producer_table import ProducerTable
 from engine.protocol.bodies.heartbeats import ConsumerData, SubscriptionData
 
 NOW = 1_000_000

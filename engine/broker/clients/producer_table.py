@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Generic
 
-from engine.broker.consumers import CLIENT_EXPIRY_MS, C, ClientInfo
+from engine.broker.clients.consumer_table import CLIENT_EXPIRY_MS, C, ClientInfo
 
 
 class ProducerTable(Generic[C]):

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 
 import pytest
 
-from engine.broker.handlers import admin_clients
+from engine.broker.clients import handlers_admin as admin_clients
 from engine.net.connection import Connection
 from engine.net.outcomes import Reply
 from engine.net.requester import Requester

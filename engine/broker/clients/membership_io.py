@@ -5,10 +5,10 @@ Also the one place that hears of closed connections: their clients leave every g
 
 from __future__ import annotations
 
-from engine.broker.consumers import ConsumerTable
+from engine.broker.clients.consumer_table import ConsumerTable
+from engine.broker.clients.producer_table import ProducerTable
 from engine.broker.groups import SubscriptionGroupTable
 from engine.broker.options import LiveOptions
-from engine.broker.producers import ProducerTable
 from engine.net.connection import Connection
 from engine.protocol.bodies.heartbeats import MessageModel
 from engine.protocol.codes import RequestCode
