@@ -18,8 +18,8 @@ from engine.broker.clients.request_modes import RequestModes
 from engine.broker.config_changes import ConfigChanges
 from engine.broker.consume_stats import ConsumeProgress
 from engine.broker.damage.damage_parts import DamageControl
+from engine.broker.damage.handlers import DamageHandlers
 from engine.broker.disk_room import DiskRoom
-from engine.broker.handlers.admin_damage import DamageHandlers
 from engine.broker.handlers.admin_groups import GroupAdminHandlers
 from engine.broker.handlers.admin_ha import HAAdminHandlers
 from engine.broker.handlers.admin_offsets import OffsetAdminHandlers
