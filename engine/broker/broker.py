@@ -24,6 +24,7 @@ from engine.broker.clients.producer_table import ProducerTable
 from engine.broker.clients.queue_locks import QueueLocks
 from engine.broker.consume_stats import ConsumeProgress
 from engine.broker.damage.damage_parts import DamageControl
+from engine.broker.delivery.deferral import Parking
 from engine.broker.disk_room import DiskRoom
 from engine.broker.dispatching import Dispatching
 from engine.broker.durability import durability
@@ -41,7 +42,6 @@ from engine.broker.metrics_export import MetricsExport
 from engine.broker.metrics_sources import MetricsSources
 from engine.broker.options import BrokerOptions
 from engine.broker.own_names import add_own_names, limit_auto_creation
-from engine.broker.parking import Parking
 from engine.broker.persistence import OFFSETS_FILE, Persistence
 from engine.broker.pop.orders import ORDER_FILE
 from engine.broker.put_times import PutTimes, TimedAppends

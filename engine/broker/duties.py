@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import asyncio
 
-from engine.broker.delays import DELAY_OFFSETS_FILE
-from engine.broker.deliverer import Deliverer, RepairWait
+from engine.broker.delivery.deferred_task import WaitingMessages
+from engine.broker.delivery.delay_levels import DELAY_OFFSETS_FILE
+from engine.broker.delivery.deliverer_io import Deliverer, RepairWait
 from engine.broker.duty_parts import DutyParts
 from engine.broker.pops import Pops
 from engine.broker.transaction_checks import TransactionChecks
 from engine.broker.transaction_log import TransactionLog
 from engine.broker.transactions import TransactionTable
-from engine.broker.waiting_messages import WaitingMessages
 
 
 class Duties:

@@ -16,6 +16,11 @@ from engine.broker.clients.membership_io import Membership
 from engine.broker.clients.producer_table import ProducerTable
 from engine.broker.clients.queue_locks import QueueLocks
 from engine.broker.damage.damaged_reads import DamagedReads
+from engine.broker.delivery.deferral import Parking
+from engine.broker.delivery.handlers_send_back import SendBackHandlers
+from engine.broker.delivery.handlers_timers import TimerHandlers
+from engine.broker.delivery.retries import RetryRule
+from engine.broker.delivery.timer_counts import TimerCounts
 from engine.broker.disk_room import DiskRoom
 from engine.broker.durability import Durability
 from engine.broker.handlers.offsets import OffsetHandlers
@@ -24,17 +29,12 @@ from engine.broker.handlers.pull import PullHandlers
 from engine.broker.handlers.query import QueryHandlers
 from engine.broker.handlers.replies import ReplyHandlers
 from engine.broker.handlers.send import SendHandlers, SendPlace
-from engine.broker.handlers.send_back import SendBackHandlers
-from engine.broker.handlers.timers import TimerHandlers
 from engine.broker.handlers.transactions import TransactionHandlers
 from engine.broker.options import BrokerOptions
-from engine.broker.parking import Parking
 from engine.broker.put_times import Appends
-from engine.broker.retries import RetryRule
 from engine.broker.role import Role
 from engine.broker.state_files import Tables
 from engine.broker.stored_properties import StoredProperties
-from engine.broker.timer_counts import TimerCounts
 from engine.broker.traffic import Traffic
 from engine.broker.transaction_log import TransactionLog
 from engine.net.connection import Connection

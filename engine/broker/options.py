@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
 
-from engine.broker.delays import DEFAULT_LEVELS, LEVELS_PATTERN
+from engine.broker.delivery.delay_levels import DEFAULT_LEVELS, LEVELS_PATTERN
 from engine.broker.forced_deletion import (
     forced_deletion_default,
     forced_deletion_warning,

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from engine.broker.admin_parts import RouteSource
 from engine.broker.damage.damaged_reads import DamagedReads
-from engine.broker.deliverer import Deliverer
+from engine.broker.delivery.deliverer_io import Deliverer
 from engine.broker.handlers.pop import PopHandlers
 from engine.broker.handlers.pop_acks import PopAckHandlers
 from engine.broker.handlers.pop_looks import PopLookHandlers

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from engine.broker.clients.producer_table import ProducerTable
-from engine.broker.deliverer import RepairWait
+from engine.broker.delivery.deliverer_io import RepairWait
 from engine.broker.disk_room import DiskRoom
 from engine.broker.half_messages import (
     HALF_QUEUE,

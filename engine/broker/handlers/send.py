@@ -10,14 +10,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
+from engine.broker.delivery.deferral import Parking
+from engine.broker.delivery.retries import RetryRule, retrying_group
 from engine.broker.disk_room import DiskRoom
 from engine.broker.durability import Durability
 from engine.broker.half_messages import half_draft
 from engine.broker.options import LiveOptions
-from engine.broker.parking import Parking
 from engine.broker.permissions import check_broker_takes, no_such_topic
 from engine.broker.persistence import TOPICS_FILE
-from engine.broker.retries import RetryRule, retrying_group
 from engine.broker.send_checks import (
     busy,
     check_batch_kinds,

@@ -13,6 +13,7 @@ from collections.abc import Callable
 
 from engine.access.gate import RecordCheck, unchecked
 from engine.access.resources import Action
+from engine.broker.delivery.deferral import Parking
 from engine.broker.half_messages import (
     HALF_QUEUE,
     committed_draft,
@@ -21,7 +22,6 @@ from engine.broker.half_messages import (
     real_place,
     resumed_draft,
 )
-from engine.broker.parking import Parking
 from engine.broker.traffic import Traffic
 from engine.broker.transaction_log import TransactionLog
 from engine.errors import BadInput, BadRequest, NotFound, Refused

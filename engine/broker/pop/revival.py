@@ -12,13 +12,13 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable
 
-from engine.broker.deliverer import Deliverer
+from engine.broker.delivery.deliverer_io import Deliverer
+from engine.broker.delivery.redelivery import draft_of
 from engine.broker.groups import SubscriptionGroupTable
 from engine.broker.options import LiveOptions
 from engine.broker.persistence import GROUPS_FILE
 from engine.broker.pop.checkpoints import Checkpoints, OpenCheckpoint
 from engine.broker.pop.revive_log import ReviveLog
-from engine.broker.redelivery import draft_of
 from engine.broker.tasks import start_task, stop_tasks
 from engine.broker.topics import TopicTable, retry_topic_config
 from engine.protocol.names import is_retry_topic, pop_retry_topic, pop_retry_topic_v1

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import sys
 
-from engine.broker import delay_delivery
-from engine.broker.delays import DueUnits, due_units
+from engine.broker.delivery import delay_task as delay_delivery
+from engine.broker.delivery.delay_levels import DueUnits, due_units
 from engine.broker.main import main
 from engine.store.results import QueueUnit
 

@@ -4,9 +4,16 @@ from __future__ import annotations
 
 import pytest
 
+from engine.broker.delivery.deferral import Parking
+from engine.broker.delivery.timed_messages import (
+    asked_time_ms,
+    delete_key,
+    delete_keys,
+    floored,
+    rolled,
+    wheel_time,
+)
 from engine.broker.options import LiveOptions
-from engine.broker.parking import Parking
-from engine.broker.timers import asked_time_ms, delete_key, delete_keys, floored, rolled, wheel_time
 from engine.errors import Refused
 from engine.protocol.layouts.timer_files import TIMER_DEFAULT, TIMER_DELETE, TIMER_ROLL
 from engine.protocol.message_ids import decode_recall_handle

@@ -10,13 +10,13 @@ from collections.abc import Callable
 
 from engine.access.gate import RecordCheck, unchecked
 from engine.access.resources import Action
+from engine.broker.delivery.deferral import Parking
+from engine.broker.delivery.retries import RetryRule, SendBackPlan, plan_send_back
 from engine.broker.disk_room import DiskRoom
 from engine.broker.durability import Durability
 from engine.broker.half_messages import topic_of
 from engine.broker.options import LiveOptions
-from engine.broker.parking import Parking
 from engine.broker.persistence import TOPICS_FILE
-from engine.broker.retries import RetryRule, SendBackPlan, plan_send_back
 from engine.broker.send_checks import disk_full
 from engine.broker.topics import TopicTable, retry_topic_config
 from engine.broker.traffic import Traffic

@@ -10,9 +10,9 @@ import asyncio
 import logging
 from collections.abc import Callable
 
-from engine.broker.delays import DelayOffsets, due_units
-from engine.broker.deliverer import Delivered, Deliverer
-from engine.broker.redelivery import restored
+from engine.broker.delivery.delay_levels import DelayOffsets, due_units
+from engine.broker.delivery.deliverer_io import Delivered, Deliverer
+from engine.broker.delivery.redelivery import restored
 from engine.broker.tasks import start_task, stop_tasks
 from engine.protocol.names import SCHEDULE_TOPIC
 from engine.protocol.records import decode_record

@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import Executor
 from enum import Enum
 
-from engine.broker.redelivery import was_delivered
+from engine.broker.delivery.redelivery import was_delivered
 from engine.broker.traffic import Traffic
 from engine.protocol.properties import Property, find_property
 from engine.store.message_store import MessageStore

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from engine.broker.deliverer import Deliverer
+from engine.broker.delivery.deferral import Parking
+from engine.broker.delivery.deliverer_io import Deliverer
+from engine.broker.delivery.timer_counts import TimerCounts
+from engine.broker.delivery.timer_task import TimerDelivery, TimerRules
 from engine.broker.options import LiveOptions
-from engine.broker.parking import Parking
-from engine.broker.timer_counts import TimerCounts
-from engine.broker.timer_delivery import TimerDelivery, TimerRules
 from engine.broker.traffic import Traffic
 from engine.protocol.properties import encode_properties
 from engine.store.message_store import MessageStore
@@ -113,7 +113,7 @@ async def test_what_the_store_refuses_is_tried_again(rig: Rig, monkeypatch: pyte
         return put(draft, now_ms)
 
     monkeypatch.setattr(rig.store, "put", refuse_second)
-    monkeypatch.setattr("engine.broker.timer_delivery._RETRY_S", 0)
+    monkeypatch.setattr("engine.broker.delivery.timer_task._RETRY_S", 0)
     assert await rig.pass_to(START + 1_500) == [b"0", b"1", b"2"]
 
 

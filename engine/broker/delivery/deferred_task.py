@@ -10,12 +10,12 @@ import logging
 from collections.abc import Callable
 from concurrent.futures import Executor
 
-from engine.broker.delay_delivery import DelayDelivery
-from engine.broker.delays import DelayOffsets
-from engine.broker.deliverer import Deliverer
+from engine.broker.delivery.delay_levels import DelayOffsets
+from engine.broker.delivery.delay_task import DelayDelivery
+from engine.broker.delivery.deliverer_io import Deliverer
+from engine.broker.delivery.timer_counts import TimerCounts
+from engine.broker.delivery.timer_task import TIMER_KEYS, TimerDelivery, TimerRules
 from engine.broker.options import BrokerOptions
-from engine.broker.timer_counts import TimerCounts
-from engine.broker.timer_delivery import TIMER_KEYS, TimerDelivery, TimerRules
 from engine.protocol.names import TIMER_TOPIC
 from engine.store.message_store import MessageStore
 from engine.store.timer_store import TimerStore

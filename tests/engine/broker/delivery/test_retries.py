@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from engine.broker.retries import plan_send_back
+from engine.broker.delivery.retries import plan_send_back
 from engine.protocol.bodies.basics import MessageQueue
 from engine.protocol.bodies.groups import SubscriptionGroupConfig
 from engine.protocol.bodies.stats import BrokerStatsData

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from heapq import heappop, heappush
 
-from engine.broker.timers import asked_time_ms
+from engine.broker.delivery.timed_messages import asked_time_ms
 from engine.protocol.layouts.timer_files import TIMER_ROLL, TimerLogUnit
 from engine.protocol.properties import Property
 from engine.store.timer_wheel import PRECISION_MS

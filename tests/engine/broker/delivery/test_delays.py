@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from engine.broker.delays import (
+from engine.broker.delivery.delay_levels import (
     DEFAULT_LEVELS,
     DelayOffsets,
     due_units,

@@ -1,0 +1,1 @@
+"""Messages delivered later: delay levels, timers, retries and dead letters."""
