@@ -20,6 +20,7 @@ from engine.broker.consume_stats import ConsumeProgress
 from engine.broker.damage.damage_parts import DamageControl
 from engine.broker.damage.handlers import DamageHandlers
 from engine.broker.disk_room import DiskRoom
+from engine.broker.failover.role import Role, role_name
 from engine.broker.handlers.admin_groups import GroupAdminHandlers
 from engine.broker.handlers.admin_ha import HAAdminHandlers
 from engine.broker.handlers.admin_offsets import OffsetAdminHandlers
@@ -32,7 +33,6 @@ from engine.broker.registration import BrokerIdentity
 from engine.broker.replication.ha_status import HAStatus
 from engine.broker.replication.replica_files import ReplicaFiles
 from engine.broker.retention_state import retention_state
-from engine.broker.role import Role, role_name
 from engine.broker.snapshots import Snapshots
 from engine.broker.state_files import Tables
 from engine.broker.stats import BrokerStats

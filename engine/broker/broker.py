@@ -30,9 +30,13 @@ from engine.broker.dispatching import Dispatching
 from engine.broker.durability import durability
 from engine.broker.duties import Duties
 from engine.broker.duty_parts import DutyParts
+from engine.broker.failover.group_state import GROUP_FILE
+from engine.broker.failover.handlers import BrokerGroupHandlers
+from engine.broker.failover.handlers_by_role import routes_of
+from engine.broker.failover.member_task import Replication
+from engine.broker.failover.role import first_role
 from engine.broker.flusher import Flusher
 from engine.broker.group_parts import BrokerGroup, GroupFront, is_in_group, metadata_sync, read_secret
-from engine.broker.handlers.broker_groups import BrokerGroupHandlers
 from engine.broker.handlers.group_records import GroupRecordHandlers
 from engine.broker.housekeeping import Housekeeping, HousekeepingTimes
 from engine.broker.listeners import Listeners, connection_limits
@@ -48,13 +52,9 @@ from engine.broker.put_times import PutTimes, TimedAppends
 from engine.broker.quota_gate import QuotaGate
 from engine.broker.registration import Registration, identify
 from engine.broker.replication.following import CopyHooks
-from engine.broker.replication.group_state import GROUP_FILE
 from engine.broker.replication.ha_status import HAStatus
 from engine.broker.replication.replica_files import ReplicaFiles, order_file
-from engine.broker.replication.replication import Replication
-from engine.broker.role import first_role
 from engine.broker.role_changes import RoleChanges, role_hooks
-from engine.broker.role_routes import routes_of
 from engine.broker.runtime_info import BrokerMoment, disk_space, runtime_info
 from engine.broker.sampling import Sampling
 from engine.broker.saving import Saving

@@ -16,18 +16,18 @@ from pathlib import Path
 from engine.broker.addresses import bind, joined
 from engine.broker.clients.request_modes import RequestModes
 from engine.broker.damage.repair_task import Fetch
+from engine.broker.failover.group_file_io import GroupFile
+from engine.broker.failover.member_requests_io import MemberRequests
+from engine.broker.failover.member_task import Replication
+from engine.broker.failover.role import Role
+from engine.broker.failover.role_hooks import GroupRules, RoleHooks
 from engine.broker.options import BrokerOptions
-from engine.broker.replication.group_file import GroupFile
 from engine.broker.replication.ha_server import HaServer
 from engine.broker.replication.in_sync import InSyncTable
 from engine.broker.replication.mastering import GroupName
-from engine.broker.replication.member_requests import MemberRequests
 from engine.broker.replication.metadata_sync import MetadataSync, SyncTargets
 from engine.broker.replication.record_fetch import RecordFetch
 from engine.broker.replication.replica_files import ReplicaFiles
-from engine.broker.replication.replication import Replication
-from engine.broker.replication.role_hooks import GroupRules, RoleHooks
-from engine.broker.role import Role
 from engine.broker.state_files import Tables
 from engine.errors import BadInput
 from engine.net.requester import Requester

@@ -13,9 +13,9 @@ import logging
 from collections.abc import Awaitable, Callable
 
 from engine.broker.duties import Duties
+from engine.broker.failover.role import MASTER_ID, Role, RoleKind
+from engine.broker.failover.role_hooks import RoleHooks
 from engine.broker.replication.following import CopyHooks
-from engine.broker.replication.role_hooks import RoleHooks
-from engine.broker.role import MASTER_ID, Role, RoleKind
 from engine.broker.waits import BrokerWaits
 from engine.store.message_store import MessageStore
 

@@ -10,7 +10,7 @@ them never comes back.
 
 from __future__ import annotations
 
-from engine.broker.role import MASTER_ID, Role
+from engine.broker.failover.role import MASTER_ID, Role
 from engine.errors import Refused
 from engine.protocol.bodies.groups import SubscriptionGroupConfig
 from engine.protocol.codes import ResponseCode

@@ -8,7 +8,7 @@ from typing import Any
 
 import orjson
 
-from engine.broker.replication.group_state import GROUP_FILE
+from engine.broker.failover.group_state import GROUP_FILE
 from tests.crash.checker.events import EXPIRE, Event
 from tests.crash.checker.replica_equality import log_start
 from tests.crash.conftest import MakeGroup

@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 from engine.broker.damage.damaged_records import DAMAGE_FILE, DamagedRecords
 from engine.broker.damage.repair_task import WAIT_MS, RepairTask, wait_key
-from engine.broker.role import Role, RoleKind
+from engine.broker.failover.role import Role, RoleKind
 from engine.net.outcomes import Hold, Outcome, Persist
 from engine.store.message_store import MessageStore
 from engine.store.results import Damage

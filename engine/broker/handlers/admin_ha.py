@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from engine.broker.failover.role import Role
 from engine.broker.registration import BrokerIdentity
 from engine.broker.replication.ha_status import HAStatus
-from engine.broker.role import Role
 from engine.errors import Refused
 from engine.net.connection import Connection
 from engine.net.outcomes import Handler, Outcome, Reply

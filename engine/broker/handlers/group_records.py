@@ -5,8 +5,8 @@ they leave, of the epoch that both are in, and only as far as they are on disk a
 
 from __future__ import annotations
 
-from engine.broker.replication.member_requests import check_proof, record_proof
-from engine.broker.replication.replication import Replication
+from engine.broker.failover.member_requests_io import check_proof, record_proof
+from engine.broker.failover.member_task import Replication
 from engine.errors import NotFound, NotPermitted, Refused
 from engine.net.connection import Connection
 from engine.net.outcomes import ColdRead, Handler, Outcome, Reply

@@ -11,6 +11,7 @@ from collections.abc import Callable
 
 from engine.broker.clients.consumer_table import ConsumerTable
 from engine.broker.damage.damaged_reads import DamagedReads, skip_remark, wait_remark
+from engine.broker.failover.role import Role
 from engine.broker.filters import MessageFilter, announced_filter, subscription_filter
 from engine.broker.groups import SubscriptionGroupTable
 from engine.broker.offsets import ConsumerOffsets
@@ -25,7 +26,6 @@ from engine.broker.permissions import (
     no_such_topic,
 )
 from engine.broker.persistence import GROUPS_FILE
-from engine.broker.role import Role
 from engine.broker.slave_reads import (
     check_slave_readable,
     is_corrected,

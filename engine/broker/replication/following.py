@@ -13,9 +13,9 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from engine.broker.replication.group_file import GroupFile
+from engine.broker.failover.group_file_io import GroupFile
+from engine.broker.failover.master_search_io import MasterPlace
 from engine.broker.replication.master_link import HistoriesDiffer, MasterLink, read_hello
-from engine.broker.replication.master_search import MasterPlace
 from engine.broker.replication.packets import introduce
 from engine.broker.replication.plain_links import PlainMasterLink
 from engine.broker.replication.tails import tail_of, tail_to_json

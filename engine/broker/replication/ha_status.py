@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol
 
+from engine.broker.failover.role import Role
 from engine.broker.replication.epochs import History
 from engine.broker.replication.following import Following
 from engine.broker.replication.mastering import Mastering
-from engine.broker.role import Role
 from engine.protocol.bodies.broker_groups import GroupStatus
 from engine.protocol.bodies.ha import (
     EpochEntry,

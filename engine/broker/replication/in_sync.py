@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from engine.broker.replication.group_state import GroupState, InSyncSet
+from engine.broker.failover.group_state import GroupState, InSyncSet
 
 CATCH_UP_MS = 15_000
 """haMaxTimeSlaveNotCatchup."""

@@ -15,9 +15,8 @@ from typing import Any
 
 import orjson
 
-from engine.broker.replication.epochs import Epoch, History, check_history, parting, reached
-from engine.broker.replication.group_file import GroupFile
-from engine.broker.replication.group_state import (
+from engine.broker.failover.group_file_io import GroupFile
+from engine.broker.failover.group_state import (
     GroupState,
     StaleEpoch,
     follow,
@@ -25,6 +24,7 @@ from engine.broker.replication.group_state import (
     take_set,
     take_start,
 )
+from engine.broker.replication.epochs import Epoch, History, check_history, parting, reached
 from engine.errors import ProtocolError, StoreError
 from engine.protocol.layouts.replica_frames import (
     HEAD_SIZE,

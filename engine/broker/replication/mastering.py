@@ -12,8 +12,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from engine.broker.replication.group_file import GroupFile
-from engine.broker.replication.group_state import GroupState, InSyncSet, decide_start, take_set
+from engine.broker.failover.group_file_io import GroupFile
+from engine.broker.failover.group_state import GroupState, InSyncSet, decide_start, take_set
 from engine.broker.replication.in_sync import InSyncTable
 from engine.broker.replication.packets import Peer, admit, send_bytes
 from engine.broker.replication.plain_links import PlainSlaveLink

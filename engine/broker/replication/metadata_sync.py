@@ -21,6 +21,7 @@ from typing import TypeVar
 import orjson
 
 from engine.broker.clients.request_modes import RequestModes
+from engine.broker.failover.role import Role, RoleKind
 from engine.broker.replication.metadata import (
     Metadata,
     Progress,
@@ -30,7 +31,6 @@ from engine.broker.replication.metadata import (
 from engine.broker.replication.replica_files import ReplicaFiles
 from engine.broker.replication.strangers import Strangers
 from engine.broker.replication.table_reads import read_groups, read_topics
-from engine.broker.role import Role, RoleKind
 from engine.broker.state_files import Tables
 from engine.broker.tasks import start_task, stop_tasks
 from engine.errors import EngineError, PeerError, Refused

@@ -11,9 +11,9 @@ import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from engine.broker.replication.group_file import GroupFile
-from engine.broker.replication.group_state import GroupState
-from engine.broker.replication.member_requests import MemberRequests
+from engine.broker.failover.group_file_io import GroupFile
+from engine.broker.failover.group_state import GroupState
+from engine.broker.failover.member_requests_io import MemberRequests
 from engine.errors import EngineError, PeerError
 from engine.protocol.codes import ResponseCode
 from engine.store.record_repair import LogRange

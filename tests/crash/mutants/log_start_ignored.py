@@ -5,8 +5,9 @@ from __future__ import annotations
 import sys
 from typing import Any
 
+from engine.broker.failover import election, member_status
+from engine.broker.failover import promotion_task as promotion
 from engine.broker.main import main
-from engine.broker.replication import election, member_status, promotion
 from engine.broker.replication.in_sync import InSyncTable
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping
 
+from engine.broker.failover.group_state import InSyncSet
 from engine.broker.main import main
-from engine.broker.replication.group_state import InSyncSet
 from engine.broker.replication.in_sync import InSyncTable
 from engine.broker.replication.mastering import Mastering
 

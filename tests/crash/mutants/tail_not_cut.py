@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 import sys
 
+from engine.broker.failover.group_state import GroupState
 from engine.broker.main import main
 from engine.broker.replication import following
-from engine.broker.replication.group_state import GroupState
 from engine.broker.replication.master_link import HistoriesDiffer, MasterHello, MasterLink
 
 _join = MasterLink._join_histories

@@ -10,8 +10,8 @@ from pathlib import Path
 import orjson
 import pytest
 
-from engine.broker.replication.group_state import GROUP_FILE, found, to_json
-from engine.broker.role import RoleKind
+from engine.broker.failover.group_state import GROUP_FILE, found, to_json
+from engine.broker.failover.role import RoleKind
 from engine.protocol.codes import RequestCode, ResponseCode
 from engine.protocol.properties import Property
 from tests.engine.broker.peers import Peer, RunningBroker, eventually, records

@@ -10,9 +10,9 @@ from engine.broker.damage import damaged_records
 from engine.broker.damage.damaged_reads import may_not_skip, skip_remark
 from engine.broker.damage.damaged_records import DamagedRecords
 from engine.broker.damage.scrub_task import is_round_due, rest_s
-from engine.broker.replication.group_state import GroupState
+from engine.broker.failover.group_state import GroupState
+from engine.broker.failover.role import Role, RoleKind
 from engine.broker.replication.record_fetch import members_to_ask
-from engine.broker.role import Role, RoleKind
 from engine.store.damaged_ranges import DamagedRanges
 from engine.store.results import Damage
 

@@ -10,12 +10,12 @@ from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+from engine.broker.failover.group_file_io import GroupFile
+from engine.broker.failover.member_task import Replication
+from engine.broker.failover.role_hooks import GroupRules, RoleHooks
 from engine.broker.replication.following import CopyHooks
-from engine.broker.replication.group_file import GroupFile
 from engine.broker.replication.ha_server import HaServer
 from engine.broker.replication.mastering import GroupName
-from engine.broker.replication.replication import Replication
-from engine.broker.replication.role_hooks import GroupRules, RoleHooks
 from engine.errors import EngineError, PeerError, PeerUnreachable
 from engine.protocol.bodies.broker_groups import GroupStatus
 from engine.protocol.codes import ResponseCode

@@ -11,10 +11,9 @@ import random
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
-from engine.broker.replication.election import Vote, elect, resume
-from engine.broker.replication.epochs import log_epoch, parting, reached
-from engine.broker.replication.front_state import missing_from
-from engine.broker.replication.group_state import (
+from engine.broker.failover.election import Vote, elect, resume
+from engine.broker.failover.front_state import missing_from
+from engine.broker.failover.group_state import (
     GroupState,
     InSyncSet,
     StaleEpoch,
@@ -26,6 +25,7 @@ from engine.broker.replication.group_state import (
     take_set,
     take_start,
 )
+from engine.broker.replication.epochs import log_epoch, parting, reached
 from engine.broker.replication.in_sync import InSyncTable
 
 Entry = tuple[int, int]

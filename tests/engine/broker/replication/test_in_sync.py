@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from engine.broker.replication.group_state import InSyncSet, found
+from engine.broker.failover.group_state import InSyncSet, found
 from engine.broker.replication.in_sync import InSyncTable
 
 MEMBERS = {0: "a:1", 1: "b:1", 2: "c:1"}

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.broker.replication.group_file import GroupFile
+from engine.broker.failover.group_file_io import GroupFile
 from engine.broker.replication.master_link import MasterHello, MasterLink
 from engine.broker.replication.plain_links import PlainMasterLink
 from tests.engine.store.samples import draft, open_store, put

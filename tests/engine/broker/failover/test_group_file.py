@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from engine.broker.replication import group_file
-from engine.broker.replication.group_file import GroupFile
-from engine.broker.replication.group_state import GroupState, promise
+from engine.broker.failover import group_file_io as group_file
+from engine.broker.failover.group_file_io import GroupFile
+from engine.broker.failover.group_state import GroupState, promise
 
 pytestmark = pytest.mark.asyncio
 

@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from engine.broker.replication import master_link, replication, slave_link
-from engine.broker.replication.group_state import StaleEpoch
-from engine.broker.replication.replication import Replication
+from engine.broker.failover import member_task as replication
+from engine.broker.failover.group_state import StaleEpoch
+from engine.broker.failover.member_task import Replication
+from engine.broker.replication import master_link, slave_link
 from engine.errors import Refused
 from tests.engine.broker.replication.members import Member, Wire, running, until
 from tests.engine.store.samples import draft, put

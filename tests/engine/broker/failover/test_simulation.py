@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import pytest
 
-from engine.broker.replication import election
-from engine.broker.replication.group_state import GroupState, StaleEpoch
+from engine.broker.failover import election
+from engine.broker.failover.group_state import GroupState, StaleEpoch
 from engine.broker.replication.in_sync import InSyncTable
 from tests.engine.broker.replication import simulated
 from tests.engine.broker.replication.simulated import Broken, Group, Node

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Container
 from dataclasses import dataclass
 
-from engine.broker.replication.group_file import GroupFile
-from engine.broker.replication.promotion import Members
+from engine.broker.failover.group_file_io import GroupFile
+from engine.broker.failover.promotion_task import Members
 from engine.errors import EngineError, PeerError
 from engine.protocol.bodies.broker_groups import GroupStatus
 from engine.protocol.codes import ResponseCode

@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from engine.broker.replication.front_loss import FrontLoss, front_loss
-from engine.broker.replication.group_state import InSyncSet
+from engine.broker.failover.front_loss import FrontLoss, front_loss
+from engine.broker.failover.group_state import InSyncSet
 
 
 @dataclass(frozen=True, slots=True)

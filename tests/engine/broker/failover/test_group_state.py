@@ -7,8 +7,7 @@ from dataclasses import replace
 import orjson
 import pytest
 
-from engine.broker.replication.epochs import Epoch
-from engine.broker.replication.group_state import (
+from engine.broker.failover.group_state import (
     GroupState,
     InSyncSet,
     StaleEpoch,
@@ -21,6 +20,7 @@ from engine.broker.replication.group_state import (
     to_json,
     wire_id,
 )
+from engine.broker.replication.epochs import Epoch
 from engine.errors import CorruptRecord
 
 FOUNDED = found(0, "a:1", reign=11, min_in_sync=2)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from engine.broker.replication.group_state import GroupState, InSyncSet
+from engine.broker.failover.group_state import GroupState, InSyncSet
 
 TAKEOVER_EPOCH = 2
 """Higher than that of a group that somebody founds meanwhile with the same name."""

@@ -7,10 +7,10 @@ from dataclasses import replace
 import orjson
 import pytest
 
-from engine.broker.replication.election import Vote, elect, resume
-from engine.broker.replication.front_loss import front_loss
-from engine.broker.replication.front_state import front_trouble, missing_from
-from engine.broker.replication.group_state import (
+from engine.broker.failover.election import Vote, elect, resume
+from engine.broker.failover.front_loss import front_loss
+from engine.broker.failover.front_state import front_trouble, missing_from
+from engine.broker.failover.group_state import (
     GroupState,
     InSyncSet,
     StaleEpoch,

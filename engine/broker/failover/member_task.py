@@ -13,11 +13,9 @@ import random
 from collections.abc import Callable
 from dataclasses import replace
 
-from engine.broker.replication.epochs import History
-from engine.broker.replication.following import Following
-from engine.broker.replication.founding import ALONE_S, Founding
-from engine.broker.replication.group_file import GroupFile
-from engine.broker.replication.group_state import (
+from engine.broker.failover.founding_task import ALONE_S, Founding
+from engine.broker.failover.group_file_io import GroupFile
+from engine.broker.failover.group_state import (
     GroupState,
     StaleEpoch,
     crown,
@@ -26,19 +24,21 @@ from engine.broker.replication.group_state import (
     promise,
     wire_id,
 )
-from engine.broker.replication.ha_server import HaServer
-from engine.broker.replication.hand_over import MAX_HAND_OVER_MS, note_request, wait_for_heir
-from engine.broker.replication.master_search import MasterSearch
-from engine.broker.replication.mastering import GroupName, Mastering
-from engine.broker.replication.member_status import member_status, own_missing_from
-from engine.broker.replication.promotion import HigherEpoch, Members, Promoter, Self
-from engine.broker.replication.role_hooks import GroupRules, RoleHooks
-from engine.broker.replication.takeover import (
+from engine.broker.failover.hand_over_task import MAX_HAND_OVER_MS, note_request, wait_for_heir
+from engine.broker.failover.master_search_io import MasterSearch
+from engine.broker.failover.member_status import member_status, own_missing_from
+from engine.broker.failover.promotion_task import HigherEpoch, Members, Promoter, Self
+from engine.broker.failover.role_hooks import GroupRules, RoleHooks
+from engine.broker.failover.takeover import (
     TAKEOVER_EPOCH,
     founded_anew,
     takeover_doubt,
     takeover_refusal,
 )
+from engine.broker.replication.epochs import History
+from engine.broker.replication.following import Following
+from engine.broker.replication.ha_server import HaServer
+from engine.broker.replication.mastering import GroupName, Mastering
 from engine.broker.tasks import start_task, stop_tasks
 from engine.errors import EngineError, Refused
 from engine.protocol.bodies.broker_groups import GroupStatus

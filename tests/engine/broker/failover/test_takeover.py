@@ -9,8 +9,8 @@ import pytest
 
 from engine.broker.replication.tails import Tail, has_tail, tail_from_json, tail_of, tail_to_json
 from engine.errors import Refused
+from tests.engine.broker.failover.test_replication import in_sync
 from tests.engine.broker.replication.members import Member, Wire, running, until
-from tests.engine.broker.replication.test_replication import in_sync
 from tests.engine.store.samples import NOW_MS, SEGMENT_SIZE
 from tests.ports import free_ports
 

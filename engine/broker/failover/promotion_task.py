@@ -14,9 +14,9 @@ from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
-from engine.broker.replication.election import Election, Vote, elect, resume
-from engine.broker.replication.front_loss import FrontLoss, front_loss
-from engine.broker.replication.group_state import GroupState, InSyncSet
+from engine.broker.failover.election import Election, Vote, elect, resume
+from engine.broker.failover.front_loss import FrontLoss, front_loss
+from engine.broker.failover.group_state import GroupState, InSyncSet
 from engine.errors import EngineError, Refused
 from engine.protocol.bodies.broker_groups import GroupStatus
 from engine.protocol.bodies.broker_groups import Promotion as PromotionAnswer

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from engine.broker.replication.election import Vote, elect, needed_promises, resume
-from engine.broker.replication.group_state import InSyncSet
+from engine.broker.failover.election import Vote, elect, needed_promises, resume
+from engine.broker.failover.group_state import InSyncSet
 
 THREE = (0, 1, 2)
 

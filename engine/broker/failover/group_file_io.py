@@ -12,7 +12,7 @@ from pathlib import Path
 
 import orjson
 
-from engine.broker.replication.group_state import GROUP_FILE, GroupState, from_json, to_json
+from engine.broker.failover.group_state import GROUP_FILE, GroupState, from_json, to_json
 from engine.durable_file import read_durable, write_durable
 from engine.errors import BadInput, CorruptRecord
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engine.broker.replication.group_state import GroupState
+from engine.broker.failover.group_state import GroupState
 
 
 def missing_from(

@@ -8,8 +8,8 @@ from typing import Any, TypeVar
 
 from msgspec.structs import replace
 
-from engine.broker.replication.member_requests import check_proof
-from engine.broker.replication.replication import Replication
+from engine.broker.failover.member_requests_io import check_proof
+from engine.broker.failover.member_task import Replication
 from engine.errors import NotPermitted, Refused
 from engine.net.connection import Connection
 from engine.net.outcomes import Handler, Outcome, Reply, Work

@@ -1,0 +1,1 @@
+"""A broker group: its state, its members, elections, promotions and changes of role."""
