@@ -21,7 +21,7 @@ from engine.broker.damage.damage_parts import DamageControl
 from engine.broker.damage.handlers import DamageHandlers
 from engine.broker.disk_room import DiskRoom
 from engine.broker.failover.role import Role, role_name
-from engine.broker.handlers.admin_groups import GroupAdminHandlers
+from engine.broker.groups.handlers import GroupAdminHandlers
 from engine.broker.handlers.admin_ha import HAAdminHandlers
 from engine.broker.handlers.admin_offsets import OffsetAdminHandlers
 from engine.broker.handlers.admin_progress import ProgressHandlers

@@ -29,7 +29,7 @@ import orjson
 from engine.broker.clients.consumer_table import ConsumerGroup, ConsumerTable
 from engine.broker.disk_room import DiskRoom
 from engine.broker.due import Due, in_slices
-from engine.broker.groups import SubscriptionGroupTable
+from engine.broker.groups.group_table import SubscriptionGroupTable
 from engine.broker.journal import Change, Journal
 from engine.broker.offsets import ConsumerOffsets
 from engine.broker.senders import Senders

@@ -13,7 +13,7 @@ from engine.access.gate import RecordCheck, unchecked
 from engine.access.resources import Action
 from engine.broker.clients.consumer_table import ClientInfo, ConsumerGroup, ConsumerTable
 from engine.broker.clients.producer_table import ProducerTable
-from engine.broker.groups import SubscriptionGroupTable
+from engine.broker.groups.group_table import SubscriptionGroupTable
 from engine.broker.half_messages import topic_of
 from engine.broker.topics import TopicTable
 from engine.errors import BadInput, BadRequest, NotFound, Refused

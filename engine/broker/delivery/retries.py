@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from engine.broker.clients.queue_locks import QueueLocks
 from engine.broker.delivery.redelivery import draft_of
-from engine.broker.groups import SubscriptionGroupTable
+from engine.broker.groups.group_table import SubscriptionGroupTable
 from engine.broker.options import LiveOptions
 from engine.broker.permissions import no_such_group
 from engine.broker.persistence import GROUPS_FILE

@@ -14,7 +14,7 @@ from collections.abc import Callable, Hashable
 from engine.broker.admin.table_pages import table_reply
 from engine.broker.clients.consumer_table import ConsumerTable
 from engine.broker.delivery.delay_levels import DelayOffsets
-from engine.broker.groups import SubscriptionGroupTable
+from engine.broker.groups.group_table import SubscriptionGroupTable
 from engine.broker.offset_plans import correction_offsets, legacy_reset_offset
 from engine.broker.offsets import ConsumerOffsets
 from engine.broker.options import LiveOptions

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from engine.broker.groups import SubscriptionGroupTable
+from engine.broker.groups.group_table import SubscriptionGroupTable
 from engine.broker.offsets import ConsumerOffsets
 from engine.broker.options import LiveOptions
 from engine.broker.permissions import no_such_group, no_such_topic

@@ -13,7 +13,7 @@ from engine.broker.clients.consumer_table import ConsumerTable
 from engine.broker.damage.damaged_reads import DamagedReads, skip_remark, wait_remark
 from engine.broker.failover.role import Role
 from engine.broker.filters import MessageFilter, announced_filter, subscription_filter
-from engine.broker.groups import SubscriptionGroupTable
+from engine.broker.groups.group_table import SubscriptionGroupTable
 from engine.broker.offsets import ConsumerOffsets
 from engine.broker.options import LiveOptions
 from engine.broker.permissions import (

@@ -14,7 +14,7 @@ from collections.abc import Awaitable, Callable
 
 from engine.broker.delivery.deliverer_io import Deliverer
 from engine.broker.delivery.redelivery import draft_of
-from engine.broker.groups import SubscriptionGroupTable
+from engine.broker.groups.group_table import SubscriptionGroupTable
 from engine.broker.options import LiveOptions
 from engine.broker.persistence import GROUPS_FILE
 from engine.broker.pop.checkpoints import Checkpoints, OpenCheckpoint

@@ -14,7 +14,7 @@ import pytest
 
 from engine.broker import change_file
 from engine.broker.change_file import changes_path
-from engine.broker.groups import SubscriptionGroupTable
+from engine.broker.groups.group_table import SubscriptionGroupTable
 from engine.broker.persistence import GROUPS_FILE, TOPICS_FILE, Persistence
 from engine.broker.state_files import Tables, load_tables, state_files
 from engine.protocol.bodies.groups import SubscriptionGroupConfig

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engine.broker.groups import SubscriptionGroupTable, add_system_groups
+from engine.broker.groups.group_table import SubscriptionGroupTable, add_system_groups
 from engine.protocol.bodies.groups import SubscriptionGroupConfig, SubscriptionGroupWrapper
 
 NOW = 1_000

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable
 from msgspec.structs import replace
 
 from engine.broker.admin.table_pages import TablePages, table_reply
-from engine.broker.groups import SubscriptionGroupTable
+from engine.broker.groups.group_table import SubscriptionGroupTable
 from engine.broker.offsets import ConsumerOffsets
 from engine.broker.options import LiveOptions
 from engine.broker.permissions import no_such_group

@@ -1,0 +1,1 @@
+"""Consumer groups as configured on this broker."""
