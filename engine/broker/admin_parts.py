@@ -16,18 +16,18 @@ from engine.broker.clients.handlers_assignment import AssignmentHandlers
 from engine.broker.clients.producer_table import ProducerTable
 from engine.broker.clients.request_modes import RequestModes
 from engine.broker.config_changes import ConfigChanges
-from engine.broker.consume_stats import ConsumeProgress
 from engine.broker.damage.damage_parts import DamageControl
 from engine.broker.damage.handlers import DamageHandlers
 from engine.broker.disk_room import DiskRoom
 from engine.broker.failover.role import Role, role_name
 from engine.broker.groups.handlers import GroupAdminHandlers
 from engine.broker.handlers.admin_ha import HAAdminHandlers
-from engine.broker.handlers.admin_offsets import OffsetAdminHandlers
-from engine.broker.handlers.admin_progress import ProgressHandlers
 from engine.broker.handlers.admin_snapshot import SnapshotHandlers
 from engine.broker.handlers.admin_topics import TopicAdminHandlers
 from engine.broker.handlers.replica_state import ReplicaStateHandlers
+from engine.broker.offsets.handlers_admin import OffsetAdminHandlers
+from engine.broker.offsets.handlers_progress import ProgressHandlers
+from engine.broker.offsets.progress import ConsumeProgress
 from engine.broker.options import BrokerOptions
 from engine.broker.registration import BrokerIdentity
 from engine.broker.replication.ha_status import HAStatus

@@ -22,7 +22,6 @@ from engine.broker.clients.consumer_table import ConsumerTable
 from engine.broker.clients.membership_io import Membership
 from engine.broker.clients.producer_table import ProducerTable
 from engine.broker.clients.queue_locks import QueueLocks
-from engine.broker.consume_stats import ConsumeProgress
 from engine.broker.damage.damage_parts import DamageControl
 from engine.broker.delivery.deferral import Parking
 from engine.broker.disk_room import DiskRoom
@@ -44,6 +43,7 @@ from engine.broker.live_effects import LiveEffects
 from engine.broker.message_parts import MessageParts, message_handlers
 from engine.broker.metrics_export import MetricsExport
 from engine.broker.metrics_sources import MetricsSources
+from engine.broker.offsets.progress import ConsumeProgress
 from engine.broker.options import BrokerOptions
 from engine.broker.own_names import add_own_names, limit_auto_creation
 from engine.broker.persistence import OFFSETS_FILE, Persistence

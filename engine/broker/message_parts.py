@@ -24,13 +24,13 @@ from engine.broker.delivery.timer_counts import TimerCounts
 from engine.broker.disk_room import DiskRoom
 from engine.broker.durability import Durability
 from engine.broker.failover.role import Role
-from engine.broker.handlers.offsets import OffsetHandlers
 from engine.broker.handlers.plain_sends import PlainSends
 from engine.broker.handlers.pull import PullHandlers
 from engine.broker.handlers.query import QueryHandlers
 from engine.broker.handlers.replies import ReplyHandlers
 from engine.broker.handlers.send import SendHandlers, SendPlace
 from engine.broker.handlers.transactions import TransactionHandlers
+from engine.broker.offsets.handlers import OffsetHandlers
 from engine.broker.options import BrokerOptions
 from engine.broker.put_times import Appends
 from engine.broker.state_files import Tables

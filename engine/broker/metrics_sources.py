@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from engine.broker.clients.consumer_table import ConsumerTable
 from engine.broker.clients.producer_table import ProducerTable
-from engine.broker.consume_stats import ConsumeProgress
 from engine.broker.damage.damage_parts import DamageControl
+from engine.broker.offsets.progress import ConsumeProgress
 from engine.broker.options import LiveOptions
 from engine.broker.quota_gate import QuotaGate
 from engine.broker.traffic import Traffic

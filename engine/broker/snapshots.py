@@ -31,11 +31,11 @@ from engine.broker.disk_room import DiskRoom
 from engine.broker.due import Due, in_slices
 from engine.broker.groups.group_table import SubscriptionGroupTable
 from engine.broker.journal import Change, Journal
-from engine.broker.offsets import ConsumerOffsets
+from engine.broker.offsets.offset_table import ConsumerOffsets
+from engine.broker.offsets.unread_times import Pair, QueuePlace, UnreadTimes
 from engine.broker.senders import Senders
 from engine.broker.stats import BrokerStats
 from engine.broker.topics import TopicTable
-from engine.broker.unread_times import Pair, QueuePlace, UnreadTimes
 from engine.net.connection import Connection
 from engine.protocol.bodies.heartbeats import ConsumeType, MessageModel
 from engine.protocol.bodies.topics import TopicConfig

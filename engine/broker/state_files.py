@@ -18,7 +18,7 @@ from engine.broker.change_file import ChangeFile, Image, TableChanges, apply_cha
 from engine.broker.delivery.delay_levels import DELAY_OFFSETS_FILE, DelayOffsets
 from engine.broker.delivery.timer_counts import TIMER_METRICS_FILE, TimerCounts
 from engine.broker.groups.group_table import GroupsChange, SubscriptionGroupTable
-from engine.broker.offsets import ConsumerOffsets
+from engine.broker.offsets.offset_table import ConsumerOffsets
 from engine.broker.persistence import GROUPS_FILE, OFFSETS_FILE, TOPICS_FILE, StateFile
 from engine.broker.pop.orders import ORDER_FILE, OrderInfoWrapper, OrderTable
 from engine.broker.topics import TopicsChange, TopicsImage, TopicTable

@@ -15,7 +15,7 @@ import logging
 from collections.abc import Callable, Iterator
 
 from engine.broker.half_messages import HALF_QUEUE, is_half, op_batch, op_offsets, origin_of
-from engine.broker.offsets import ConsumerOffsets
+from engine.broker.offsets.offset_table import ConsumerOffsets
 from engine.broker.transactions import ReadFrom, TransactionTable
 from engine.protocol.names import TRANS_GROUP, TRANS_HALF_TOPIC, TRANS_OP_HALF_TOPIC
 from engine.protocol.properties import decode_properties

@@ -18,7 +18,7 @@ import pytest
 from engine.broker.clients.consumer_table import ClientInfo, ConsumerTable
 from engine.broker.disk_room import DiskRoom
 from engine.broker.groups.group_table import SubscriptionGroupTable
-from engine.broker.offsets import ConsumerOffsets
+from engine.broker.offsets.offset_table import ConsumerOffsets
 from engine.broker.senders import Senders
 from engine.broker.snapshots import Snapshots
 from engine.broker.stats import BrokerStats

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from engine.broker.offsets import ConsumerOffsets
+from engine.broker.offsets.offset_table import ConsumerOffsets
 from engine.broker.options import LiveOptions
 from engine.broker.permissions import no_such_topic
 from engine.broker.pop.admission import check_invisible

@@ -14,7 +14,7 @@ from engine.broker.damage.damaged_reads import DamagedReads, skip_remark, wait_r
 from engine.broker.failover.role import Role
 from engine.broker.filters import MessageFilter, announced_filter, subscription_filter
 from engine.broker.groups.group_table import SubscriptionGroupTable
-from engine.broker.offsets import ConsumerOffsets
+from engine.broker.offsets.offset_table import ConsumerOffsets
 from engine.broker.options import LiveOptions
 from engine.broker.permissions import (
     check_broker_readable,

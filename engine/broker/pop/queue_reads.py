@@ -10,7 +10,7 @@ from __future__ import annotations
 import struct
 
 from engine.broker.filters import MessageFilter
-from engine.broker.offsets import ConsumerOffsets
+from engine.broker.offsets.offset_table import ConsumerOffsets
 from engine.broker.pop.orders import OrderTable
 from engine.protocol.names import is_retry_topic
 from engine.store.message_store import MessageStore

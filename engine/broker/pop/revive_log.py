@@ -17,7 +17,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterator
 
-from engine.broker.offsets import ConsumerOffsets
+from engine.broker.offsets.offset_table import ConsumerOffsets
 from engine.broker.pop.checkpoints import Checkpoints
 from engine.errors import BadRequest
 from engine.protocol.bodies.pop_log import (

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Mapping
 
 from engine.broker.main import main
-from engine.broker.offsets import ConsumerOffsets
+from engine.broker.offsets.offset_table import ConsumerOffsets
 
 _snapshot = ConsumerOffsets.snapshot
 _AHEAD = 1000

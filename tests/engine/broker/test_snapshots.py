@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from engine.broker import snapshots, unread_times
+from engine.broker import snapshots
+from engine.broker.offsets.offset_table import unread_times
 from engine.broker.snapshots import Snapshots
 from engine.protocol.bodies.snapshots import BrokerSnapshot
 from engine.protocol.codes import RequestCode, ResponseCode

@@ -15,8 +15,8 @@ from engine.broker.admin.table_pages import table_reply
 from engine.broker.clients.consumer_table import ConsumerTable
 from engine.broker.delivery.delay_levels import DelayOffsets
 from engine.broker.groups.group_table import SubscriptionGroupTable
-from engine.broker.offset_plans import correction_offsets, legacy_reset_offset
-from engine.broker.offsets import ConsumerOffsets
+from engine.broker.offsets.offset_plans import correction_offsets, legacy_reset_offset
+from engine.broker.offsets.offset_table import ConsumerOffsets
 from engine.broker.options import LiveOptions
 from engine.broker.permissions import no_such_group, no_such_topic
 from engine.broker.persistence import OFFSETS_FILE

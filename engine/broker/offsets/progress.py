@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 
 from engine.broker.admin.table_pages import SLICE
 from engine.broker.clients.consumer_table import ConsumerTable
-from engine.broker.offsets import ConsumerOffsets
+from engine.broker.offsets.offset_table import ConsumerOffsets
 from engine.broker.stats import BrokerStats
 from engine.broker.topics import TopicTable
 from engine.net.connection import Connection

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from engine.broker.groups.group_table import SubscriptionGroupTable
-from engine.broker.offsets import ConsumerOffsets
+from engine.broker.offsets.offset_table import ConsumerOffsets
 from engine.broker.options import LiveOptions
 from engine.broker.permissions import no_such_group, no_such_topic
 from engine.broker.persistence import GROUPS_FILE

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator
 
 from engine.broker.admin.table_pages import SLICE, gathered, table_reply
 from engine.broker.clients.consumer_table import ConsumerTable
-from engine.broker.consume_stats import ConsumeProgress
 from engine.broker.groups.group_table import SubscriptionGroupTable
-from engine.broker.offsets import ConsumerOffsets
+from engine.broker.offsets.offset_table import ConsumerOffsets
+from engine.broker.offsets.progress import ConsumeProgress
 from engine.broker.permissions import no_such_topic
 from engine.broker.topics import TopicTable
 from engine.net.connection import Connection

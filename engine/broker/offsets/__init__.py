@@ -1,0 +1,1 @@
+"""How far groups have consumed: committed offsets, progress, resets."""
