@@ -9,18 +9,18 @@ from collections.abc import Callable
 from engine.broker.admin_parts import RouteSource
 from engine.broker.damage.damaged_reads import DamagedReads
 from engine.broker.delivery.deliverer_io import Deliverer
-from engine.broker.handlers.pop import PopHandlers
-from engine.broker.handlers.pop_acks import PopAckHandlers
-from engine.broker.handlers.pop_looks import PopLookHandlers
 from engine.broker.options import BrokerOptions
 from engine.broker.persistence import TOPICS_FILE, Done
 from engine.broker.pop.admission import PopAdmission
 from engine.broker.pop.checkpoints import Checkpoints
+from engine.broker.pop.handlers import PopHandlers
+from engine.broker.pop.handlers_acks import PopAckHandlers
+from engine.broker.pop.handlers_peek import PopLookHandlers
 from engine.broker.pop.last_step import LastStep
 from engine.broker.pop.orders import ORDER_FILE
 from engine.broker.pop.queue_reads import QueueReads
-from engine.broker.pop.revival import Revival
 from engine.broker.pop.revive_log import ReviveLog
+from engine.broker.pop.revive_task import Revival
 from engine.broker.state_files import Tables
 from engine.broker.tasks import start_task, stop_tasks
 from engine.broker.traffic import Traffic

@@ -16,7 +16,7 @@ from engine.broker.damage.damaged_records import DAMAGE_FILE, DamagedRecord, Dam
 from engine.broker.delivery.redelivery import draft_of
 from engine.broker.failover.role import Role
 from engine.broker.groups.group_table import SubscriptionGroupTable
-from engine.broker.pop.revival import comes_back_in
+from engine.broker.pop.revive_task import comes_back_in
 from engine.broker.topics import TopicTable, retry_topic_config
 from engine.broker.traffic import Traffic
 from engine.protocol.names import retry_topic

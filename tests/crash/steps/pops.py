@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from engine.broker.pop.revival import Revival
 from engine.broker.pop.revive_log import ReviveLog
+from engine.broker.pop.revive_task import Revival
 from tests.crash.steps.dying import Step, run
 
 
