@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from engine.broker.clients.consumer_table import ConsumerTable
 from engine.broker.clients.producer_table import ProducerTable
-from engine.broker.damage.damage_parts import DamageControl
 from engine.broker.offsets.progress import ConsumeProgress
 from engine.broker.options import LiveOptions
+from engine.broker.process.damage_wiring import DamageControl
 from engine.broker.quota_gate import QuotaGate
 from engine.broker.traffic import Traffic
 from engine.net.connection import Connection

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable
 
 from engine.broker.main import main
-from engine.broker.waits import BrokerWaits
+from engine.broker.process.waits import BrokerWaits
 
 
 def _at_once(

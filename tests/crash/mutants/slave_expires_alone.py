@@ -5,8 +5,8 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 
-from engine.broker.group_parts import GroupFront
 from engine.broker.main import main
+from engine.broker.process.group_wiring import GroupFront
 
 
 async def _planned(self: GroupFront, planned_start: Callable[[], int]) -> int | None:

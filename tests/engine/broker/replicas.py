@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from engine.broker.broker import Broker
+from engine.broker.process.broker import Broker
 from tests.engine.broker.peers import RunningBroker
 
 

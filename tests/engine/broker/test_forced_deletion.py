@@ -13,7 +13,7 @@ from engine.protocol.bodies.snapshots import BrokerSnapshot
 from engine.protocol.codes import RequestCode, ResponseCode
 from tests.engine.broker.conftest import StartBroker
 from tests.engine.broker.peers import Peer, RunningBroker, eventually
-from tests.engine.broker.test_metrics import labels, scrape
+from tests.engine.broker.process.test_metrics import labels, scrape
 
 KEY = "cleanFileForciblyEnable"
 

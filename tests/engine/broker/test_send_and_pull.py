@@ -202,7 +202,7 @@ async def test_many_waiting_pulls_are_all_woken(broker: RunningBroker, peer: Pee
 async def test_one_client_cannot_park_without_end(
     broker: RunningBroker, peer: Peer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("engine.broker.waits.MAX_HOLDS_PER_CLIENT", 1)
+    monkeypatch.setattr("engine.broker.process.waits.MAX_HOLDS_PER_CLIENT", 1)
     await peer.send("orders")
     waiting = asyncio.create_task(peer.pull("orders", 1, sys_flag=WAITING))
     await eventually(lambda: len(broker.inner.waits.holds) == 1)

@@ -16,7 +16,7 @@ from engine.protocol.commands import Command
 from engine.protocol.signing import Credentials
 from tests.engine.broker.conftest import StartBroker
 from tests.engine.broker.peers import RunningBroker
-from tests.engine.broker.test_access_control import SignedPeer
+from tests.engine.broker.process.test_access_control import SignedPeer
 
 ADMIN = Credentials("administrator", "canary-admin")
 ALICE = Credentials("alice-key", "canary-alice")

@@ -13,7 +13,6 @@ from collections.abc import Callable
 from concurrent.futures import Executor
 from pathlib import Path
 
-from engine.broker.addresses import bind, joined
 from engine.broker.clients.request_modes import RequestModes
 from engine.broker.damage.repair_task import Fetch
 from engine.broker.failover.group_file_io import GroupFile
@@ -22,6 +21,7 @@ from engine.broker.failover.member_task import Replication
 from engine.broker.failover.role import Role
 from engine.broker.failover.role_hooks import GroupRules, RoleHooks
 from engine.broker.options import BrokerOptions
+from engine.broker.process.addresses_io import bind, joined
 from engine.broker.replication.ha_server import HaServer
 from engine.broker.replication.in_sync import InSyncTable
 from engine.broker.replication.mastering import GroupName

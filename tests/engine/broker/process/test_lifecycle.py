@@ -311,7 +311,7 @@ async def test_every_name_server_knows_the_broker_and_a_stop_unregisters(
 async def test_a_dead_name_server_stops_nothing_and_is_told_everything_when_it_is_back(
     start_broker: StartBroker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("engine.broker.registration.RETRY_S", 0.05)
+    monkeypatch.setattr("engine.broker.process.registration_task.RETRY_S", 0.05)
     server = await start_name_server(tmp_path)
     host, port = server.address
     broker = await start_broker(namesrvAddr=f"{host}:{port}")

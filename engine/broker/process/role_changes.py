@@ -12,11 +12,11 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable
 
-from engine.broker.duties import Duties
 from engine.broker.failover.role import MASTER_ID, Role, RoleKind
 from engine.broker.failover.role_hooks import RoleHooks
+from engine.broker.process.duties import Duties
+from engine.broker.process.waits import BrokerWaits
 from engine.broker.replication.following import CopyHooks
-from engine.broker.waits import BrokerWaits
 from engine.store.message_store import MessageStore
 
 log = logging.getLogger(__name__)

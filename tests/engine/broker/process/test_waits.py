@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engine.broker.waits import FlushWaits
+from engine.broker.process.waits import FlushWaits
 
 
 def waits_at(*places: tuple[int, float]) -> tuple[FlushWaits, list[tuple[int, bool]]]:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from engine.broker.metrics_sources import MetricsSources
 from engine.broker.options import BrokerOptions
-from engine.broker.registration import BrokerIdentity
+from engine.broker.process.registration_task import BrokerIdentity
 
 if TYPE_CHECKING:
     from engine.daemon.metrics_port import MetricsPort
@@ -23,7 +23,7 @@ class MetricsExport:
         if options.metrics_exporter_type != "PROM":
             return
         # Imported when wanted: prometheus-client would take a tenth of every start.
-        from engine.broker.metrics import broker_registry
+        from engine.broker.process.metrics import broker_registry
         from engine.daemon.metrics_port import MetricsPort
 
         self._port = MetricsPort(broker_registry(who.cluster, who.name, who.address, sources))

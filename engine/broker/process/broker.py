@@ -14,47 +14,54 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from engine.broker.access_control import AccessControl
-from engine.broker.addresses import choose_addresses, joined
 from engine.broker.admin_files import admin_files, load_request_modes, restored_changes
-from engine.broker.admin_parts import AdminParts, admin_handlers
 from engine.broker.clients.consumer_table import ConsumerTable
 from engine.broker.clients.membership_io import Membership
 from engine.broker.clients.producer_table import ProducerTable
 from engine.broker.clients.queue_locks import QueueLocks
-from engine.broker.damage.damage_parts import DamageControl
 from engine.broker.delivery.deferral import Parking
 from engine.broker.disk_room import DiskRoom
 from engine.broker.dispatching import Dispatching
 from engine.broker.durability import durability
-from engine.broker.duties import Duties
-from engine.broker.duty_parts import DutyParts
 from engine.broker.failover.group_state import GROUP_FILE
 from engine.broker.failover.handlers import BrokerGroupHandlers
 from engine.broker.failover.handlers_by_role import routes_of
 from engine.broker.failover.member_task import Replication
 from engine.broker.failover.role import first_role
 from engine.broker.flusher import Flusher
-from engine.broker.group_parts import BrokerGroup, GroupFront, is_in_group, metadata_sync, read_secret
 from engine.broker.handlers.group_records import GroupRecordHandlers
 from engine.broker.housekeeping import Housekeeping, HousekeepingTimes
-from engine.broker.listeners import Listeners, connection_limits
-from engine.broker.live_effects import LiveEffects
-from engine.broker.message_parts import MessageParts, message_handlers
-from engine.broker.metrics_export import MetricsExport
 from engine.broker.metrics_sources import MetricsSources
 from engine.broker.offsets.progress import ConsumeProgress
 from engine.broker.options import BrokerOptions
 from engine.broker.own_names import add_own_names, limit_auto_creation
 from engine.broker.persistence import OFFSETS_FILE, Persistence
 from engine.broker.pop.orders import ORDER_FILE
+from engine.broker.process.access_wiring import AccessControl
+from engine.broker.process.addresses_io import choose_addresses, joined
+from engine.broker.process.admin_wiring import AdminParts, admin_handlers
+from engine.broker.process.damage_wiring import DamageControl
+from engine.broker.process.duties import Duties
+from engine.broker.process.duty_parts import DutyParts
+from engine.broker.process.group_wiring import (
+    BrokerGroup,
+    GroupFront,
+    is_in_group,
+    metadata_sync,
+    read_secret,
+)
+from engine.broker.process.listeners_io import Listeners, connection_limits
+from engine.broker.process.live_effects import LiveEffects
+from engine.broker.process.message_wiring import MessageParts, message_handlers
+from engine.broker.process.metrics_export import MetricsExport
+from engine.broker.process.registration_task import Registration, identify
+from engine.broker.process.role_changes import RoleChanges, role_hooks
+from engine.broker.process.waits import BrokerWaits
 from engine.broker.put_times import PutTimes, TimedAppends
 from engine.broker.quota_gate import QuotaGate
-from engine.broker.registration import Registration, identify
 from engine.broker.replication.following import CopyHooks
 from engine.broker.replication.ha_status import HAStatus
 from engine.broker.replication.replica_files import ReplicaFiles, order_file
-from engine.broker.role_changes import RoleChanges, role_hooks
 from engine.broker.runtime_info import BrokerMoment, disk_space, runtime_info
 from engine.broker.sampling import Sampling
 from engine.broker.saving import Saving
@@ -64,7 +71,6 @@ from engine.broker.store_opening import open_store
 from engine.broker.store_options import store_options
 from engine.broker.tasks import start_task
 from engine.broker.traffic import Traffic
-from engine.broker.waits import BrokerWaits
 from engine.errors import EngineError
 from engine.net.connection import Connection
 from engine.net.flow import LoopLag

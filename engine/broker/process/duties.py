@@ -12,8 +12,8 @@ import asyncio
 from engine.broker.delivery.deferred_task import WaitingMessages
 from engine.broker.delivery.delay_levels import DELAY_OFFSETS_FILE
 from engine.broker.delivery.deliverer_io import Deliverer, RepairWait
-from engine.broker.duty_parts import DutyParts
-from engine.broker.pops import Pops
+from engine.broker.process.duty_parts import DutyParts
+from engine.broker.process.pop_wiring import Pops
 from engine.broker.transaction_checks import TransactionChecks
 from engine.broker.transaction_log import TransactionLog
 from engine.broker.transactions import TransactionTable

@@ -10,9 +10,9 @@ from engine.broker.clients.producer_table import ProducerTable
 from engine.broker.disk_room import DiskRoom
 from engine.broker.options import BrokerOptions
 from engine.broker.persistence import Done
+from engine.broker.process.waits import BrokerWaits
 from engine.broker.state_files import Tables
 from engine.broker.traffic import Traffic
-from engine.broker.waits import BrokerWaits
 from engine.net.connection import Connection
 from engine.store.message_store import MessageStore
 

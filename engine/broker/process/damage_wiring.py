@@ -15,9 +15,9 @@ from engine.broker.damage.damaged_records import DAMAGE_FILE, DamagedRecords, en
 from engine.broker.damage.redelivery_task import Redelivery
 from engine.broker.damage.repair_task import Fetch, RepairTask, fetch_nothing
 from engine.broker.damage.scrub_task import SCRUB_FILE, ScrubTask
-from engine.broker.duty_parts import DutyParts
 from engine.broker.failover.role import Role
 from engine.broker.persistence import TOPICS_FILE, StateFile
+from engine.broker.process.duty_parts import DutyParts
 from engine.durable_file import read_durable
 from engine.net.connection import Connection
 from engine.net.flow import LoopLag

@@ -17,7 +17,7 @@ from engine.protocol.frames import FrameParser
 from engine.protocol.signing import sign
 from tests.engine.broker.conftest import StartBroker
 from tests.engine.broker.peers import RunningBroker, send_header
-from tests.engine.broker.test_access_control import ADMIN, ALICE, BOB, SignedPeer, acl2
+from tests.engine.broker.process.test_access_control import ADMIN, ALICE, BOB, SignedPeer, acl2
 
 
 @pytest.fixture

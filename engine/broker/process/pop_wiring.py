@@ -6,7 +6,6 @@ import asyncio
 import random
 from collections.abc import Callable
 
-from engine.broker.admin_parts import RouteSource
 from engine.broker.damage.damaged_reads import DamagedReads
 from engine.broker.delivery.deliverer_io import Deliverer
 from engine.broker.options import BrokerOptions
@@ -21,10 +20,11 @@ from engine.broker.pop.orders import ORDER_FILE
 from engine.broker.pop.queue_reads import QueueReads
 from engine.broker.pop.revive_log import ReviveLog
 from engine.broker.pop.revive_task import Revival
+from engine.broker.process.admin_wiring import RouteSource
+from engine.broker.process.waits import BrokerWaits
 from engine.broker.state_files import Tables
 from engine.broker.tasks import start_task, stop_tasks
 from engine.broker.traffic import Traffic
-from engine.broker.waits import BrokerWaits
 from engine.protocol.names import revive_topic
 from engine.store.message_store import MessageStore
 

@@ -8,7 +8,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from engine.access.gate import RecordCheck, unchecked
-from engine.broker.admin_parts import RouteSource
 from engine.broker.clients.consumer_table import ConsumerTable
 from engine.broker.clients.handlers import ClientHandlers
 from engine.broker.clients.handlers_locks import LockHandlers
@@ -32,6 +31,7 @@ from engine.broker.handlers.send import SendHandlers, SendPlace
 from engine.broker.handlers.transactions import TransactionHandlers
 from engine.broker.offsets.handlers import OffsetHandlers
 from engine.broker.options import BrokerOptions
+from engine.broker.process.admin_wiring import RouteSource
 from engine.broker.put_times import Appends
 from engine.broker.state_files import Tables
 from engine.broker.stored_properties import StoredProperties

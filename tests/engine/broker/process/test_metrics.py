@@ -10,7 +10,7 @@ import pytest
 from prometheus_client.core import Metric
 from prometheus_client.parser import text_string_to_metric_families
 
-from engine.broker import metrics
+from engine.broker.process import metrics
 from engine.net.requester import Requester
 from engine.net.tls import TlsOptions
 from engine.protocol.codes import ResponseCode

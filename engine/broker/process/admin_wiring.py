@@ -16,7 +16,6 @@ from engine.broker.clients.handlers_assignment import AssignmentHandlers
 from engine.broker.clients.producer_table import ProducerTable
 from engine.broker.clients.request_modes import RequestModes
 from engine.broker.config_changes import ConfigChanges
-from engine.broker.damage.damage_parts import DamageControl
 from engine.broker.damage.handlers import DamageHandlers
 from engine.broker.disk_room import DiskRoom
 from engine.broker.failover.role import Role, role_name
@@ -29,7 +28,8 @@ from engine.broker.offsets.handlers_admin import OffsetAdminHandlers
 from engine.broker.offsets.handlers_progress import ProgressHandlers
 from engine.broker.offsets.progress import ConsumeProgress
 from engine.broker.options import BrokerOptions
-from engine.broker.registration import BrokerIdentity
+from engine.broker.process.damage_wiring import DamageControl
+from engine.broker.process.registration_task import BrokerIdentity
 from engine.broker.replication.ha_status import HAStatus
 from engine.broker.replication.replica_files import ReplicaFiles
 from engine.broker.retention_state import retention_state

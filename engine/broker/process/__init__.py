@@ -1,0 +1,1 @@
+"""The broker process: wiring, start and stop."""
