@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from engine.broker.clients.consumer_table import ConsumerTable
-from engine.broker.filters import is_tag_type, tag_filter
+from engine.broker.pulling.filters import is_tag_type, tag_filter
 from engine.broker.topics import TopicTable
 from engine.errors import BadRequest, NotFound, Refused
 from engine.net.connection import Connection

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 
-from engine.broker.filters import MessageFilter
+from engine.broker.pulling.filters import MessageFilter
 from engine.protocol.names import is_retry_topic, pop_retry_topic, pop_retry_topic_v1
 
 Place = tuple[str, int]

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import struct
 
-from engine.broker.filters import MessageFilter
 from engine.broker.offsets.offset_table import ConsumerOffsets
 from engine.broker.pop.orders import OrderTable
+from engine.broker.pulling.filters import MessageFilter
 from engine.protocol.names import is_retry_topic
 from engine.store.message_store import MessageStore
 from engine.store.results import GetResult, GetStatus

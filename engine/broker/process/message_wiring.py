@@ -24,14 +24,14 @@ from engine.broker.disk_room import DiskRoom
 from engine.broker.durability import Durability
 from engine.broker.failover.role import Role
 from engine.broker.handlers.plain_sends import PlainSends
-from engine.broker.handlers.pull import PullHandlers
-from engine.broker.handlers.query import QueryHandlers
 from engine.broker.handlers.replies import ReplyHandlers
 from engine.broker.handlers.send import SendHandlers, SendPlace
 from engine.broker.handlers.transactions import TransactionHandlers
 from engine.broker.offsets.handlers import OffsetHandlers
 from engine.broker.options import BrokerOptions
 from engine.broker.process.admin_wiring import RouteSource
+from engine.broker.pulling.handlers import PullHandlers
+from engine.broker.pulling.handlers_query import QueryHandlers
 from engine.broker.put_times import Appends
 from engine.broker.state_files import Tables
 from engine.broker.stored_properties import StoredProperties

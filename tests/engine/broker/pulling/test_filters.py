@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from engine.broker.filters import (
+from engine.broker.pulling.filters import (
     MAX_EXPRESSION_LENGTH,
     announced_filter,
     normal_subscription,

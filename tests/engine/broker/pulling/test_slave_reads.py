@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from engine.broker.failover.role import Role, RoleKind
-from engine.broker.handlers.pull import response_code
-from engine.broker.slave_reads import is_corrected, slave_code, suggested_broker
+from engine.broker.pulling.handlers import response_code
+from engine.broker.pulling.slave_reads import is_corrected, slave_code, suggested_broker
 from engine.protocol.bodies.groups import SubscriptionGroupConfig
 from engine.protocol.bodies.topics import TopicConfig
 from engine.protocol.codes import RequestCode, ResponseCode

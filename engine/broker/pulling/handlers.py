@@ -12,7 +12,6 @@ from collections.abc import Callable
 from engine.broker.clients.consumer_table import ConsumerTable
 from engine.broker.damage.damaged_reads import DamagedReads, skip_remark, wait_remark
 from engine.broker.failover.role import Role
-from engine.broker.filters import MessageFilter, announced_filter, subscription_filter
 from engine.broker.groups.group_table import SubscriptionGroupTable
 from engine.broker.offsets.offset_table import ConsumerOffsets
 from engine.broker.options import LiveOptions
@@ -26,7 +25,8 @@ from engine.broker.permissions import (
     no_such_topic,
 )
 from engine.broker.persistence import GROUPS_FILE
-from engine.broker.slave_reads import (
+from engine.broker.pulling.filters import MessageFilter, announced_filter, subscription_filter
+from engine.broker.pulling.slave_reads import (
     check_slave_readable,
     is_corrected,
     slave_code,

@@ -1,0 +1,1 @@
+"""Pulls: filters, long polls, reads from slaves, queries."""
