@@ -10,7 +10,7 @@ from engine.broker.clients.producer_table import ProducerTable
 from engine.broker.offsets.progress import ConsumeProgress
 from engine.broker.options import LiveOptions
 from engine.broker.process.damage_wiring import DamageControl
-from engine.broker.quota_gate import QuotaGate
+from engine.broker.quotas.handlers_gate import QuotaGate
 from engine.broker.traffic import Traffic
 from engine.net.connection import Connection
 from engine.net.server import Server

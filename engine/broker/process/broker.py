@@ -58,7 +58,7 @@ from engine.broker.process.registration_task import Registration, identify
 from engine.broker.process.role_changes import RoleChanges, role_hooks
 from engine.broker.process.waits import BrokerWaits
 from engine.broker.put_times import PutTimes, TimedAppends
-from engine.broker.quota_gate import QuotaGate
+from engine.broker.quotas.handlers_gate import QuotaGate
 from engine.broker.replication.following import CopyHooks
 from engine.broker.replication.ha_status import HAStatus
 from engine.broker.replication.replica_files import ReplicaFiles, order_file

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from engine.broker.options import LiveOptions
 from engine.broker.persistence import TOPICS_FILE
-from engine.broker.quota_gate import QUOTA_OPTIONS
+from engine.broker.quotas.handlers_gate import QUOTA_OPTIONS
 from engine.broker.store_options import retention_rules
 from engine.broker.topics import TopicTable, offer_default_topic, withdraw_default_topic
 from engine.daemon.logs import set_level

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.broker.quotas import Charge, Quotas
+from engine.broker.quotas.quota_table import Charge, Quotas
 
 FOREVER = 1e9
 
