@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 
-from engine.broker.replication.mastering import Mastering
+from engine.broker.replication.master_task import Mastering
 from engine.errors import Refused
 from engine.store.message_store import MessageStore
 

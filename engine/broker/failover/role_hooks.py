@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass
 from typing import Any
 
-from engine.broker.replication.following import CopyHooks
+from engine.broker.replication.slave_task import CopyHooks
 
 
 @dataclass(frozen=True, slots=True)

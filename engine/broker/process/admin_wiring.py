@@ -20,17 +20,17 @@ from engine.broker.damage.handlers import DamageHandlers
 from engine.broker.disk_room import DiskRoom
 from engine.broker.failover.role import Role, role_name
 from engine.broker.groups.handlers import GroupAdminHandlers
-from engine.broker.handlers.admin_ha import HAAdminHandlers
 from engine.broker.handlers.admin_snapshot import SnapshotHandlers
 from engine.broker.handlers.admin_topics import TopicAdminHandlers
-from engine.broker.handlers.replica_state import ReplicaStateHandlers
 from engine.broker.offsets.handlers_admin import OffsetAdminHandlers
 from engine.broker.offsets.handlers_progress import ProgressHandlers
 from engine.broker.offsets.progress import ConsumeProgress
 from engine.broker.options import BrokerOptions
 from engine.broker.process.damage_wiring import DamageControl
 from engine.broker.process.registration_task import BrokerIdentity
-from engine.broker.replication.ha_status import HAStatus
+from engine.broker.replication.handlers import HAAdminHandlers
+from engine.broker.replication.handlers_state import ReplicaStateHandlers
+from engine.broker.replication.handlers_status import HAStatus
 from engine.broker.replication.replica_files import ReplicaFiles
 from engine.broker.retention_state import retention_state
 from engine.broker.snapshots import Snapshots

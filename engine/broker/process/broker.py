@@ -29,7 +29,6 @@ from engine.broker.failover.handlers_by_role import routes_of
 from engine.broker.failover.member_task import Replication
 from engine.broker.failover.role import first_role
 from engine.broker.flusher import Flusher
-from engine.broker.handlers.group_records import GroupRecordHandlers
 from engine.broker.housekeeping import Housekeeping, HousekeepingTimes
 from engine.broker.metrics_sources import MetricsSources
 from engine.broker.offsets.progress import ConsumeProgress
@@ -59,9 +58,10 @@ from engine.broker.process.role_changes import RoleChanges, role_hooks
 from engine.broker.process.waits import BrokerWaits
 from engine.broker.put_times import PutTimes, TimedAppends
 from engine.broker.quotas.handlers_gate import QuotaGate
-from engine.broker.replication.following import CopyHooks
-from engine.broker.replication.ha_status import HAStatus
+from engine.broker.replication.handlers_records import GroupRecordHandlers
+from engine.broker.replication.handlers_status import HAStatus
 from engine.broker.replication.replica_files import ReplicaFiles, order_file
+from engine.broker.replication.slave_task import CopyHooks
 from engine.broker.runtime_info import BrokerMoment, disk_space, runtime_info
 from engine.broker.sampling import Sampling
 from engine.broker.saving import Saving

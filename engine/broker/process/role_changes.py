@@ -16,7 +16,7 @@ from engine.broker.failover.role import MASTER_ID, Role, RoleKind
 from engine.broker.failover.role_hooks import RoleHooks
 from engine.broker.process.duties import Duties
 from engine.broker.process.waits import BrokerWaits
-from engine.broker.replication.following import CopyHooks
+from engine.broker.replication.slave_task import CopyHooks
 from engine.store.message_store import MessageStore
 
 log = logging.getLogger(__name__)

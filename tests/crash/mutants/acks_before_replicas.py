@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable
 
 from engine.broker.main import main
-from engine.broker.replication.mastering import Mastering
+from engine.broker.replication.master_task import Mastering
 
 
 def _at_once(

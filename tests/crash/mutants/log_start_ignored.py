@@ -8,7 +8,7 @@ from typing import Any
 from engine.broker.failover import election, member_status
 from engine.broker.failover import promotion_task as promotion
 from engine.broker.main import main
-from engine.broker.replication.in_sync import InSyncTable
+from engine.broker.replication.in_sync_set import InSyncTable
 
 
 def _nobody(self: InSyncTable, needed_from: int | None) -> set[int]:

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 
 from engine.broker.failover.group_state import InSyncSet
 from engine.broker.main import main
-from engine.broker.replication.in_sync import InSyncTable
-from engine.broker.replication.mastering import Mastering
+from engine.broker.replication.in_sync_set import InSyncTable
+from engine.broker.replication.master_task import Mastering
 
 _to_tell = Mastering._set_to_tell
 

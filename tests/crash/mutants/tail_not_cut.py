@@ -7,8 +7,8 @@ import sys
 
 from engine.broker.failover.group_state import GroupState
 from engine.broker.main import main
-from engine.broker.replication import following
-from engine.broker.replication.master_link import HistoriesDiffer, MasterHello, MasterLink
+from engine.broker.replication import slave_task as following
+from engine.broker.replication.master_link_io import HistoriesDiffer, MasterHello, MasterLink
 
 _join = MasterLink._join_histories
 

@@ -20,7 +20,7 @@ from engine.broker.failover.group_state import (
     take_start,
     to_json,
 )
-from engine.broker.replication.in_sync import InSyncTable
+from engine.broker.replication.in_sync_set import InSyncTable
 
 MEMBERS = (0, 1, 2)
 

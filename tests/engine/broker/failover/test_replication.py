@@ -11,7 +11,8 @@ import pytest
 from engine.broker.failover import member_task as replication
 from engine.broker.failover.group_state import StaleEpoch
 from engine.broker.failover.member_task import Replication
-from engine.broker.replication import master_link, slave_link
+from engine.broker.replication import master_link_io as master_link
+from engine.broker.replication import slave_link_io as slave_link
 from engine.errors import Refused
 from tests.engine.broker.replication.members import Member, Wire, running, until
 from tests.engine.store.samples import draft, put

@@ -9,7 +9,7 @@ import pytest
 
 from engine.broker.failover import election
 from engine.broker.failover.group_state import GroupState, StaleEpoch
-from engine.broker.replication.in_sync import InSyncTable
+from engine.broker.replication.in_sync_set import InSyncTable
 from tests.engine.broker.replication import simulated
 from tests.engine.broker.replication.simulated import Broken, Group, Node
 

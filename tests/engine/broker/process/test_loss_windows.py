@@ -17,7 +17,7 @@ from engine.client.options import Acks, ProducerOptions
 from engine.errors import EngineError, Refused
 from engine.protocol.records import decode_records
 from tests.engine.broker.peers import eventually
-from tests.engine.broker.test_replicating_brokers import BrokerGroup
+from tests.engine.broker.replication.test_replicating_brokers import BrokerGroup
 
 SAFE = {"minInSyncReplicas": "2", "allAckInSyncStateSet": "true", "slaveTimeout": "200"}
 

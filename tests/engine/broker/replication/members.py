@@ -13,9 +13,9 @@ from pathlib import Path
 from engine.broker.failover.group_file_io import GroupFile
 from engine.broker.failover.member_task import Replication
 from engine.broker.failover.role_hooks import GroupRules, RoleHooks
-from engine.broker.replication.following import CopyHooks
-from engine.broker.replication.ha_server import HaServer
-from engine.broker.replication.mastering import GroupName
+from engine.broker.replication.ha_server_io import HaServer
+from engine.broker.replication.master_task import GroupName
+from engine.broker.replication.slave_task import CopyHooks
 from engine.errors import EngineError, PeerError, PeerUnreachable
 from engine.protocol.bodies.broker_groups import GroupStatus
 from engine.protocol.codes import ResponseCode

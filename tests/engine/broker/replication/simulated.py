@@ -26,7 +26,7 @@ from engine.broker.failover.group_state import (
     take_start,
 )
 from engine.broker.replication.epochs import log_epoch, parting, reached
-from engine.broker.replication.in_sync import InSyncTable
+from engine.broker.replication.in_sync_set import InSyncTable
 
 Entry = tuple[int, int]
 """Who wrote it (reign) and its number."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from engine.broker.failover.group_state import InSyncSet, found
-from engine.broker.replication.in_sync import InSyncTable
+from engine.broker.replication.in_sync_set import InSyncTable
 
 MEMBERS = {0: "a:1", 1: "b:1", 2: "c:1"}
 

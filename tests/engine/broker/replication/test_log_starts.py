@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from engine.broker.replication.following import Following
-from engine.broker.replication.master_link import MasterLink
-from engine.broker.replication.mastering import Mastering
+from engine.broker.replication.master_link_io import MasterLink
+from engine.broker.replication.master_task import Mastering
+from engine.broker.replication.slave_task import Following
 from engine.errors import Refused
 from engine.store.results import QueueUnit
 from tests.engine.broker.replication.members import Member, Wire, running, until

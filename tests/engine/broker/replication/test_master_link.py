@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from engine.broker.failover.group_file_io import GroupFile
-from engine.broker.replication.master_link import MasterHello, MasterLink
-from engine.broker.replication.plain_links import PlainMasterLink
+from engine.broker.replication.master_link_io import MasterHello, MasterLink
+from engine.broker.replication.plain_links_io import PlainMasterLink
 from tests.engine.store.samples import draft, open_store, put
 
 pytestmark = pytest.mark.asyncio

@@ -15,9 +15,9 @@ from typing import Any
 
 from engine.broker.failover.group_file_io import GroupFile
 from engine.broker.failover.master_search_io import MasterPlace
-from engine.broker.replication.master_link import HistoriesDiffer, MasterLink, read_hello
-from engine.broker.replication.packets import introduce
-from engine.broker.replication.plain_links import PlainMasterLink
+from engine.broker.replication.handshake_io import introduce
+from engine.broker.replication.master_link_io import HistoriesDiffer, MasterLink, read_hello
+from engine.broker.replication.plain_links_io import PlainMasterLink
 from engine.broker.replication.tails import tail_of, tail_to_json
 from engine.broker.tasks import start_task, stop_tasks
 from engine.errors import EngineError

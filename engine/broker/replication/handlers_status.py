@@ -11,8 +11,8 @@ from typing import Protocol
 
 from engine.broker.failover.role import Role
 from engine.broker.replication.epochs import History
-from engine.broker.replication.following import Following
-from engine.broker.replication.mastering import Mastering
+from engine.broker.replication.master_task import Mastering
+from engine.broker.replication.slave_task import Following
 from engine.protocol.bodies.broker_groups import GroupStatus
 from engine.protocol.bodies.ha import (
     EpochEntry,

@@ -29,8 +29,8 @@ from engine.broker.replication.metadata import (
     apply_progress,
 )
 from engine.broker.replication.replica_files import ReplicaFiles
-from engine.broker.replication.strangers import Strangers
-from engine.broker.replication.table_reads import read_groups, read_topics
+from engine.broker.replication.table_reads_io import read_groups, read_topics
+from engine.broker.replication.unconfigured_topics import Strangers
 from engine.broker.state_files import Tables
 from engine.broker.tasks import start_task, stop_tasks
 from engine.errors import EngineError, PeerError, Refused

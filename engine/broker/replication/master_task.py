@@ -14,11 +14,11 @@ from typing import Any
 
 from engine.broker.failover.group_file_io import GroupFile
 from engine.broker.failover.group_state import GroupState, InSyncSet, decide_start, take_set
-from engine.broker.replication.in_sync import InSyncTable
-from engine.broker.replication.packets import Peer, admit, send_bytes
-from engine.broker.replication.plain_links import PlainSlaveLink
+from engine.broker.replication.handshake_io import Peer, admit, send_bytes
+from engine.broker.replication.in_sync_set import InSyncTable
+from engine.broker.replication.plain_links_io import PlainSlaveLink
 from engine.broker.replication.replica_waits import ReplicaWaits
-from engine.broker.replication.slave_link import LinkEvents, Reign, SlaveLink
+from engine.broker.replication.slave_link_io import LinkEvents, Reign, SlaveLink
 from engine.broker.replication.tails import has_tail, tail_from_json
 from engine.broker.tasks import start_task, stop_tasks
 from engine.errors import NotPermitted, Refused

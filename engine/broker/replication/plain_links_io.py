@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 
-from engine.broker.replication.packets import send_bytes
+from engine.broker.replication.handshake_io import send_bytes
 from engine.broker.tasks import run_until_one_ends
 from engine.errors import ProtocolError, StoreError
 from engine.protocol.layouts.ha_frames import (
