@@ -22,7 +22,6 @@ from engine.broker.clients.queue_locks import QueueLocks
 from engine.broker.delivery.deferral import Parking
 from engine.broker.disk_room import DiskRoom
 from engine.broker.dispatching import Dispatching
-from engine.broker.durability import durability
 from engine.broker.failover.group_state import GROUP_FILE
 from engine.broker.failover.handlers import BrokerGroupHandlers
 from engine.broker.failover.handlers_by_role import routes_of
@@ -65,6 +64,7 @@ from engine.broker.replication.slave_task import CopyHooks
 from engine.broker.runtime_info import BrokerMoment, disk_space, runtime_info
 from engine.broker.sampling import Sampling
 from engine.broker.saving import Saving
+from engine.broker.sending.durability import durability
 from engine.broker.state_files import Tables, load_tables, state_files
 from engine.broker.stats import BrokerStats, local_day
 from engine.broker.store_opening import open_store

@@ -21,11 +21,7 @@ from engine.broker.delivery.handlers_timers import TimerHandlers
 from engine.broker.delivery.retries import RetryRule
 from engine.broker.delivery.timer_counts import TimerCounts
 from engine.broker.disk_room import DiskRoom
-from engine.broker.durability import Durability
 from engine.broker.failover.role import Role
-from engine.broker.handlers.plain_sends import PlainSends
-from engine.broker.handlers.replies import ReplyHandlers
-from engine.broker.handlers.send import SendHandlers, SendPlace
 from engine.broker.handlers.transactions import TransactionHandlers
 from engine.broker.offsets.handlers import OffsetHandlers
 from engine.broker.options import BrokerOptions
@@ -33,8 +29,12 @@ from engine.broker.process.admin_wiring import RouteSource
 from engine.broker.pulling.handlers import PullHandlers
 from engine.broker.pulling.handlers_query import QueryHandlers
 from engine.broker.put_times import Appends
+from engine.broker.sending.durability import Durability
+from engine.broker.sending.handlers import SendHandlers, SendPlace
+from engine.broker.sending.handlers_plain import PlainSends
+from engine.broker.sending.handlers_replies import ReplyHandlers
+from engine.broker.sending.stored_properties import StoredProperties
 from engine.broker.state_files import Tables
-from engine.broker.stored_properties import StoredProperties
 from engine.broker.traffic import Traffic
 from engine.broker.transaction_log import TransactionLog
 from engine.net.connection import Connection

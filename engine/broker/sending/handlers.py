@@ -13,12 +13,12 @@ from typing import Protocol
 from engine.broker.delivery.deferral import Parking
 from engine.broker.delivery.retries import RetryRule, retrying_group
 from engine.broker.disk_room import DiskRoom
-from engine.broker.durability import Durability
 from engine.broker.half_messages import half_draft
 from engine.broker.options import LiveOptions
 from engine.broker.permissions import check_broker_takes, no_such_topic
 from engine.broker.persistence import TOPICS_FILE
-from engine.broker.send_checks import (
+from engine.broker.sending.durability import Durability
+from engine.broker.sending.send_checks import (
     busy,
     check_batch_kinds,
     check_batch_topic,
@@ -32,7 +32,7 @@ from engine.broker.send_checks import (
     no_transactions,
     not_accepting,
 )
-from engine.broker.stored_properties import StoredProperties
+from engine.broker.sending.stored_properties import StoredProperties
 from engine.broker.topics import TopicTable, plan_auto_creation, retry_topic_config
 from engine.broker.traffic import Traffic
 from engine.broker.transaction_log import TransactionLog

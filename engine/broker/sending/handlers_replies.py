@@ -13,8 +13,14 @@ from engine.broker.clients.producer_table import ProducerTable
 from engine.broker.disk_room import DiskRoom
 from engine.broker.options import LiveOptions
 from engine.broker.permissions import no_such_topic
-from engine.broker.send_checks import choose_queue, closed_topic, disk_full, large_body, large_properties
-from engine.broker.stored_properties import StoredProperties
+from engine.broker.sending.send_checks import (
+    choose_queue,
+    closed_topic,
+    disk_full,
+    large_body,
+    large_properties,
+)
+from engine.broker.sending.stored_properties import StoredProperties
 from engine.broker.topics import TopicTable
 from engine.broker.traffic import Traffic
 from engine.net.connection import Connection
