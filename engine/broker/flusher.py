@@ -17,7 +17,7 @@ from concurrent.futures import Executor
 from contextlib import asynccontextmanager
 from typing import Protocol
 
-from engine.broker.options import LiveOptions
+from engine.broker.settings.options import LiveOptions
 from engine.broker.tasks import start_task, stop_tasks
 from engine.store.message_store import MessageStore
 

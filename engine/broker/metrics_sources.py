@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from engine.broker.clients.consumer_table import ConsumerTable
 from engine.broker.clients.producer_table import ProducerTable
 from engine.broker.offsets.progress import ConsumeProgress
-from engine.broker.options import LiveOptions
 from engine.broker.process.damage_wiring import DamageControl
 from engine.broker.quotas.handlers_gate import QuotaGate
+from engine.broker.settings.options import LiveOptions
 from engine.broker.traffic import Traffic
 from engine.net.connection import Connection
 from engine.net.server import Server

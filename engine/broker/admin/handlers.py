@@ -5,8 +5,8 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 
-from engine.broker.config_changes import CHANGES_FILE, ConfigChanges
-from engine.broker.options import BrokerOptions, options_text
+from engine.broker.settings.config_changes import CHANGES_FILE, ConfigChanges
+from engine.broker.settings.options import BrokerOptions, options_text
 from engine.broker.stats import BrokerStats
 from engine.errors import NotFound
 from engine.net.connection import Connection

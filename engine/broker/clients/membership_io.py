@@ -8,7 +8,7 @@ from __future__ import annotations
 from engine.broker.clients.consumer_table import ConsumerTable
 from engine.broker.clients.producer_table import ProducerTable
 from engine.broker.groups.group_table import SubscriptionGroupTable
-from engine.broker.options import LiveOptions
+from engine.broker.settings.options import LiveOptions
 from engine.net.connection import Connection
 from engine.protocol.bodies.heartbeats import MessageModel
 from engine.protocol.codes import RequestCode

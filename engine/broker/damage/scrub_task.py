@@ -20,7 +20,7 @@ from typing import Any
 import orjson
 
 from engine.broker.damage.repair_task import RepairTask
-from engine.broker.options import LiveOptions
+from engine.broker.settings.options import LiveOptions
 from engine.broker.tasks import start_task, stop_tasks
 from engine.protocol.layouts.segment_names import segment_name
 from engine.store.message_store import MessageStore

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 
 from engine.broker.delivery.delay_levels import level_of, park_delayed
 from engine.broker.delivery.timed_messages import asked_time_ms, park_timed, recall_handle
-from engine.broker.options import LiveOptions
+from engine.broker.settings.options import LiveOptions
 from engine.errors import Refused
 from engine.protocol.message_ids import encode_recall_handle
 from engine.protocol.names import TIMER_TOPIC

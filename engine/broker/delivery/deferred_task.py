@@ -15,7 +15,7 @@ from engine.broker.delivery.delay_task import DelayDelivery
 from engine.broker.delivery.deliverer_io import Deliverer
 from engine.broker.delivery.timer_counts import TimerCounts
 from engine.broker.delivery.timer_task import TIMER_KEYS, TimerDelivery, TimerRules
-from engine.broker.options import BrokerOptions
+from engine.broker.settings.options import BrokerOptions
 from engine.protocol.names import TIMER_TOPIC
 from engine.store.message_store import MessageStore
 from engine.store.timer_store import TimerStore

@@ -14,9 +14,9 @@ from msgspec.structs import replace
 from engine.broker.clients.queue_locks import QueueLocks
 from engine.broker.delivery.redelivery import draft_of
 from engine.broker.groups.group_table import SubscriptionGroupTable
-from engine.broker.options import LiveOptions
 from engine.broker.permissions import no_such_group
 from engine.broker.persistence import GROUPS_FILE
+from engine.broker.settings.options import LiveOptions
 from engine.protocol.bodies.groups import SubscriptionGroupConfig
 from engine.protocol.headers.send import ConsumerSendMsgBackRequest, SendMessageRequest
 from engine.protocol.names import RETRY_PREFIX, dlq_topic, retry_topic

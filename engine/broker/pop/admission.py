@@ -6,7 +6,6 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from engine.broker.groups.group_table import SubscriptionGroupTable
-from engine.broker.options import LiveOptions
 from engine.broker.permissions import (
     check_broker_readable,
     check_group_enabled,
@@ -15,6 +14,7 @@ from engine.broker.permissions import (
     no_such_topic,
 )
 from engine.broker.persistence import GROUPS_FILE
+from engine.broker.settings.options import LiveOptions
 from engine.broker.topics import TopicTable
 from engine.errors import NotPermitted, Refused
 from engine.protocol.bodies.topics import TopicConfig

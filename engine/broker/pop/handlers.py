@@ -15,7 +15,6 @@ from dataclasses import replace
 
 from engine.broker.damage.damaged_reads import DamagedReads
 from engine.broker.holds import Holds
-from engine.broker.options import LiveOptions
 from engine.broker.pop.admission import PopAdmission, check_invisible
 from engine.broker.pop.orders import OrderTable
 from engine.broker.pop.pop_answer import PopAnswer
@@ -32,6 +31,7 @@ from engine.broker.pop.pop_requests import (
 from engine.broker.pop.queue_reads import QueueReads, queue_offsets
 from engine.broker.pop.revive_log import REVIVE_QUEUES, ReviveLog
 from engine.broker.pulling.filters import NO_FILTER, subscription_filter
+from engine.broker.settings.options import LiveOptions
 from engine.broker.topics import TopicTable
 from engine.broker.traffic import Traffic
 from engine.errors import Refused

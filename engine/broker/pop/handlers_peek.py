@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from engine.broker.holds import Holds
-from engine.broker.options import LiveOptions
 from engine.broker.pop.admission import PopAdmission
 from engine.broker.pop.orders import OrderTable
 from engine.broker.pop.pop_requests import Place, poll_deadline_ms, queues_of, retry_topics, waiting_key
 from engine.broker.pop.queue_reads import QueueReads
 from engine.broker.pulling.filters import NO_FILTER
+from engine.broker.settings.options import LiveOptions
 from engine.broker.topics import TopicTable
 from engine.net.connection import Connection
 from engine.net.outcomes import ColdRead, Handler, Hold, Outcome, Reply

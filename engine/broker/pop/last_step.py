@@ -12,10 +12,10 @@ from __future__ import annotations
 import logging
 
 from engine.broker.delivery.redelivery import draft_of
-from engine.broker.options import LiveOptions
 from engine.broker.pop.checkpoints import Checkpoints, OpenCheckpoint
 from engine.broker.pop.revive_log import REVIVE_QUEUES, ReviveLog
 from engine.broker.pop.revive_task import comes_back_in, retry_draft
+from engine.broker.settings.options import LiveOptions
 from engine.protocol.properties import Property, encode_properties
 from engine.protocol.records import Record
 from engine.store.message_store import MessageStore

@@ -15,7 +15,6 @@ from engine.broker.clients.handlers_admin import ClientAdminHandlers
 from engine.broker.clients.handlers_assignment import AssignmentHandlers
 from engine.broker.clients.producer_table import ProducerTable
 from engine.broker.clients.request_modes import RequestModes
-from engine.broker.config_changes import ConfigChanges
 from engine.broker.damage.handlers import DamageHandlers
 from engine.broker.disk_room import DiskRoom
 from engine.broker.failover.role import Role, role_name
@@ -25,7 +24,6 @@ from engine.broker.handlers.admin_topics import TopicAdminHandlers
 from engine.broker.offsets.handlers_admin import OffsetAdminHandlers
 from engine.broker.offsets.handlers_progress import ProgressHandlers
 from engine.broker.offsets.progress import ConsumeProgress
-from engine.broker.options import BrokerOptions
 from engine.broker.process.damage_wiring import DamageControl
 from engine.broker.process.registration_task import BrokerIdentity
 from engine.broker.replication.handlers import HAAdminHandlers
@@ -33,6 +31,8 @@ from engine.broker.replication.handlers_state import ReplicaStateHandlers
 from engine.broker.replication.handlers_status import HAStatus
 from engine.broker.replication.replica_files import ReplicaFiles
 from engine.broker.retention_state import retention_state
+from engine.broker.settings.config_changes import ConfigChanges
+from engine.broker.settings.options import BrokerOptions
 from engine.broker.snapshots import Snapshots
 from engine.broker.state_files import Tables
 from engine.broker.stats import BrokerStats

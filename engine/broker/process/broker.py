@@ -31,7 +31,6 @@ from engine.broker.flusher import Flusher
 from engine.broker.housekeeping import Housekeeping, HousekeepingTimes
 from engine.broker.metrics_sources import MetricsSources
 from engine.broker.offsets.progress import ConsumeProgress
-from engine.broker.options import BrokerOptions
 from engine.broker.own_names import add_own_names, limit_auto_creation
 from engine.broker.persistence import OFFSETS_FILE, Persistence
 from engine.broker.pop.orders import ORDER_FILE
@@ -65,10 +64,11 @@ from engine.broker.runtime_info import BrokerMoment, disk_space, runtime_info
 from engine.broker.sampling import Sampling
 from engine.broker.saving import Saving
 from engine.broker.sending.durability import durability
+from engine.broker.settings.options import BrokerOptions
+from engine.broker.settings.store_options_io import store_options
 from engine.broker.state_files import Tables, load_tables, state_files
 from engine.broker.stats import BrokerStats, local_day
 from engine.broker.store_opening import open_store
-from engine.broker.store_options import store_options
 from engine.broker.tasks import start_task
 from engine.broker.traffic import Traffic
 from engine.errors import EngineError

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 from engine.broker.clients.producer_table import ProducerTable
 from engine.broker.disk_room import DiskRoom
-from engine.broker.options import BrokerOptions
 from engine.broker.persistence import Done
 from engine.broker.process.waits import BrokerWaits
+from engine.broker.settings.options import BrokerOptions
 from engine.broker.state_files import Tables
 from engine.broker.traffic import Traffic
 from engine.net.connection import Connection

@@ -20,7 +20,6 @@ from engine.broker.failover.member_requests_io import MemberRequests
 from engine.broker.failover.member_task import Replication
 from engine.broker.failover.role import Role
 from engine.broker.failover.role_hooks import GroupRules, RoleHooks
-from engine.broker.options import BrokerOptions
 from engine.broker.process.addresses_io import bind, joined
 from engine.broker.replication.damage_members_io import RecordFetch
 from engine.broker.replication.ha_server_io import HaServer
@@ -28,6 +27,7 @@ from engine.broker.replication.in_sync_set import InSyncTable
 from engine.broker.replication.master_task import GroupName
 from engine.broker.replication.metadata_task import MetadataSync, SyncTargets
 from engine.broker.replication.replica_files import ReplicaFiles
+from engine.broker.settings.options import BrokerOptions
 from engine.broker.state_files import Tables
 from engine.errors import BadInput
 from engine.net.requester import Requester

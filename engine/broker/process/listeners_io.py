@@ -10,8 +10,8 @@ import asyncio
 import socket
 from collections.abc import Mapping
 
-from engine.broker.options import BrokerOptions
 from engine.broker.process.addresses_io import VIP_DISTANCE, Addresses, bind
+from engine.broker.settings.options import BrokerOptions
 from engine.net.flow import ConnectionLimits
 from engine.net.networks import Networks
 from engine.net.outcomes import Handler, LogWaits

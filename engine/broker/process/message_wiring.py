@@ -24,7 +24,6 @@ from engine.broker.disk_room import DiskRoom
 from engine.broker.failover.role import Role
 from engine.broker.handlers.transactions import TransactionHandlers
 from engine.broker.offsets.handlers import OffsetHandlers
-from engine.broker.options import BrokerOptions
 from engine.broker.process.admin_wiring import RouteSource
 from engine.broker.pulling.handlers import PullHandlers
 from engine.broker.pulling.handlers_query import QueryHandlers
@@ -34,6 +33,7 @@ from engine.broker.sending.handlers import SendHandlers, SendPlace
 from engine.broker.sending.handlers_plain import PlainSends
 from engine.broker.sending.handlers_replies import ReplyHandlers
 from engine.broker.sending.stored_properties import StoredProperties
+from engine.broker.settings.options import BrokerOptions
 from engine.broker.state_files import Tables
 from engine.broker.traffic import Traffic
 from engine.broker.transaction_log import TransactionLog

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from engine.broker.metrics_sources import MetricsSources
-from engine.broker.options import BrokerOptions
 from engine.broker.process.registration_task import BrokerIdentity
+from engine.broker.settings.options import BrokerOptions
 
 if TYPE_CHECKING:
     from engine.daemon.metrics_port import MetricsPort

@@ -8,7 +8,6 @@ from collections.abc import Callable
 
 from engine.broker.damage.damaged_reads import DamagedReads
 from engine.broker.delivery.deliverer_io import Deliverer
-from engine.broker.options import BrokerOptions
 from engine.broker.persistence import TOPICS_FILE, Done
 from engine.broker.pop.admission import PopAdmission
 from engine.broker.pop.checkpoints import Checkpoints
@@ -22,6 +21,7 @@ from engine.broker.pop.revive_log import ReviveLog
 from engine.broker.pop.revive_task import Revival
 from engine.broker.process.admin_wiring import RouteSource
 from engine.broker.process.waits import BrokerWaits
+from engine.broker.settings.options import BrokerOptions
 from engine.broker.state_files import Tables
 from engine.broker.tasks import start_task, stop_tasks
 from engine.broker.traffic import Traffic

@@ -20,8 +20,8 @@ from dataclasses import dataclass, replace
 from msgspec import structs
 
 from engine.broker.failover.role import Role, RoleKind
-from engine.broker.options import BrokerOptions, LiveOptions
 from engine.broker.process.addresses_io import joined
+from engine.broker.settings.options import BrokerOptions, LiveOptions
 from engine.broker.tasks import start_task, stop_tasks
 from engine.broker.topics import TopicTable
 from engine.errors import EngineError

@@ -14,7 +14,6 @@ from engine.broker.damage.damaged_reads import DamagedReads, skip_remark, wait_r
 from engine.broker.failover.role import Role
 from engine.broker.groups.group_table import SubscriptionGroupTable
 from engine.broker.offsets.offset_table import ConsumerOffsets
-from engine.broker.options import LiveOptions
 from engine.broker.permissions import (
     check_broker_readable,
     check_group_enabled,
@@ -32,6 +31,7 @@ from engine.broker.pulling.slave_reads import (
     slave_code,
     suggested_broker,
 )
+from engine.broker.settings.options import LiveOptions
 from engine.broker.topics import TopicTable
 from engine.broker.traffic import Traffic
 from engine.errors import NotPermitted, Refused

@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from engine.broker.options import LiveOptions
 from engine.broker.quotas.quota_table import Charge, Quotas
+from engine.broker.settings.options import LiveOptions
 from engine.errors import Refused
 from engine.net.connection import Connection
 from engine.net.outcomes import ColdRead, Handler, Hold, Outcome, Reply

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from engine.broker.options import BrokerOptions, LiveOptions
 from engine.broker.replication.acknowledgement import AckRule, Replicas
+from engine.broker.settings.options import BrokerOptions, LiveOptions
 from engine.net.outcomes import Outcome, Reply, WaitFlush, WaitReplicas
 from engine.protocol.codes import ResponseCode
 

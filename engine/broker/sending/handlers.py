@@ -14,7 +14,6 @@ from engine.broker.delivery.deferral import Parking
 from engine.broker.delivery.retries import RetryRule, retrying_group
 from engine.broker.disk_room import DiskRoom
 from engine.broker.half_messages import half_draft
-from engine.broker.options import LiveOptions
 from engine.broker.permissions import check_broker_takes, no_such_topic
 from engine.broker.persistence import TOPICS_FILE
 from engine.broker.sending.durability import Durability
@@ -33,6 +32,7 @@ from engine.broker.sending.send_checks import (
     not_accepting,
 )
 from engine.broker.sending.stored_properties import StoredProperties
+from engine.broker.settings.options import LiveOptions
 from engine.broker.topics import TopicTable, plan_auto_creation, retry_topic_config
 from engine.broker.traffic import Traffic
 from engine.broker.transaction_log import TransactionLog

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Protocol
 
 from engine.broker.disk_room import DiskRoom
-from engine.broker.options import LiveOptions
+from engine.broker.settings.options import LiveOptions
 from engine.broker.topics import TopicTable
 from engine.broker.traffic import Traffic
 from engine.net.connection import Connection

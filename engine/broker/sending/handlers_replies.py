@@ -11,7 +11,6 @@ from collections.abc import Callable
 
 from engine.broker.clients.producer_table import ProducerTable
 from engine.broker.disk_room import DiskRoom
-from engine.broker.options import LiveOptions
 from engine.broker.permissions import no_such_topic
 from engine.broker.sending.send_checks import (
     choose_queue,
@@ -21,6 +20,7 @@ from engine.broker.sending.send_checks import (
     large_properties,
 )
 from engine.broker.sending.stored_properties import StoredProperties
+from engine.broker.settings.options import LiveOptions
 from engine.broker.topics import TopicTable
 from engine.broker.traffic import Traffic
 from engine.net.connection import Connection

@@ -28,7 +28,7 @@ from clusters.provisioning.host_keys import make_key, public_half
 from clusters.provisioning.plans.access import change_access_control
 from clusters.provisioning.plans.plan import Plan
 from console.beat import Beat
-from engine.broker.options import load_options
+from engine.broker.settings.options import load_options
 from engine.client import Message, Producer
 from tests.clusters.provisioning.agent_process import AgentProcess, agents
 from tests.clusters.provisioning.operating import assert_one_of_each, begin, finish

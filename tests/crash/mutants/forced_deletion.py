@@ -5,8 +5,8 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping
 
-from engine.broker import options
 from engine.broker.main import main
+from engine.broker.settings import options
 
 
 def _nothing(given: Mapping[str, str]) -> dict[str, str]:

@@ -6,8 +6,8 @@ import asyncio
 from collections.abc import Mapping
 from pathlib import Path
 
-from engine.broker.options import load_options
 from engine.broker.process.broker import Broker
+from engine.broker.settings.options import load_options
 from engine.net.connection import Connection
 from engine.net.requester import Requester
 from engine.protocol.batches import BatchItem, encode_batch

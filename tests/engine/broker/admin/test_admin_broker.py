@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from engine.broker.config_changes import CHANGES_FILE
+from engine.broker.settings.config_changes import CHANGES_FILE
 from engine.protocol.bodies.basics import DataVersion, KVTable
 from engine.protocol.bodies.config_text import parse_config
 from engine.protocol.bodies.stats import BrokerStatsData
 from engine.protocol.codes import RequestCode, ResponseCode
 from tests.engine.broker.conftest import StartBroker
 from tests.engine.broker.peers import Peer, RunningBroker, eventually
-from tests.engine.broker.test_config_changes import ATTACKS
+from tests.engine.broker.settings.test_config_changes import ATTACKS
 
 UPDATE = RequestCode.UPDATE_BROKER_CONFIG
 

@@ -12,7 +12,7 @@ from engine.broker.delivery.deferral import Parking
 from engine.broker.delivery.deliverer_io import Deliverer
 from engine.broker.delivery.timer_counts import TimerCounts
 from engine.broker.delivery.timer_task import TimerDelivery, TimerRules
-from engine.broker.options import LiveOptions
+from engine.broker.settings.options import LiveOptions
 from engine.broker.traffic import Traffic
 from engine.protocol.properties import encode_properties
 from engine.store.message_store import MessageStore

@@ -13,7 +13,7 @@ from engine.broker.delivery.timed_messages import (
     rolled,
     wheel_time,
 )
-from engine.broker.options import LiveOptions
+from engine.broker.settings.options import LiveOptions
 from engine.errors import Refused
 from engine.protocol.layouts.timer_files import TIMER_DEFAULT, TIMER_DELETE, TIMER_ROLL
 from engine.protocol.message_ids import decode_recall_handle

@@ -7,7 +7,7 @@ import pytest
 from engine.access.rules import USER_CODES
 from engine.broker.failover.handlers_by_role import DECLINED, routes_of
 from engine.broker.failover.role import Role, RoleKind, first_role, role_name
-from engine.broker.options import load_options
+from engine.broker.settings.options import load_options
 from engine.errors import Refused
 from engine.net.outcomes import Reply
 from engine.protocol.codes import RequestCode, ResponseCode

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from engine.broker.main import log_directory, main, read_options
-from engine.broker.options import load_options
+from engine.broker.settings.options import load_options
 from engine.errors import BadInput
 
 CONF = "brokerName=broker-a\nlistenPort=0\nbrokerIP1=127.0.0.1\nmappedFileSizeCommitLog=8388608\n"

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from engine.broker.failover.role import Role, RoleKind
-from engine.broker.options import LiveOptions
 from engine.broker.process import registration_task as registration
 from engine.broker.process.registration_task import BrokerIdentity, Registration, encode_parts
+from engine.broker.settings.options import LiveOptions
 from engine.broker.tasks import stop_tasks
 from engine.broker.topics import TopicTable
 from engine.namesrv.namesrv import Namesrv

@@ -11,8 +11,8 @@ import pytest
 from engine.access.access_file import ACCESS_FILE
 from engine.access.accounts import Account
 from engine.broker.failover.member_requests_io import check_proof
-from engine.broker.options import load_options
 from engine.broker.process.access_wiring import AccessControl
+from engine.broker.settings.options import load_options
 from engine.errors import NotPermitted
 from engine.protocol.cluster_proof import PROOF_FIELD, request_proof
 from engine.protocol.commands import Command

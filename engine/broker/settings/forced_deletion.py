@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from engine.broker.profiles import PROFILE_KEY
+from engine.broker.settings.profiles import PROFILE_KEY
 
 FORCED_DELETION_KEY = "cleanFileForciblyEnable"
 FORCED_DELETION_REFUSAL = (

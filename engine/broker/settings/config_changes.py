@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from engine.broker.forced_deletion import FORCED_DELETION_KEY, FORCED_DELETION_REFUSAL
-from engine.broker.options import OPTION_KEYS, LiveOptions, apply_change, plan_change
+from engine.broker.settings.forced_deletion import FORCED_DELETION_KEY, FORCED_DELETION_REFUSAL
+from engine.broker.settings.options import OPTION_KEYS, LiveOptions, apply_change, plan_change
 from engine.errors import BadInput, BadRequest, NotPermitted, Refused
 from engine.protocol.bodies.basics import DataVersion
 from engine.protocol.bodies.config_text import format_config, parse_config

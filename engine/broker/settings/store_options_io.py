@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 from engine.broker.delivery.delay_levels import parse_levels
-from engine.broker.options import BrokerOptions, LiveOptions
+from engine.broker.settings.options import BrokerOptions, LiveOptions
 from engine.errors import BadInput
 from engine.store.options import CQ_UNIT_SIZE, FlushDiskType, ReadLimits, RetentionRules, StoreOptions
 

@@ -15,12 +15,12 @@ from dataclasses import dataclass, field, fields
 from typing import Any
 
 from engine.broker.delivery.delay_levels import DEFAULT_LEVELS, LEVELS_PATTERN
-from engine.broker.forced_deletion import (
+from engine.broker.settings.forced_deletion import (
     forced_deletion_default,
     forced_deletion_warning,
     protects_unexpired,
 )
-from engine.broker.option_kinds import (
+from engine.broker.settings.option_kinds import (
     ADDRESSES,
     HOST,
     HOURS,
@@ -33,7 +33,7 @@ from engine.broker.option_kinds import (
     Text,
     Whole,
 )
-from engine.broker.profiles import PROFILE_KEY, profile_defaults
+from engine.broker.settings.profiles import PROFILE_KEY, profile_defaults
 from engine.daemon.access_settings import ACCESS_KEYS, AccessSettings, read_access
 from engine.daemon.tls_settings import TLS_KEYS, ReadFile, TlsSettings, read_tls
 from engine.errors import BadInput, NotPermitted

@@ -7,8 +7,8 @@ import logging
 import pytest
 
 from engine.broker import housekeeping
-from engine.broker.config_changes import ConfigChanges
-from engine.broker.options import load_options
+from engine.broker.settings.config_changes import ConfigChanges
+from engine.broker.settings.options import load_options
 from engine.protocol.bodies.snapshots import BrokerSnapshot
 from engine.protocol.codes import RequestCode, ResponseCode
 from tests.engine.broker.conftest import StartBroker

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from engine.broker.config_changes import MAX_TEXT_BYTES, ConfigChanges, encode_changes
-from engine.broker.option_kinds import ADDRESSES, HOST, PATH
-from engine.broker.options import OPTION_KEYS, LiveOptions
+from engine.broker.settings.config_changes import MAX_TEXT_BYTES, ConfigChanges, encode_changes
+from engine.broker.settings.option_kinds import ADDRESSES, HOST, PATH
+from engine.broker.settings.options import OPTION_KEYS, LiveOptions
 from engine.errors import EngineError
 from engine.protocol.codes import ResponseCode
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from engine.broker.options import load_options
-from engine.broker.profiles import PROFILES
+from engine.broker.settings.options import load_options
+from engine.broker.settings.profiles import PROFILES
 from engine.daemon.access_settings import AccessMode
 from engine.errors import BadInput
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from engine.broker.options import load_options
-from engine.broker.store_options import store_options
+from engine.broker.settings.options import load_options
+from engine.broker.settings.store_options_io import store_options
 from engine.errors import BadInput
 
 HOST = bytes(8)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from engine.broker.options import (
+from engine.broker.settings.options import (
     OPTION_KEYS,
     apply_change,
     load_options,
