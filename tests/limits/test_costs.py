@@ -20,7 +20,7 @@ from engine.broker.disk_room import DiskRoom
 from engine.broker.groups.group_table import SubscriptionGroupTable
 from engine.broker.offsets.offset_table import ConsumerOffsets
 from engine.broker.senders import Senders
-from engine.broker.snapshots import Snapshots
+from engine.broker.snapshots.broker_snapshot import Snapshots
 from engine.broker.stats import BrokerStats
 from engine.broker.topics import TopicTable
 from engine.broker.traffic import Traffic

@@ -19,7 +19,6 @@ from engine.broker.damage.handlers import DamageHandlers
 from engine.broker.disk_room import DiskRoom
 from engine.broker.failover.role import Role, role_name
 from engine.broker.groups.handlers import GroupAdminHandlers
-from engine.broker.handlers.admin_snapshot import SnapshotHandlers
 from engine.broker.handlers.admin_topics import TopicAdminHandlers
 from engine.broker.offsets.handlers_admin import OffsetAdminHandlers
 from engine.broker.offsets.handlers_progress import ProgressHandlers
@@ -30,10 +29,11 @@ from engine.broker.replication.handlers import HAAdminHandlers
 from engine.broker.replication.handlers_state import ReplicaStateHandlers
 from engine.broker.replication.handlers_status import HAStatus
 from engine.broker.replication.replica_files import ReplicaFiles
-from engine.broker.retention_state import retention_state
 from engine.broker.settings.config_changes import ConfigChanges
 from engine.broker.settings.options import BrokerOptions
-from engine.broker.snapshots import Snapshots
+from engine.broker.snapshots.broker_snapshot import Snapshots
+from engine.broker.snapshots.handlers import SnapshotHandlers
+from engine.broker.snapshots.retention_state import retention_state
 from engine.broker.state_files import Tables
 from engine.broker.stats import BrokerStats
 from engine.broker.topic_changes import TopicRules

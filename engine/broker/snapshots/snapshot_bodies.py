@@ -10,7 +10,7 @@ from collections.abc import Iterable
 
 import orjson
 
-from engine.broker.journal import SectionChange
+from engine.broker.snapshots.journal import SectionChange
 
 PIECE = 256
 

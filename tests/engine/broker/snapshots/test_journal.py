@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.broker import journal
-from engine.broker.journal import Journal, SectionChange
+from engine.broker.snapshots.broker_snapshot import journal
+from engine.broker.snapshots.journal import Journal, SectionChange
 
 
 def named(changes: Iterable[SectionChange]) -> dict[str, bytes | None]:

@@ -12,8 +12,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from engine.broker.admin.table_pages import gathered
-from engine.broker.snapshot_bodies import encode_changes
-from engine.broker.snapshots import SLICE, Snapshots
+from engine.broker.snapshots.broker_snapshot import SLICE, Snapshots
+from engine.broker.snapshots.snapshot_bodies import encode_changes
 from engine.net.connection import Connection
 from engine.net.outcomes import ColdRead, Handler, Outcome, Reply
 from engine.protocol.codes import RequestCode

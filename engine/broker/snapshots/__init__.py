@@ -1,0 +1,1 @@
+"""The collector's snapshot: what changed since a version."""
