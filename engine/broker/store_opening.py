@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from pathlib import Path
 
-from engine.broker.missing_files import check_tables
+from engine.broker.state.missing_files_io import check_tables
 from engine.errors import EngineError
 from engine.protocol.layouts.segment_names import segment_name
 from engine.store.message_store import MessageStore

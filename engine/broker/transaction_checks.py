@@ -25,8 +25,8 @@ from engine.broker.half_messages import (
     question_body,
     real_place,
 )
-from engine.broker.persistence import TOPICS_FILE
 from engine.broker.settings.options import LiveOptions
+from engine.broker.state.table_writer_task import TOPICS_FILE
 from engine.broker.tasks import start_task, stop_tasks
 from engine.broker.topics import TopicTable
 from engine.broker.transaction_log import TransactionLog

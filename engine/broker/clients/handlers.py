@@ -9,9 +9,9 @@ from engine.broker.clients.consumer_table import ClientInfo, ConsumerTable
 from engine.broker.clients.membership_io import Membership
 from engine.broker.clients.producer_table import ProducerTable
 from engine.broker.groups.group_table import SubscriptionGroupTable
-from engine.broker.persistence import GROUPS_FILE, TOPICS_FILE
 from engine.broker.pulling.filters import is_tag_type, normal_subscription, subscription_filter
 from engine.broker.settings.options import LiveOptions
+from engine.broker.state.table_writer_task import GROUPS_FILE, TOPICS_FILE
 from engine.broker.topics import TopicTable, retry_topic_config
 from engine.errors import BadRequest, NotFound
 from engine.net.connection import Connection

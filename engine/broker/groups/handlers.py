@@ -15,8 +15,8 @@ from engine.broker.admin.table_pages import TablePages, table_reply
 from engine.broker.groups.group_table import SubscriptionGroupTable
 from engine.broker.offsets.offset_table import ConsumerOffsets
 from engine.broker.permissions import no_such_group
-from engine.broker.persistence import GROUPS_FILE, OFFSETS_FILE
 from engine.broker.settings.options import LiveOptions
+from engine.broker.state.table_writer_task import GROUPS_FILE, OFFSETS_FILE
 from engine.broker.topics import MAX_QUEUES_PER_TOPIC
 from engine.broker.traffic import Traffic
 from engine.errors import BadRequest, Refused

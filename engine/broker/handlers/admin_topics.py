@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 from engine.broker.admin.table_pages import SLICE, TablePages, gathered, table_reply
 from engine.broker.offsets.offset_table import ConsumerOffsets
 from engine.broker.permissions import no_such_topic
-from engine.broker.persistence import OFFSETS_FILE, TOPICS_FILE
+from engine.broker.state.table_writer_task import OFFSETS_FILE, TOPICS_FILE
 from engine.broker.stats import BrokerStats
 from engine.broker.topic_changes import TopicRules
 from engine.broker.topics import TopicTable

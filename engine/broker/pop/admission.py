@@ -13,8 +13,8 @@ from engine.broker.permissions import (
     no_such_group,
     no_such_topic,
 )
-from engine.broker.persistence import GROUPS_FILE
 from engine.broker.settings.options import LiveOptions
+from engine.broker.state.table_writer_task import GROUPS_FILE
 from engine.broker.topics import TopicTable
 from engine.errors import NotPermitted, Refused
 from engine.protocol.bodies.topics import TopicConfig

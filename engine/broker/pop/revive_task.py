@@ -15,10 +15,10 @@ from collections.abc import Awaitable, Callable
 from engine.broker.delivery.deliverer_io import Deliverer
 from engine.broker.delivery.redelivery import draft_of
 from engine.broker.groups.group_table import SubscriptionGroupTable
-from engine.broker.persistence import GROUPS_FILE
 from engine.broker.pop.checkpoints import Checkpoints, OpenCheckpoint
 from engine.broker.pop.revive_log import ReviveLog
 from engine.broker.settings.options import LiveOptions
+from engine.broker.state.table_writer_task import GROUPS_FILE
 from engine.broker.tasks import start_task, stop_tasks
 from engine.broker.topics import TopicTable, retry_topic_config
 from engine.protocol.names import is_retry_topic, pop_retry_topic, pop_retry_topic_v1

@@ -34,7 +34,7 @@ from engine.broker.settings.options import BrokerOptions
 from engine.broker.snapshots.broker_snapshot import Snapshots
 from engine.broker.snapshots.handlers import SnapshotHandlers
 from engine.broker.snapshots.retention_state import retention_state
-from engine.broker.state_files import Tables
+from engine.broker.state.state_files_io import Tables
 from engine.broker.stats import BrokerStats
 from engine.broker.topic_changes import TopicRules
 from engine.broker.traffic import Traffic

@@ -14,7 +14,6 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from engine.broker.admin_files import admin_files, load_request_modes, restored_changes
 from engine.broker.clients.consumer_table import ConsumerTable
 from engine.broker.clients.membership_io import Membership
 from engine.broker.clients.producer_table import ProducerTable
@@ -32,7 +31,6 @@ from engine.broker.housekeeping import Housekeeping, HousekeepingTimes
 from engine.broker.metrics_sources import MetricsSources
 from engine.broker.offsets.progress import ConsumeProgress
 from engine.broker.own_names import add_own_names, limit_auto_creation
-from engine.broker.persistence import OFFSETS_FILE, Persistence
 from engine.broker.pop.orders import ORDER_FILE
 from engine.broker.process.access_wiring import AccessControl
 from engine.broker.process.addresses_io import choose_addresses, joined
@@ -62,11 +60,13 @@ from engine.broker.replication.replica_files import ReplicaFiles, order_file
 from engine.broker.replication.slave_task import CopyHooks
 from engine.broker.runtime_info import BrokerMoment, disk_space, runtime_info
 from engine.broker.sampling import Sampling
-from engine.broker.saving import Saving
 from engine.broker.sending.durability import durability
 from engine.broker.settings.options import BrokerOptions
 from engine.broker.settings.store_options_io import store_options
-from engine.broker.state_files import Tables, load_tables, state_files
+from engine.broker.state.admin_files_io import admin_files, load_request_modes, restored_changes
+from engine.broker.state.state_files_io import Tables, load_tables, state_files
+from engine.broker.state.table_saver_task import Saving
+from engine.broker.state.table_writer_task import OFFSETS_FILE, Persistence
 from engine.broker.stats import BrokerStats, local_day
 from engine.broker.store_opening import open_store
 from engine.broker.tasks import start_task

@@ -16,8 +16,8 @@ from engine.broker.damage.redelivery_task import Redelivery
 from engine.broker.damage.repair_task import Fetch, RepairTask, fetch_nothing
 from engine.broker.damage.scrub_task import SCRUB_FILE, ScrubTask
 from engine.broker.failover.role import Role
-from engine.broker.persistence import TOPICS_FILE, StateFile
 from engine.broker.process.duty_parts import DutyParts
+from engine.broker.state.table_writer_task import TOPICS_FILE, StateFile
 from engine.durable_file import read_durable
 from engine.net.connection import Connection
 from engine.net.flow import LoopLag

@@ -28,7 +28,7 @@ from engine.broker.replication.master_task import GroupName
 from engine.broker.replication.metadata_task import MetadataSync, SyncTargets
 from engine.broker.replication.replica_files import ReplicaFiles
 from engine.broker.settings.options import BrokerOptions
-from engine.broker.state_files import Tables
+from engine.broker.state.state_files_io import Tables
 from engine.errors import BadInput
 from engine.net.requester import Requester
 from engine.protocol.bodies.broker_groups import GroupStatus

@@ -34,7 +34,7 @@ from engine.broker.sending.handlers_plain import PlainSends
 from engine.broker.sending.handlers_replies import ReplyHandlers
 from engine.broker.sending.stored_properties import StoredProperties
 from engine.broker.settings.options import BrokerOptions
-from engine.broker.state_files import Tables
+from engine.broker.state.state_files_io import Tables
 from engine.broker.traffic import Traffic
 from engine.broker.transaction_log import TransactionLog
 from engine.net.connection import Connection

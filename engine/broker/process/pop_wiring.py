@@ -8,7 +8,6 @@ from collections.abc import Callable
 
 from engine.broker.damage.damaged_reads import DamagedReads
 from engine.broker.delivery.deliverer_io import Deliverer
-from engine.broker.persistence import TOPICS_FILE, Done
 from engine.broker.pop.admission import PopAdmission
 from engine.broker.pop.checkpoints import Checkpoints
 from engine.broker.pop.handlers import PopHandlers
@@ -22,7 +21,8 @@ from engine.broker.pop.revive_task import Revival
 from engine.broker.process.admin_wiring import RouteSource
 from engine.broker.process.waits import BrokerWaits
 from engine.broker.settings.options import BrokerOptions
-from engine.broker.state_files import Tables
+from engine.broker.state.state_files_io import Tables
+from engine.broker.state.table_writer_task import TOPICS_FILE, Done
 from engine.broker.tasks import start_task, stop_tasks
 from engine.broker.traffic import Traffic
 from engine.protocol.names import revive_topic

@@ -23,7 +23,6 @@ from engine.broker.permissions import (
     no_such_group,
     no_such_topic,
 )
-from engine.broker.persistence import GROUPS_FILE
 from engine.broker.pulling.filters import MessageFilter, announced_filter, subscription_filter
 from engine.broker.pulling.slave_reads import (
     check_slave_readable,
@@ -32,6 +31,7 @@ from engine.broker.pulling.slave_reads import (
     suggested_broker,
 )
 from engine.broker.settings.options import LiveOptions
+from engine.broker.state.table_writer_task import GROUPS_FILE
 from engine.broker.topics import TopicTable
 from engine.broker.traffic import Traffic
 from engine.errors import NotPermitted, Refused

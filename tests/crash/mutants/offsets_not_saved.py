@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from engine.broker.main import main
-from engine.broker.persistence import Persistence
+from engine.broker.state.table_writer_task import Persistence
 
 
 async def _save_nothing(self: Persistence) -> None:

@@ -12,11 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from engine.broker import change_file
-from engine.broker.change_file import changes_path
 from engine.broker.groups.group_table import SubscriptionGroupTable
-from engine.broker.persistence import GROUPS_FILE, TOPICS_FILE, Persistence
-from engine.broker.state_files import Tables, load_tables, state_files
+from engine.broker.state import change_file_io as change_file
+from engine.broker.state.change_file_io import changes_path
+from engine.broker.state.state_files_io import Tables, load_tables, state_files
+from engine.broker.state.table_writer_task import GROUPS_FILE, TOPICS_FILE, Persistence
 from engine.protocol.bodies.groups import SubscriptionGroupConfig
 from engine.protocol.bodies.topics import TopicConfig
 
@@ -109,7 +109,7 @@ async def test_at_the_end_the_file_alone_holds_everything(saved: Saved) -> None:
 
 
 async def test_other_readers_get_the_whole_file_soon(saved: Saved, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("engine.broker.persistence.REWRITE_S", 0.01)
+    monkeypatch.setattr("engine.broker.state.table_writer_task.REWRITE_S", 0.01)
     await saved.add("new")
     deadline = asyncio.get_running_loop().time() + 10
     while changes_path(saved.path).exists():

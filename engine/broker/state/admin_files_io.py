@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import TypeVar
 
 from engine.broker.clients.request_modes import REQUEST_MODES_FILE, RequestModes
-from engine.broker.persistence import StateFile
 from engine.broker.settings.config_changes import CHANGES_FILE, ConfigChanges, encode_changes
 from engine.broker.settings.options import LiveOptions
+from engine.broker.state.table_writer_task import StateFile
 from engine.durable_file import read_durable
 from engine.errors import BadInput, EngineError
 from engine.protocol import fastjson

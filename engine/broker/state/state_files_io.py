@@ -14,13 +14,20 @@ from typing import Any, TypeVar
 
 import orjson
 
-from engine.broker.change_file import ChangeFile, Image, TableChanges, apply_change, image_of, read_changes
 from engine.broker.delivery.delay_levels import DELAY_OFFSETS_FILE, DelayOffsets
 from engine.broker.delivery.timer_counts import TIMER_METRICS_FILE, TimerCounts
 from engine.broker.groups.group_table import GroupsChange, SubscriptionGroupTable
 from engine.broker.offsets.offset_table import ConsumerOffsets
-from engine.broker.persistence import GROUPS_FILE, OFFSETS_FILE, TOPICS_FILE, StateFile
 from engine.broker.pop.orders import ORDER_FILE, OrderInfoWrapper, OrderTable
+from engine.broker.state.change_file_io import (
+    ChangeFile,
+    Image,
+    TableChanges,
+    apply_change,
+    image_of,
+    read_changes,
+)
+from engine.broker.state.table_writer_task import GROUPS_FILE, OFFSETS_FILE, TOPICS_FILE, StateFile
 from engine.broker.topics import TopicsChange, TopicsImage, TopicTable
 from engine.durable_file import read_durable
 from engine.errors import BadInput, EngineError

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.broker.missing_files import missing_tables
+from engine.broker.state.missing_files_io import missing_tables
 from engine.errors import StoreError
 from tests.engine.broker.conftest import StartBroker
 from tests.engine.broker.peers import SMALL, Peer

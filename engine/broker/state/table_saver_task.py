@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from engine.broker.persistence import TOPICS_FILE, Done, Persistence
+from engine.broker.state.table_writer_task import TOPICS_FILE, Done, Persistence
 
 
 class Saving:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.broker.persistence import Persistence, StateFile
+from engine.broker.state.table_writer_task import Persistence, StateFile
 
 
 class Table:
@@ -74,10 +74,10 @@ async def test_what_is_on_disk_is_what_was_asked_for(persistence: Persistence, t
 async def test_a_slow_disk_is_said_to_be_one(
     persistence: Persistence, table: Table, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr("engine.broker.persistence.SLOW_S", 1e9)
+    monkeypatch.setattr("engine.broker.state.table_writer_task.SLOW_S", 1e9)
     assert await saved(persistence) is None
     assert caplog.text == ""
-    monkeypatch.setattr("engine.broker.persistence.SLOW_S", -1.0)
+    monkeypatch.setattr("engine.broker.state.table_writer_task.SLOW_S", -1.0)
     assert await saved(persistence) is None
     assert re.search(r"table.json took \d+\.\d s to be written: the disk is slow", caplog.text)
 

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from engine.broker.change_file import REWRITE_S, ChangeFile, TableChanges
+from engine.broker.state.change_file_io import REWRITE_S, ChangeFile, TableChanges
 from engine.durable_file import write_durable
 
 log = logging.getLogger(__name__)

@@ -1,0 +1,1 @@
+"""Tables on disk: one way to save them, one way to read them back."""
