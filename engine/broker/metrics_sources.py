@@ -11,7 +11,7 @@ from engine.broker.offsets.progress import ConsumeProgress
 from engine.broker.process.damage_wiring import DamageControl
 from engine.broker.quotas.handlers_gate import QuotaGate
 from engine.broker.settings.options import LiveOptions
-from engine.broker.traffic import Traffic
+from engine.broker.stats.traffic import Traffic
 from engine.net.connection import Connection
 from engine.net.server import Server
 from engine.store.message_store import MessageStore

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from engine.broker.settings.config_changes import CHANGES_FILE, ConfigChanges
 from engine.broker.settings.options import BrokerOptions, options_text
-from engine.broker.stats import BrokerStats
+from engine.broker.stats.broker_stats import BrokerStats
 from engine.errors import NotFound
 from engine.net.connection import Connection
 from engine.net.outcomes import Handler, Outcome, Persist, Reply

@@ -17,8 +17,8 @@ from engine.broker.delivery.redelivery import draft_of
 from engine.broker.failover.role import Role
 from engine.broker.groups.group_table import SubscriptionGroupTable
 from engine.broker.pop.revive_task import comes_back_in
+from engine.broker.stats.traffic import Traffic
 from engine.broker.topics import TopicTable, retry_topic_config
-from engine.broker.traffic import Traffic
 from engine.protocol.names import retry_topic
 from engine.protocol.properties import Property, encode_properties
 from engine.protocol.records import Record, decode_record

@@ -13,7 +13,7 @@ from concurrent.futures import Executor
 from enum import Enum
 
 from engine.broker.delivery.redelivery import was_delivered
-from engine.broker.traffic import Traffic
+from engine.broker.stats.traffic import Traffic
 from engine.protocol.properties import Property, find_property
 from engine.store.message_store import MessageStore
 from engine.store.record_reads import Place

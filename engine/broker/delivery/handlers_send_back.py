@@ -18,8 +18,8 @@ from engine.broker.sending.durability import Durability
 from engine.broker.sending.send_checks import disk_full
 from engine.broker.settings.options import LiveOptions
 from engine.broker.state.table_writer_task import TOPICS_FILE
+from engine.broker.stats.traffic import Traffic
 from engine.broker.topics import TopicTable, retry_topic_config
-from engine.broker.traffic import Traffic
 from engine.errors import NotFound, NotPermitted, Refused
 from engine.net.connection import Connection
 from engine.net.outcomes import ColdRead, Handler, Outcome, Persist, Reply

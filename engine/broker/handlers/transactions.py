@@ -22,7 +22,7 @@ from engine.broker.half_messages import (
     real_place,
     resumed_draft,
 )
-from engine.broker.traffic import Traffic
+from engine.broker.stats.traffic import Traffic
 from engine.broker.transaction_log import TransactionLog
 from engine.errors import BadInput, BadRequest, NotFound, Refused
 from engine.net.connection import Connection

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from engine.broker.admin.table_pages import SLICE
 from engine.broker.clients.consumer_table import ConsumerTable
 from engine.broker.offsets.offset_table import ConsumerOffsets
-from engine.broker.stats import BrokerStats
+from engine.broker.stats.broker_stats import BrokerStats
 from engine.broker.topics import TopicTable
 from engine.net.connection import Connection
 from engine.protocol.bodies.basics import MessageQueue

@@ -18,8 +18,8 @@ from engine.broker.pop.orders import OrderTable
 from engine.broker.pop.pop_requests import waiting_key
 from engine.broker.pop.revive_log import ReviveLog
 from engine.broker.settings.options import LiveOptions
+from engine.broker.stats.traffic import Traffic
 from engine.broker.topics import TopicTable
-from engine.broker.traffic import Traffic
 from engine.errors import Refused
 from engine.net.connection import Connection
 from engine.net.outcomes import Handler, Outcome, Reply, WaitFlush

@@ -35,9 +35,9 @@ from engine.broker.snapshots.broker_snapshot import Snapshots
 from engine.broker.snapshots.handlers import SnapshotHandlers
 from engine.broker.snapshots.retention_state import retention_state
 from engine.broker.state.state_files_io import Tables
-from engine.broker.stats import BrokerStats
+from engine.broker.stats.broker_stats import BrokerStats
+from engine.broker.stats.traffic import Traffic
 from engine.broker.topic_changes import TopicRules
-from engine.broker.traffic import Traffic
 from engine.net.connection import Connection
 from engine.net.outcomes import Handler
 from engine.net.tls import ServerTls

@@ -52,14 +52,11 @@ from engine.broker.process.metrics_export import MetricsExport
 from engine.broker.process.registration_task import Registration, identify
 from engine.broker.process.role_changes import RoleChanges, role_hooks
 from engine.broker.process.waits import BrokerWaits
-from engine.broker.put_times import PutTimes, TimedAppends
 from engine.broker.quotas.handlers_gate import QuotaGate
 from engine.broker.replication.handlers_records import GroupRecordHandlers
 from engine.broker.replication.handlers_status import HAStatus
 from engine.broker.replication.replica_files import ReplicaFiles, order_file
 from engine.broker.replication.slave_task import CopyHooks
-from engine.broker.runtime_info import BrokerMoment, disk_space, runtime_info
-from engine.broker.sampling import Sampling
 from engine.broker.sending.durability import durability
 from engine.broker.settings.options import BrokerOptions
 from engine.broker.settings.store_options_io import store_options
@@ -67,10 +64,13 @@ from engine.broker.state.admin_files_io import admin_files, load_request_modes, 
 from engine.broker.state.state_files_io import Tables, load_tables, state_files
 from engine.broker.state.table_saver_task import Saving
 from engine.broker.state.table_writer_task import OFFSETS_FILE, Persistence
-from engine.broker.stats import BrokerStats, local_day
+from engine.broker.stats.broker_stats import BrokerStats, local_day
+from engine.broker.stats.put_times import PutTimes, TimedAppends
+from engine.broker.stats.runtime_info_io import BrokerMoment, disk_space, runtime_info
+from engine.broker.stats.sampling_task import Sampling
+from engine.broker.stats.traffic import Traffic
 from engine.broker.store_opening import open_store
 from engine.broker.tasks import start_task
-from engine.broker.traffic import Traffic
 from engine.errors import EngineError
 from engine.net.connection import Connection
 from engine.net.flow import LoopLag

@@ -27,7 +27,6 @@ from engine.broker.offsets.handlers import OffsetHandlers
 from engine.broker.process.admin_wiring import RouteSource
 from engine.broker.pulling.handlers import PullHandlers
 from engine.broker.pulling.handlers_query import QueryHandlers
-from engine.broker.put_times import Appends
 from engine.broker.sending.durability import Durability
 from engine.broker.sending.handlers import SendHandlers, SendPlace
 from engine.broker.sending.handlers_plain import PlainSends
@@ -35,7 +34,8 @@ from engine.broker.sending.handlers_replies import ReplyHandlers
 from engine.broker.sending.stored_properties import StoredProperties
 from engine.broker.settings.options import BrokerOptions
 from engine.broker.state.state_files_io import Tables
-from engine.broker.traffic import Traffic
+from engine.broker.stats.put_times import Appends
+from engine.broker.stats.traffic import Traffic
 from engine.broker.transaction_log import TransactionLog
 from engine.net.connection import Connection
 from engine.protocol.hosts import Host, pack_host

@@ -18,7 +18,7 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metri
 from prometheus_client.registry import Collector
 
 from engine.broker.metrics_sources import MetricsSources
-from engine.broker.traffic import Count
+from engine.broker.stats.traffic import Count
 from engine.net.certificate_expiry import NOT_AFTER_HELP, NOT_AFTER_METRIC
 from engine.net.share_figures import CLOSED, CLOSED_TEXT, closings, share_gauges
 

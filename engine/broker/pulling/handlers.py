@@ -32,8 +32,8 @@ from engine.broker.pulling.slave_reads import (
 )
 from engine.broker.settings.options import LiveOptions
 from engine.broker.state.table_writer_task import GROUPS_FILE
+from engine.broker.stats.traffic import Traffic
 from engine.broker.topics import TopicTable
-from engine.broker.traffic import Traffic
 from engine.errors import NotPermitted, Refused
 from engine.net.connection import Connection
 from engine.net.outcomes import ColdRead, Handler, Hold, Outcome, Reply

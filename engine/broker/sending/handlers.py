@@ -33,8 +33,8 @@ from engine.broker.sending.send_checks import (
 from engine.broker.sending.stored_properties import StoredProperties
 from engine.broker.settings.options import LiveOptions
 from engine.broker.state.table_writer_task import TOPICS_FILE
+from engine.broker.stats.traffic import Traffic
 from engine.broker.topics import TopicTable, plan_auto_creation, retry_topic_config
-from engine.broker.traffic import Traffic
 from engine.broker.transaction_log import TransactionLog
 from engine.errors import Refused
 from engine.net.connection import Connection

@@ -13,8 +13,8 @@ from typing import Protocol
 
 from engine.broker.disk_room import DiskRoom
 from engine.broker.settings.options import LiveOptions
+from engine.broker.stats.traffic import Traffic
 from engine.broker.topics import TopicTable
-from engine.broker.traffic import Traffic
 from engine.net.connection import Connection
 from engine.net.outcomes import Handler, Outcome, Reply
 from engine.net.serving import encode_reply

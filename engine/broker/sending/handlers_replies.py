@@ -21,8 +21,8 @@ from engine.broker.sending.send_checks import (
 )
 from engine.broker.sending.stored_properties import StoredProperties
 from engine.broker.settings.options import LiveOptions
+from engine.broker.stats.traffic import Traffic
 from engine.broker.topics import TopicTable
-from engine.broker.traffic import Traffic
 from engine.net.connection import Connection
 from engine.net.outcomes import Handler, Outcome, Relay, Reply
 from engine.protocol.codes import RequestCode, ResponseCode

@@ -31,10 +31,10 @@ from engine.broker.disk_room import DiskRoom
 from engine.broker.groups.group_table import SubscriptionGroupTable
 from engine.broker.offsets.offset_table import ConsumerOffsets
 from engine.broker.offsets.unread_times import Pair, QueuePlace, UnreadTimes
-from engine.broker.senders import Senders
 from engine.broker.snapshots.due_names import Due, in_slices
 from engine.broker.snapshots.journal import Change, Journal
-from engine.broker.stats import BrokerStats
+from engine.broker.stats.broker_stats import BrokerStats
+from engine.broker.stats.senders import Senders
 from engine.broker.topics import TopicTable
 from engine.net.connection import Connection
 from engine.protocol.bodies.heartbeats import ConsumeType, MessageModel

@@ -13,7 +13,7 @@ from engine.broker.delivery.deliverer_io import Deliverer
 from engine.broker.delivery.timer_counts import TimerCounts
 from engine.broker.delivery.timer_task import TimerDelivery, TimerRules
 from engine.broker.settings.options import LiveOptions
-from engine.broker.traffic import Traffic
+from engine.broker.stats.traffic import Traffic
 from engine.protocol.properties import encode_properties
 from engine.store.message_store import MessageStore
 from engine.store.options import StoreOptions

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.broker.history import Track
+from engine.broker.stats.history import Track
 
 TICK_MS = 10_000
 MINUTE_MS = 60_000

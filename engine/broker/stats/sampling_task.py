@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterator
 
-from engine.broker.put_times import PutTimes, TimedAppends
-from engine.broker.stats import TICK_MS, BrokerStats
+from engine.broker.stats.broker_stats import TICK_MS, BrokerStats
+from engine.broker.stats.put_times import PutTimes, TimedAppends
 
 _END = object()
 

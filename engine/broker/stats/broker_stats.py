@@ -13,8 +13,8 @@ from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
 from typing import Any, Generic, NamedTuple, TypeVar
 
-from engine.broker.history import Track
-from engine.broker.traffic import Count, Traffic
+from engine.broker.stats.history import Track
+from engine.broker.stats.traffic import Count, Traffic
 from engine.protocol.bodies.stats import BrokerStatsData, BrokerStatsItem
 from engine.store.results import StoreStats
 

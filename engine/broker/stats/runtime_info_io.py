@@ -12,8 +12,8 @@ import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from engine.broker.put_times import PutTimes
-from engine.broker.stats import BrokerStats, Totals
+from engine.broker.stats.broker_stats import BrokerStats, Totals
+from engine.broker.stats.put_times import PutTimes
 from engine.protocol.codes import MQ_VERSION
 from engine.store.message_store import MessageStore
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from engine.broker.senders import Senders
+from engine.broker.stats.senders import Senders
 
 
 @dataclass(slots=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from engine.broker.put_times import TIMED, PutTimes, TimedAppends
+from engine.broker.stats.put_times import TIMED, PutTimes, TimedAppends
 from engine.protocol._batches_cy import Batch, measure_batch
 from engine.protocol._sends_cy import PlainSend
 from engine.protocol.batches import BatchItem, encode_batch

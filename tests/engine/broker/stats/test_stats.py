@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from engine.broker import stats as stats_module
-from engine.broker.stats import BrokerStats
-from engine.broker.traffic import Traffic
+from engine.broker.stats.broker_stats import BrokerStats
+from engine.broker.stats.broker_stats import broker_stats as stats_module
+from engine.broker.stats.traffic import Traffic
 from engine.protocol.bodies.stats import BrokerStatsItem
 from engine.store.results import StoreStats
 

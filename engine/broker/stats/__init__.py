@@ -1,0 +1,1 @@
+"""Counters, rates, metrics and runtime information."""
