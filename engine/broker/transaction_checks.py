@@ -16,7 +16,6 @@ from dataclasses import replace
 
 from engine.broker.clients.producer_table import ProducerTable
 from engine.broker.delivery.deliverer_io import RepairWait
-from engine.broker.disk_room import DiskRoom
 from engine.broker.half_messages import (
     HALF_QUEUE,
     checked_copy,
@@ -27,6 +26,7 @@ from engine.broker.half_messages import (
 )
 from engine.broker.settings.options import LiveOptions
 from engine.broker.state.table_writer_task import TOPICS_FILE
+from engine.broker.storage.disk_room import DiskRoom
 from engine.broker.tasks import start_task, stop_tasks
 from engine.broker.topics import TopicTable
 from engine.broker.transaction_log import TransactionLog

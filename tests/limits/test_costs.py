@@ -16,13 +16,13 @@ from pathlib import Path
 import pytest
 
 from engine.broker.clients.consumer_table import ClientInfo, ConsumerTable
-from engine.broker.disk_room import DiskRoom
 from engine.broker.groups.group_table import SubscriptionGroupTable
 from engine.broker.offsets.offset_table import ConsumerOffsets
 from engine.broker.snapshots.broker_snapshot import Snapshots
 from engine.broker.stats.broker_stats import BrokerStats
 from engine.broker.stats.senders import Senders
 from engine.broker.stats.traffic import Traffic
+from engine.broker.storage.disk_room import DiskRoom
 from engine.broker.topics import TopicTable
 from engine.protocol.bodies.heartbeats import ConsumerData, SubscriptionData
 from engine.protocol.bodies.topics import TopicConfig

@@ -12,13 +12,13 @@ from engine.access.gate import RecordCheck, unchecked
 from engine.access.resources import Action
 from engine.broker.delivery.deferral import Parking
 from engine.broker.delivery.retries import RetryRule, SendBackPlan, plan_send_back
-from engine.broker.disk_room import DiskRoom
 from engine.broker.half_messages import topic_of
 from engine.broker.sending.durability import Durability
 from engine.broker.sending.send_checks import disk_full
 from engine.broker.settings.options import LiveOptions
 from engine.broker.state.table_writer_task import TOPICS_FILE
 from engine.broker.stats.traffic import Traffic
+from engine.broker.storage.disk_room import DiskRoom
 from engine.broker.topics import TopicTable, retry_topic_config
 from engine.errors import NotFound, NotPermitted, Refused
 from engine.net.connection import Connection

@@ -16,7 +16,6 @@ from engine.broker.clients.handlers_assignment import AssignmentHandlers
 from engine.broker.clients.producer_table import ProducerTable
 from engine.broker.clients.request_modes import RequestModes
 from engine.broker.damage.handlers import DamageHandlers
-from engine.broker.disk_room import DiskRoom
 from engine.broker.failover.role import Role, role_name
 from engine.broker.groups.handlers import GroupAdminHandlers
 from engine.broker.handlers.admin_topics import TopicAdminHandlers
@@ -37,6 +36,7 @@ from engine.broker.snapshots.retention_state import retention_state
 from engine.broker.state.state_files_io import Tables
 from engine.broker.stats.broker_stats import BrokerStats
 from engine.broker.stats.traffic import Traffic
+from engine.broker.storage.disk_room import DiskRoom
 from engine.broker.topic_changes import TopicRules
 from engine.net.connection import Connection
 from engine.net.outcomes import Handler

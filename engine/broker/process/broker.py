@@ -19,15 +19,11 @@ from engine.broker.clients.membership_io import Membership
 from engine.broker.clients.producer_table import ProducerTable
 from engine.broker.clients.queue_locks import QueueLocks
 from engine.broker.delivery.deferral import Parking
-from engine.broker.disk_room import DiskRoom
-from engine.broker.dispatching import Dispatching
 from engine.broker.failover.group_state import GROUP_FILE
 from engine.broker.failover.handlers import BrokerGroupHandlers
 from engine.broker.failover.handlers_by_role import routes_of
 from engine.broker.failover.member_task import Replication
 from engine.broker.failover.role import first_role
-from engine.broker.flusher import Flusher
-from engine.broker.housekeeping import Housekeeping, HousekeepingTimes
 from engine.broker.metrics_sources import MetricsSources
 from engine.broker.offsets.progress import ConsumeProgress
 from engine.broker.own_names import add_own_names, limit_auto_creation
@@ -69,7 +65,11 @@ from engine.broker.stats.put_times import PutTimes, TimedAppends
 from engine.broker.stats.runtime_info_io import BrokerMoment, disk_space, runtime_info
 from engine.broker.stats.sampling_task import Sampling
 from engine.broker.stats.traffic import Traffic
-from engine.broker.store_opening import open_store
+from engine.broker.storage.disk_room import DiskRoom
+from engine.broker.storage.dispatch_task import Dispatching
+from engine.broker.storage.flush_task import Flusher
+from engine.broker.storage.housekeeping_task import Housekeeping, HousekeepingTimes
+from engine.broker.storage.store_opening_io import open_store
 from engine.broker.tasks import start_task
 from engine.errors import EngineError
 from engine.net.connection import Connection

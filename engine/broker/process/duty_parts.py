@@ -7,12 +7,12 @@ from concurrent.futures import Executor
 from dataclasses import dataclass
 
 from engine.broker.clients.producer_table import ProducerTable
-from engine.broker.disk_room import DiskRoom
 from engine.broker.process.waits import BrokerWaits
 from engine.broker.settings.options import BrokerOptions
 from engine.broker.state.state_files_io import Tables
 from engine.broker.state.table_writer_task import Done
 from engine.broker.stats.traffic import Traffic
+from engine.broker.storage.disk_room import DiskRoom
 from engine.net.connection import Connection
 from engine.store.message_store import MessageStore
 

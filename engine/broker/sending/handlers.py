@@ -12,7 +12,6 @@ from typing import Protocol
 
 from engine.broker.delivery.deferral import Parking
 from engine.broker.delivery.retries import RetryRule, retrying_group
-from engine.broker.disk_room import DiskRoom
 from engine.broker.half_messages import half_draft
 from engine.broker.permissions import check_broker_takes, no_such_topic
 from engine.broker.sending.durability import Durability
@@ -34,6 +33,7 @@ from engine.broker.sending.stored_properties import StoredProperties
 from engine.broker.settings.options import LiveOptions
 from engine.broker.state.table_writer_task import TOPICS_FILE
 from engine.broker.stats.traffic import Traffic
+from engine.broker.storage.disk_room import DiskRoom
 from engine.broker.topics import TopicTable, plan_auto_creation, retry_topic_config
 from engine.broker.transaction_log import TransactionLog
 from engine.errors import Refused

@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol
 
-from engine.broker.disk_room import DiskRoom
 from engine.broker.settings.options import LiveOptions
 from engine.broker.stats.traffic import Traffic
+from engine.broker.storage.disk_room import DiskRoom
 from engine.broker.topics import TopicTable
 from engine.net.connection import Connection
 from engine.net.outcomes import Handler, Outcome, Reply

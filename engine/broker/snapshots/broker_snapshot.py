@@ -27,7 +27,6 @@ from collections.abc import Callable, Iterator, Mapping
 import orjson
 
 from engine.broker.clients.consumer_table import ConsumerGroup, ConsumerTable
-from engine.broker.disk_room import DiskRoom
 from engine.broker.groups.group_table import SubscriptionGroupTable
 from engine.broker.offsets.offset_table import ConsumerOffsets
 from engine.broker.offsets.unread_times import Pair, QueuePlace, UnreadTimes
@@ -35,6 +34,7 @@ from engine.broker.snapshots.due_names import Due, in_slices
 from engine.broker.snapshots.journal import Change, Journal
 from engine.broker.stats.broker_stats import BrokerStats
 from engine.broker.stats.senders import Senders
+from engine.broker.storage.disk_room import DiskRoom
 from engine.broker.topics import TopicTable
 from engine.net.connection import Connection
 from engine.protocol.bodies.heartbeats import ConsumeType, MessageModel

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import sys
 
-from engine.broker.flusher import Flusher
 from engine.broker.main import main
+from engine.broker.storage.flush_task import Flusher
 
 
 async def _believe(flusher: Flusher) -> bool:

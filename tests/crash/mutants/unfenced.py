@@ -5,8 +5,8 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from engine.broker.flusher import Flusher
 from engine.broker.main import main
+from engine.broker.storage.flush_task import Flusher
 
 _run = Flusher._run
 

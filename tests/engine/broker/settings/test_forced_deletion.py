@@ -6,9 +6,9 @@ import logging
 
 import pytest
 
-from engine.broker import housekeeping
 from engine.broker.settings.config_changes import ConfigChanges
 from engine.broker.settings.options import load_options
+from engine.broker.storage import housekeeping_task as housekeeping
 from engine.protocol.bodies.snapshots import BrokerSnapshot
 from engine.protocol.codes import RequestCode, ResponseCode
 from tests.engine.broker.conftest import StartBroker

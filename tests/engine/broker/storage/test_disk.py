@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from engine.broker import housekeeping
 from engine.broker.settings import store_options_io as store_options
+from engine.broker.storage import housekeeping_task as housekeeping
 from engine.protocol.codes import ResponseCode
 from tests.engine.broker.conftest import StartBroker
 from tests.engine.broker.peers import WAITING, Peer, RunningBroker, eventually, records

@@ -1,0 +1,1 @@
+"""The store's upkeep: flush, dispatch, retention, disk space."""
