@@ -28,7 +28,7 @@ from engine.broker.settings.options import LiveOptions
 from engine.broker.state.table_writer_task import TOPICS_FILE
 from engine.broker.storage.disk_room import DiskRoom
 from engine.broker.tasks import start_task, stop_tasks
-from engine.broker.topics import TopicTable
+from engine.broker.topics.topic_table import TopicTable
 from engine.broker.transaction_log import TransactionLog
 from engine.broker.transactions import OpenTransaction
 from engine.net.connection import Connection

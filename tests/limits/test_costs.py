@@ -23,7 +23,7 @@ from engine.broker.stats.broker_stats import BrokerStats
 from engine.broker.stats.senders import Senders
 from engine.broker.stats.traffic import Traffic
 from engine.broker.storage.disk_room import DiskRoom
-from engine.broker.topics import TopicTable
+from engine.broker.topics.topic_table import TopicTable
 from engine.protocol.bodies.heartbeats import ConsumerData, SubscriptionData
 from engine.protocol.bodies.topics import TopicConfig
 from engine.protocol.sql92 import sql_filter

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from engine.broker.clients.consumer_table import ConsumerTable
 from engine.broker.pulling.filters import is_tag_type, tag_filter
-from engine.broker.topics import TopicTable
+from engine.broker.topics.topic_table import TopicTable
 from engine.errors import BadRequest, NotFound, Refused
 from engine.net.connection import Connection
 from engine.net.outcomes import Handler, Outcome, Reply

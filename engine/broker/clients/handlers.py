@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from engine.broker.auto_creation import AutoCreationRefused
 from engine.broker.clients.consumer_table import ClientInfo, ConsumerTable
 from engine.broker.clients.membership_io import Membership
 from engine.broker.clients.producer_table import ProducerTable
@@ -12,7 +11,8 @@ from engine.broker.groups.group_table import SubscriptionGroupTable
 from engine.broker.pulling.filters import is_tag_type, normal_subscription, subscription_filter
 from engine.broker.settings.options import LiveOptions
 from engine.broker.state.table_writer_task import GROUPS_FILE, TOPICS_FILE
-from engine.broker.topics import TopicTable, retry_topic_config
+from engine.broker.topics.auto_creation import AutoCreationRefused
+from engine.broker.topics.topic_table import TopicTable, retry_topic_config
 from engine.errors import BadRequest, NotFound
 from engine.net.connection import Connection
 from engine.net.outcomes import Handler, Outcome, Reply

@@ -15,7 +15,7 @@ from engine.broker.clients.consumer_table import ClientInfo, ConsumerGroup, Cons
 from engine.broker.clients.producer_table import ProducerTable
 from engine.broker.groups.group_table import SubscriptionGroupTable
 from engine.broker.half_messages import topic_of
-from engine.broker.topics import TopicTable
+from engine.broker.topics.topic_table import TopicTable
 from engine.errors import BadInput, BadRequest, NotFound, Refused
 from engine.net.connection import Connection
 from engine.net.outcomes import ColdRead, Handler, Outcome, Relay, Reply

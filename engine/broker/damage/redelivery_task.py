@@ -18,7 +18,7 @@ from engine.broker.failover.role import Role
 from engine.broker.groups.group_table import SubscriptionGroupTable
 from engine.broker.pop.revive_task import comes_back_in
 from engine.broker.stats.traffic import Traffic
-from engine.broker.topics import TopicTable, retry_topic_config
+from engine.broker.topics.topic_table import TopicTable, retry_topic_config
 from engine.protocol.names import retry_topic
 from engine.protocol.properties import Property, encode_properties
 from engine.protocol.records import Record, decode_record

@@ -19,7 +19,7 @@ from engine.broker.settings.options import LiveOptions
 from engine.broker.state.table_writer_task import TOPICS_FILE
 from engine.broker.stats.traffic import Traffic
 from engine.broker.storage.disk_room import DiskRoom
-from engine.broker.topics import TopicTable, retry_topic_config
+from engine.broker.topics.topic_table import TopicTable, retry_topic_config
 from engine.errors import NotFound, NotPermitted, Refused
 from engine.net.connection import Connection
 from engine.net.outcomes import ColdRead, Handler, Outcome, Persist, Reply

@@ -11,12 +11,12 @@ from collections.abc import Callable
 from engine.broker.delivery.deferral import Parking
 from engine.broker.delivery.timed_messages import RECALL_TAG, delete_key
 from engine.broker.delivery.timer_counts import TimerCounts
-from engine.broker.permissions import no_such_topic
 from engine.broker.sending.durability import Durability
 from engine.broker.sending.send_checks import disk_full
 from engine.broker.settings.options import LiveOptions
 from engine.broker.storage.disk_room import DiskRoom
-from engine.broker.topics import TopicTable
+from engine.broker.topics.permissions import no_such_topic
+from engine.broker.topics.topic_table import TopicTable
 from engine.errors import BadInput, NotPermitted, Refused
 from engine.net.connection import Connection
 from engine.net.outcomes import Handler, Outcome, Reply

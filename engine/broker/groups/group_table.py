@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import orjson
 
-from engine.broker.auto_creation import AutoCreated, auto_created_groups, no_limit
+from engine.broker.topics.auto_creation import AutoCreated, auto_created_groups, no_limit
 from engine.protocol.bodies.basics import DataVersion
 from engine.protocol.bodies.groups import (
     FORBIDDEN_READ_BIT,

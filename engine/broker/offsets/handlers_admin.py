@@ -17,10 +17,10 @@ from engine.broker.delivery.delay_levels import DelayOffsets
 from engine.broker.groups.group_table import SubscriptionGroupTable
 from engine.broker.offsets.offset_plans import correction_offsets, legacy_reset_offset
 from engine.broker.offsets.offset_table import ConsumerOffsets
-from engine.broker.permissions import no_such_group, no_such_topic
 from engine.broker.settings.options import LiveOptions
 from engine.broker.state.table_writer_task import OFFSETS_FILE
-from engine.broker.topics import TopicTable
+from engine.broker.topics.permissions import no_such_group, no_such_topic
+from engine.broker.topics.topic_table import TopicTable
 from engine.errors import BadRequest, NotFound, Refused
 from engine.net.connection import Connection
 from engine.net.outcomes import Handler, Outcome, Persist, Reply

@@ -12,7 +12,7 @@ from engine.broker.admin.table_pages import SLICE
 from engine.broker.clients.consumer_table import ConsumerTable
 from engine.broker.offsets.offset_table import ConsumerOffsets
 from engine.broker.stats.broker_stats import BrokerStats
-from engine.broker.topics import TopicTable
+from engine.broker.topics.topic_table import TopicTable
 from engine.net.connection import Connection
 from engine.protocol.bodies.basics import MessageQueue
 from engine.protocol.bodies.stats import OffsetWrapper, QueueTimeSpan

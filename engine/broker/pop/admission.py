@@ -6,16 +6,16 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from engine.broker.groups.group_table import SubscriptionGroupTable
-from engine.broker.permissions import (
+from engine.broker.settings.options import LiveOptions
+from engine.broker.state.table_writer_task import GROUPS_FILE
+from engine.broker.topics.permissions import (
     check_broker_readable,
     check_group_enabled,
     check_topic_readable,
     no_such_group,
     no_such_topic,
 )
-from engine.broker.settings.options import LiveOptions
-from engine.broker.state.table_writer_task import GROUPS_FILE
-from engine.broker.topics import TopicTable
+from engine.broker.topics.topic_table import TopicTable
 from engine.errors import NotPermitted, Refused
 from engine.protocol.bodies.topics import TopicConfig
 from engine.protocol.codes import ResponseCode

@@ -33,7 +33,7 @@ from engine.broker.pop.revive_log import REVIVE_QUEUES, ReviveLog
 from engine.broker.pulling.filters import NO_FILTER, subscription_filter
 from engine.broker.settings.options import LiveOptions
 from engine.broker.stats.traffic import Traffic
-from engine.broker.topics import TopicTable
+from engine.broker.topics.topic_table import TopicTable
 from engine.errors import Refused
 from engine.net.connection import Connection
 from engine.net.outcomes import ColdRead, Handler, Hold, Outcome, Reply, WaitFlush

@@ -12,14 +12,14 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from engine.broker.offsets.offset_table import ConsumerOffsets
-from engine.broker.permissions import no_such_topic
 from engine.broker.pop.admission import check_invisible
 from engine.broker.pop.orders import OrderTable
 from engine.broker.pop.pop_requests import waiting_key
 from engine.broker.pop.revive_log import ReviveLog
 from engine.broker.settings.options import LiveOptions
 from engine.broker.stats.traffic import Traffic
-from engine.broker.topics import TopicTable
+from engine.broker.topics.permissions import no_such_topic
+from engine.broker.topics.topic_table import TopicTable
 from engine.errors import Refused
 from engine.net.connection import Connection
 from engine.net.outcomes import Handler, Outcome, Reply, WaitFlush

@@ -15,7 +15,7 @@ from engine.broker.pop.pop_requests import Place, poll_deadline_ms, queues_of, r
 from engine.broker.pop.queue_reads import QueueReads
 from engine.broker.pulling.filters import NO_FILTER
 from engine.broker.settings.options import LiveOptions
-from engine.broker.topics import TopicTable
+from engine.broker.topics.topic_table import TopicTable
 from engine.net.connection import Connection
 from engine.net.outcomes import ColdRead, Handler, Hold, Outcome, Reply
 from engine.protocol.codes import RequestCode, ResponseCode

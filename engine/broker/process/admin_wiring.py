@@ -18,7 +18,6 @@ from engine.broker.clients.request_modes import RequestModes
 from engine.broker.damage.handlers import DamageHandlers
 from engine.broker.failover.role import Role, role_name
 from engine.broker.groups.handlers import GroupAdminHandlers
-from engine.broker.handlers.admin_topics import TopicAdminHandlers
 from engine.broker.offsets.handlers_admin import OffsetAdminHandlers
 from engine.broker.offsets.handlers_progress import ProgressHandlers
 from engine.broker.offsets.progress import ConsumeProgress
@@ -37,7 +36,8 @@ from engine.broker.state.state_files_io import Tables
 from engine.broker.stats.broker_stats import BrokerStats
 from engine.broker.stats.traffic import Traffic
 from engine.broker.storage.disk_room import DiskRoom
-from engine.broker.topic_changes import TopicRules
+from engine.broker.topics.handlers import TopicAdminHandlers
+from engine.broker.topics.topic_rules import TopicRules
 from engine.net.connection import Connection
 from engine.net.outcomes import Handler
 from engine.net.tls import ServerTls

@@ -26,7 +26,6 @@ from engine.broker.failover.member_task import Replication
 from engine.broker.failover.role import first_role
 from engine.broker.metrics_sources import MetricsSources
 from engine.broker.offsets.progress import ConsumeProgress
-from engine.broker.own_names import add_own_names, limit_auto_creation
 from engine.broker.pop.orders import ORDER_FILE
 from engine.broker.process.access_wiring import AccessControl
 from engine.broker.process.addresses_io import choose_addresses, joined
@@ -71,6 +70,7 @@ from engine.broker.storage.flush_task import Flusher
 from engine.broker.storage.housekeeping_task import Housekeeping, HousekeepingTimes
 from engine.broker.storage.store_opening_io import open_store
 from engine.broker.tasks import start_task
+from engine.broker.topics.system_names import add_own_names, limit_auto_creation
 from engine.errors import EngineError
 from engine.net.connection import Connection
 from engine.net.flow import LoopLag

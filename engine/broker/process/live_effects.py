@@ -14,7 +14,7 @@ from engine.broker.quotas.handlers_gate import QUOTA_OPTIONS
 from engine.broker.settings.options import LiveOptions
 from engine.broker.settings.store_options_io import retention_rules
 from engine.broker.state.table_writer_task import TOPICS_FILE
-from engine.broker.topics import TopicTable, offer_default_topic, withdraw_default_topic
+from engine.broker.topics.topic_table import TopicTable, offer_default_topic, withdraw_default_topic
 from engine.daemon.logs import set_level
 from engine.store.message_store import MessageStore
 

@@ -14,15 +14,6 @@ from engine.broker.damage.damaged_reads import DamagedReads, skip_remark, wait_r
 from engine.broker.failover.role import Role
 from engine.broker.groups.group_table import SubscriptionGroupTable
 from engine.broker.offsets.offset_table import ConsumerOffsets
-from engine.broker.permissions import (
-    check_broker_readable,
-    check_group_enabled,
-    check_queue_readable,
-    check_topic_readable,
-    forbidden,
-    no_such_group,
-    no_such_topic,
-)
 from engine.broker.pulling.filters import MessageFilter, announced_filter, subscription_filter
 from engine.broker.pulling.slave_reads import (
     check_slave_readable,
@@ -33,7 +24,16 @@ from engine.broker.pulling.slave_reads import (
 from engine.broker.settings.options import LiveOptions
 from engine.broker.state.table_writer_task import GROUPS_FILE
 from engine.broker.stats.traffic import Traffic
-from engine.broker.topics import TopicTable
+from engine.broker.topics.permissions import (
+    check_broker_readable,
+    check_group_enabled,
+    check_queue_readable,
+    check_topic_readable,
+    forbidden,
+    no_such_group,
+    no_such_topic,
+)
+from engine.broker.topics.topic_table import TopicTable
 from engine.errors import NotPermitted, Refused
 from engine.net.connection import Connection
 from engine.net.outcomes import ColdRead, Handler, Hold, Outcome, Reply

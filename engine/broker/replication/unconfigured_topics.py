@@ -12,7 +12,7 @@ import logging
 from collections.abc import Callable, Mapping
 
 from engine.broker.state.table_writer_task import TOPICS_FILE
-from engine.broker.topics import MAX_QUEUES_PER_TOPIC, TopicTable
+from engine.broker.topics.topic_table import MAX_QUEUES_PER_TOPIC, TopicTable
 from engine.protocol.bodies.topics import TopicConfig
 
 log = logging.getLogger(__name__)

@@ -14,7 +14,7 @@ from typing import Protocol
 from engine.broker.settings.options import LiveOptions
 from engine.broker.stats.traffic import Traffic
 from engine.broker.storage.disk_room import DiskRoom
-from engine.broker.topics import TopicTable
+from engine.broker.topics.topic_table import TopicTable
 from engine.net.connection import Connection
 from engine.net.outcomes import Handler, Outcome, Reply
 from engine.net.serving import encode_reply

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from engine.broker.clients.producer_table import ProducerTable
-from engine.broker.permissions import no_such_topic
 from engine.broker.sending.send_checks import (
     choose_queue,
     closed_topic,
@@ -22,7 +21,8 @@ from engine.broker.sending.stored_properties import StoredProperties
 from engine.broker.settings.options import LiveOptions
 from engine.broker.stats.traffic import Traffic
 from engine.broker.storage.disk_room import DiskRoom
-from engine.broker.topics import TopicTable
+from engine.broker.topics.permissions import no_such_topic
+from engine.broker.topics.topic_table import TopicTable
 from engine.net.connection import Connection
 from engine.net.outcomes import Handler, Outcome, Relay, Reply
 from engine.protocol.codes import RequestCode, ResponseCode

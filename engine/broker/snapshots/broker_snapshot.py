@@ -35,7 +35,7 @@ from engine.broker.snapshots.journal import Change, Journal
 from engine.broker.stats.broker_stats import BrokerStats
 from engine.broker.stats.senders import Senders
 from engine.broker.storage.disk_room import DiskRoom
-from engine.broker.topics import TopicTable
+from engine.broker.topics.topic_table import TopicTable
 from engine.net.connection import Connection
 from engine.protocol.bodies.heartbeats import ConsumeType, MessageModel
 from engine.protocol.bodies.topics import TopicConfig

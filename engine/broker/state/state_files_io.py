@@ -28,7 +28,7 @@ from engine.broker.state.change_file_io import (
     read_changes,
 )
 from engine.broker.state.table_writer_task import GROUPS_FILE, OFFSETS_FILE, TOPICS_FILE, StateFile
-from engine.broker.topics import TopicsChange, TopicsImage, TopicTable
+from engine.broker.topics.topic_table import TopicsChange, TopicsImage, TopicTable
 from engine.durable_file import read_durable
 from engine.errors import BadInput, EngineError
 from engine.protocol import fastjson

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from engine.broker.auto_creation import AutoCreated, AutoCreationRefused, auto_created_topics, maker_of
 from engine.broker.groups.group_table import SubscriptionGroupTable
-from engine.broker.topics import TopicTable
+from engine.broker.topics.auto_creation import AutoCreated, AutoCreationRefused, auto_created_topics, maker_of
+from engine.broker.topics.topic_table import TopicTable
 from engine.protocol.bodies.groups import SubscriptionGroupConfig
 from engine.protocol.bodies.heartbeats import ConsumerData, HeartbeatData
 from engine.protocol.bodies.topics import TopicConfig

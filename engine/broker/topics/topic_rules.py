@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 
-from engine.broker.topics import MAX_QUEUES_PER_TOPIC
+from engine.broker.topics.topic_table import MAX_QUEUES_PER_TOPIC
 from engine.errors import BadRequest, Refused
 from engine.protocol.bodies.topics import PERM_PRIORITY, TopicConfig, TopicFilterType
 from engine.protocol.codes import ResponseCode

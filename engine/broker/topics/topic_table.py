@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import orjson
 from msgspec.structs import replace
 
-from engine.broker.auto_creation import AutoCreated, auto_created_topics, no_limit
+from engine.broker.topics.auto_creation import AutoCreated, auto_created_topics, no_limit
 from engine.protocol.bodies.basics import DataVersion
 from engine.protocol.bodies.topics import (
     PERM_INHERIT,

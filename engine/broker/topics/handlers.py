@@ -11,12 +11,12 @@ from collections.abc import Callable, Iterable, Iterator
 
 from engine.broker.admin.table_pages import SLICE, TablePages, gathered, table_reply
 from engine.broker.offsets.offset_table import ConsumerOffsets
-from engine.broker.permissions import no_such_topic
 from engine.broker.state.table_writer_task import OFFSETS_FILE, TOPICS_FILE
 from engine.broker.stats.broker_stats import BrokerStats
 from engine.broker.stats.traffic import Traffic
-from engine.broker.topic_changes import TopicRules
-from engine.broker.topics import TopicTable
+from engine.broker.topics.permissions import no_such_topic
+from engine.broker.topics.topic_rules import TopicRules
+from engine.broker.topics.topic_table import TopicTable
 from engine.net.connection import Connection
 from engine.net.outcomes import Handler, Outcome, Persist, Reply
 from engine.protocol.bodies.basics import MessageQueue, TopicList

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from engine.broker.topics import (
+from engine.broker.topics.topic_table import (
     TopicTable,
     add_system_topics,
     plan_auto_creation,

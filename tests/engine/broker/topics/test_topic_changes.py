@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from engine.broker.topic_changes import TopicRules
+from engine.broker.topics.topic_rules import TopicRules
 from engine.errors import EngineError
 from engine.protocol.bodies.topics import TopicConfig, TopicFilterType
 from engine.protocol.codes import ResponseCode

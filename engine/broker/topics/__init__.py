@@ -1,0 +1,1 @@
+"""Topics: their configuration, who may create them, what their permissions allow."""
