@@ -14,8 +14,8 @@ from engine.access.resources import Action
 from engine.broker.clients.consumer_table import ClientInfo, ConsumerGroup, ConsumerTable
 from engine.broker.clients.producer_table import ProducerTable
 from engine.broker.groups.group_table import SubscriptionGroupTable
-from engine.broker.half_messages import topic_of
 from engine.broker.topics.topic_table import TopicTable
+from engine.broker.transactions.half_messages import topic_of
 from engine.errors import BadInput, BadRequest, NotFound, Refused
 from engine.net.connection import Connection
 from engine.net.outcomes import ColdRead, Handler, Outcome, Relay, Reply

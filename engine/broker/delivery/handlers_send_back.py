@@ -12,7 +12,6 @@ from engine.access.gate import RecordCheck, unchecked
 from engine.access.resources import Action
 from engine.broker.delivery.deferral import Parking
 from engine.broker.delivery.retries import RetryRule, SendBackPlan, plan_send_back
-from engine.broker.half_messages import topic_of
 from engine.broker.sending.durability import Durability
 from engine.broker.sending.send_checks import disk_full
 from engine.broker.settings.options import LiveOptions
@@ -20,6 +19,7 @@ from engine.broker.state.table_writer_task import TOPICS_FILE
 from engine.broker.stats.traffic import Traffic
 from engine.broker.storage.disk_room import DiskRoom
 from engine.broker.topics.topic_table import TopicTable, retry_topic_config
+from engine.broker.transactions.half_messages import topic_of
 from engine.errors import NotFound, NotPermitted, Refused
 from engine.net.connection import Connection
 from engine.net.outcomes import ColdRead, Handler, Outcome, Persist, Reply

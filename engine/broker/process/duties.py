@@ -14,9 +14,9 @@ from engine.broker.delivery.delay_levels import DELAY_OFFSETS_FILE
 from engine.broker.delivery.deliverer_io import Deliverer, RepairWait
 from engine.broker.process.duty_parts import DutyParts
 from engine.broker.process.pop_wiring import Pops
-from engine.broker.transaction_checks import TransactionChecks
-from engine.broker.transaction_log import TransactionLog
-from engine.broker.transactions import TransactionTable
+from engine.broker.transactions.check_task import TransactionChecks
+from engine.broker.transactions.transaction_log_io import TransactionLog
+from engine.broker.transactions.transaction_table import TransactionTable
 
 
 class Duties:

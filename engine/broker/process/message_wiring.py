@@ -21,7 +21,6 @@ from engine.broker.delivery.handlers_timers import TimerHandlers
 from engine.broker.delivery.retries import RetryRule
 from engine.broker.delivery.timer_counts import TimerCounts
 from engine.broker.failover.role import Role
-from engine.broker.handlers.transactions import TransactionHandlers
 from engine.broker.offsets.handlers import OffsetHandlers
 from engine.broker.process.admin_wiring import RouteSource
 from engine.broker.pulling.handlers import PullHandlers
@@ -36,7 +35,8 @@ from engine.broker.state.state_files_io import Tables
 from engine.broker.stats.put_times import Appends
 from engine.broker.stats.traffic import Traffic
 from engine.broker.storage.disk_room import DiskRoom
-from engine.broker.transaction_log import TransactionLog
+from engine.broker.transactions.handlers import TransactionHandlers
+from engine.broker.transactions.transaction_log_io import TransactionLog
 from engine.net.connection import Connection
 from engine.protocol.hosts import Host, pack_host
 from engine.protocol.layouts.checkpoints import TimerCheck

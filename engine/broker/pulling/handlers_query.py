@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from engine.access.gate import RecordCheck, unchecked
 from engine.access.resources import Action
-from engine.broker.half_messages import topic_of
 from engine.broker.settings.options import LiveOptions
+from engine.broker.transactions.half_messages import topic_of
 from engine.errors import NotFound
 from engine.net.connection import Connection
 from engine.net.outcomes import ColdRead, Handler, Outcome, Reply

@@ -12,7 +12,6 @@ from typing import Protocol
 
 from engine.broker.delivery.deferral import Parking
 from engine.broker.delivery.retries import RetryRule, retrying_group
-from engine.broker.half_messages import half_draft
 from engine.broker.sending.durability import Durability
 from engine.broker.sending.send_checks import (
     busy,
@@ -35,7 +34,8 @@ from engine.broker.stats.traffic import Traffic
 from engine.broker.storage.disk_room import DiskRoom
 from engine.broker.topics.permissions import check_broker_takes, no_such_topic
 from engine.broker.topics.topic_table import TopicTable, plan_auto_creation, retry_topic_config
-from engine.broker.transaction_log import TransactionLog
+from engine.broker.transactions.half_messages import half_draft
+from engine.broker.transactions.transaction_log_io import TransactionLog
 from engine.errors import Refused
 from engine.net.connection import Connection
 from engine.net.outcomes import Handler, Outcome, Persist, Reply

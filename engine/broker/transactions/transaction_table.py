@@ -15,7 +15,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from engine.broker.half_messages import number, origin_of
+from engine.broker.transactions.half_messages import number, origin_of
 from engine.protocol.properties import Property
 
 

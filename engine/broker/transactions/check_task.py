@@ -16,7 +16,12 @@ from dataclasses import replace
 
 from engine.broker.clients.producer_table import ProducerTable
 from engine.broker.delivery.deliverer_io import RepairWait
-from engine.broker.half_messages import (
+from engine.broker.settings.options import LiveOptions
+from engine.broker.state.table_writer_task import TOPICS_FILE
+from engine.broker.storage.disk_room import DiskRoom
+from engine.broker.tasks import start_task, stop_tasks
+from engine.broker.topics.topic_table import TopicTable
+from engine.broker.transactions.half_messages import (
     HALF_QUEUE,
     checked_copy,
     given_up_draft,
@@ -24,13 +29,8 @@ from engine.broker.half_messages import (
     question_body,
     real_place,
 )
-from engine.broker.settings.options import LiveOptions
-from engine.broker.state.table_writer_task import TOPICS_FILE
-from engine.broker.storage.disk_room import DiskRoom
-from engine.broker.tasks import start_task, stop_tasks
-from engine.broker.topics.topic_table import TopicTable
-from engine.broker.transaction_log import TransactionLog
-from engine.broker.transactions import OpenTransaction
+from engine.broker.transactions.transaction_log_io import TransactionLog
+from engine.broker.transactions.transaction_table import OpenTransaction
 from engine.net.connection import Connection
 from engine.protocol.bodies.topics import TopicConfig
 from engine.protocol.codes import RequestCode

@@ -14,7 +14,8 @@ from collections.abc import Callable
 from engine.access.gate import RecordCheck, unchecked
 from engine.access.resources import Action
 from engine.broker.delivery.deferral import Parking
-from engine.broker.half_messages import (
+from engine.broker.stats.traffic import Traffic
+from engine.broker.transactions.half_messages import (
     HALF_QUEUE,
     committed_draft,
     is_half,
@@ -22,8 +23,7 @@ from engine.broker.half_messages import (
     real_place,
     resumed_draft,
 )
-from engine.broker.stats.traffic import Traffic
-from engine.broker.transaction_log import TransactionLog
+from engine.broker.transactions.transaction_log_io import TransactionLog
 from engine.errors import BadInput, BadRequest, NotFound, Refused
 from engine.net.connection import Connection
 from engine.net.outcomes import ColdRead, Handler, Outcome, Reply
