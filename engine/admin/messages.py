@@ -19,11 +19,11 @@ from engine.admin.message_rows import LIST_COLUMNS, list_row, whole
 from engine.admin.times import timestamp
 from engine.admin.topics import readable_queues
 from engine.client.admin import Admin
+from engine.client.consuming.pull_requests import Pulls, PullStatus
+from engine.client.consuming.subscriptions import subscription
 from engine.client.messages import Message, ReceivedMessage
 from engine.client.options import PullOptions
 from engine.client.producer import Producer
-from engine.client.pulls import Pulls, PullStatus
-from engine.client.subscriptions import subscription
 from engine.errors import BadInput, NotFound
 from engine.protocol.bodies.basics import MessageQueue
 from engine.protocol.codes import ResponseCode

@@ -22,7 +22,7 @@ from engine.admin.commands import (
 )
 from engine.admin.times import shown_time
 from engine.client.admin import Admin
-from engine.client.allocation import average
+from engine.client.consuming.allocation import average
 from engine.errors import EngineError
 from engine.protocol.bodies.basics import MessageQueue
 from engine.protocol.bodies.routes import TopicRouteData

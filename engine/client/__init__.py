@@ -8,9 +8,10 @@ Used by applications, by the admin command line, by the console and by Spark. Kn
 from __future__ import annotations
 
 from engine.client.admin import Admin
+from engine.client.consuming.listeners import ConsumeStatus, Listener
+from engine.client.consuming.lite_pull_consumer import LitePullConsumer
+from engine.client.consuming.push_consumer import PushConsumer
 from engine.client.instance import ClientInstance
-from engine.client.listeners import ConsumeStatus, Listener
-from engine.client.lite_pull_consumer import LitePullConsumer
 from engine.client.messages import Message, ReceivedMessage, SendResult, SendStatus
 from engine.client.options import (
     ClientOptions,
@@ -23,7 +24,6 @@ from engine.client.options import (
 from engine.client.pop_consumer import PopConsumer
 from engine.client.pop_messages import PoppedMessage
 from engine.client.producer import Producer
-from engine.client.push_consumer import PushConsumer
 from engine.client.transaction_producer import TransactionProducer, TransactionResult, TransactionState
 from engine.net.tls import TlsOptions
 from engine.protocol.bodies.basics import MessageQueue

@@ -19,7 +19,7 @@ from collections.abc import Awaitable, Callable
 from enum import Enum
 from typing import Protocol
 
-from engine.client.listeners import ConsumeStatus, Listener
+from engine.client.consuming.listeners import ConsumeStatus, Listener
 from engine.client.messages import ReceivedMessage
 
 LEASE_MS = 5 * 60 * 1000

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from engine.client.allocation import Allocate, average
+from engine.client.consuming.allocation import Allocate, average
 from engine.errors import BadInput
 from engine.net.requester import Resolve, parse_address
 from engine.net.tls import TlsOptions

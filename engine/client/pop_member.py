@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 
-from engine.client.subscriptions import subscription
+from engine.client.consuming.subscriptions import subscription
 from engine.errors import BadInput
 from engine.protocol.bodies.basics import MessageQueue
 from engine.protocol.bodies.heartbeats import (

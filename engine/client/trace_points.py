@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import orjson
 
-from engine.client.listeners import Outcome
+from engine.client.consuming.listeners import Outcome
 from engine.client.messages import ReceivedMessage
 from engine.client.tracing import Tracer
 from engine.protocol.codes import ResponseCode

@@ -25,7 +25,7 @@ from pyspark.sql.datasource import (
 )
 from pyspark.sql.types import StructType
 
-from engine.client.pulls import PullStatus
+from engine.client.consuming.pull_requests import PullStatus
 from engine.errors import CorruptRecord
 from engine.protocol._places_cy import SPAN_NUMBERS, SPAN_POS, measure_records
 from spark.schemas import chosen_columns, kind_of, message_schema

@@ -14,9 +14,9 @@ from typing import Self
 from engine.client import ClientInstance, ClientOptions
 from engine.client.admin import Admin
 from engine.client.blocking.loop_thread import LoopThread
+from engine.client.consuming.pull_requests import Pulls, RawPull
+from engine.client.consuming.subscriptions import subscription
 from engine.client.options import PullOptions
-from engine.client.pulls import Pulls, RawPull
-from engine.client.subscriptions import subscription
 from engine.errors import BadInput, NotFound
 from engine.protocol.bodies.basics import MessageQueue
 from engine.protocol.names import TOOLS_GROUP

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 
 from clusters.gateway.stored import StoredMessage, stored
 from engine.client.admin import Admin
-from engine.client.pulls import PullStatus
+from engine.client.consuming.pull_requests import PullStatus
 from engine.errors import EngineError, NotFound
 from engine.protocol.bodies.basics import MessageQueue
 from engine.protocol.sql92 import sql_filter

@@ -18,7 +18,7 @@ from clusters.models import Cluster, Collection, LiveBroker, LiveGroup, LiveTopi
 from clusters.selectors.live import plain, totals_of
 from clusters.selectors.series import Range, read_series
 from console.core import watching
-from engine.client.push_consumer import PushConsumer
+from engine.client.consuming.push_consumer import PushConsumer
 from tests.clusters.collecting.orders import commit, make_topic, send
 from tests.clusters.collecting.rounds import attach, rounds_of
 from tests.engine.client.servers import Cluster as EngineCluster

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from engine.client.consuming.listeners import ConsumeStatus
 from engine.client.dedup_stores import RedisDedup, SqliteDedup
 from engine.client.idempotent import Claim, DedupStore, first_key, idempotent
-from engine.client.listeners import ConsumeStatus
 from engine.client.messages import ReceivedMessage
 from tests.engine.client.records import received
 from tests.engine.client.redis_server import redis_server

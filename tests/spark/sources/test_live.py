@@ -13,7 +13,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 
-from engine.client.pulls import PullStatus, RawPull
+from engine.client.consuming.pull_requests import PullStatus, RawPull
 from engine.errors import BadInput, CorruptRecord
 from spark.schemas import message_schema
 from spark.session import reason_of

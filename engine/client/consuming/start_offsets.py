@@ -5,8 +5,8 @@ The rules are RocketMQ's (protocol.md §7.6): a broker answers 0 for a young que
 
 from __future__ import annotations
 
-from engine.client.offset_stores import OffsetStore
-from engine.client.queue_offsets import QueueOffsets
+from engine.client.consuming.offset_stores import OffsetStore
+from engine.client.consuming.queue_offsets import QueueOffsets
 from engine.protocol.bodies.basics import MessageQueue
 from engine.protocol.bodies.heartbeats import ConsumeFromWhere
 from engine.protocol.names import is_retry_topic

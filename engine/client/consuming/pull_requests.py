@@ -14,10 +14,10 @@ from enum import Enum
 from typing import NamedTuple
 
 from engine.client.answers import peer_error
+from engine.client.consuming.subscriptions import accepts
 from engine.client.instance import ClientInstance, no_broker
 from engine.client.messages import ReceivedMessage
 from engine.client.options import PullOptions
-from engine.client.subscriptions import accepts
 from engine.errors import EngineError, PeerTimeout, PeerUnreachable
 from engine.protocol.bodies.basics import MessageQueue
 from engine.protocol.bodies.heartbeats import SubscriptionData

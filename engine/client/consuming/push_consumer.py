@@ -16,25 +16,25 @@ from collections.abc import Collection, Mapping
 from types import TracebackType
 from typing import Self
 
-from engine.client.concurrent_consuming import ConcurrentConsuming
-from engine.client.consume_rates import ConsumeRates
+from engine.client.consuming.concurrent import ConcurrentConsuming
+from engine.client.consuming.consume_rates import ConsumeRates
+from engine.client.consuming.listeners import Listener, ListenerCalls
+from engine.client.consuming.membership import Membership
+from engine.client.consuming.offset_stores import LocalOffsets, OffsetStore, RemoteOffsets, local_offsets_path
+from engine.client.consuming.orderly import OrderlyConsuming
+from engine.client.consuming.pull_requests import PullResult, Pulls
+from engine.client.consuming.queue_locks import QueueLocks
+from engine.client.consuming.queue_offsets import QueueOffsets
+from engine.client.consuming.queue_pulls import Consuming, QueueWork
+from engine.client.consuming.running_info import describe
+from engine.client.consuming.send_backs import SendBacks
+from engine.client.consuming.start_offsets import HALF_AN_HOUR_MS, StartOffsets
 from engine.client.instance import ClientInstance, own_or_given
-from engine.client.listeners import Listener, ListenerCalls
-from engine.client.membership import Membership
 from engine.client.messages import ReceivedMessage
-from engine.client.offset_stores import LocalOffsets, OffsetStore, RemoteOffsets, local_offsets_path
 from engine.client.options import ClientOptions, ConsumerOptions, Tls
-from engine.client.orderly_consuming import OrderlyConsuming
 from engine.client.periodic import Periodic
 from engine.client.pop_work import PopWork
 from engine.client.pops import Pops
-from engine.client.pulls import PullResult, Pulls
-from engine.client.queue_locks import QueueLocks
-from engine.client.queue_offsets import QueueOffsets
-from engine.client.queue_work import Consuming, QueueWork
-from engine.client.running_info import describe
-from engine.client.send_backs import SendBacks
-from engine.client.start_offsets import HALF_AN_HOUR_MS, StartOffsets
 from engine.client.trace_points import ConsumeTracing
 from engine.client.tracing import Tracer
 from engine.errors import BadInput, EngineError

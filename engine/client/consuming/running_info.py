@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from engine.client.consuming.process_queue import ProcessQueue
 from engine.client.options import ConsumerOptions
-from engine.client.process_queue import ProcessQueue
 from engine.protocol.bodies.basics import MessageQueue
 from engine.protocol.bodies.heartbeats import ConsumeType, SubscriptionData
 from engine.protocol.bodies.running_info import (

@@ -11,14 +11,14 @@ from __future__ import annotations
 import asyncio
 import logging
 
-from engine.client.consume_rates import ConsumeRates
-from engine.client.listeners import ListenerCalls
+from engine.client.consuming.consume_rates import ConsumeRates
+from engine.client.consuming.listeners import ListenerCalls
+from engine.client.consuming.offset_stores import OffsetStore
+from engine.client.consuming.queue_pulls import QueueWork
+from engine.client.consuming.send_backs import DELAY_BY_BROKER, LEVEL_AFTER_TIMEOUT, SendBacks
 from engine.client.messages import ReceivedMessage
-from engine.client.offset_stores import OffsetStore
 from engine.client.options import ConsumerOptions
 from engine.client.periodic import Periodic, end_task
-from engine.client.queue_work import QueueWork
-from engine.client.send_backs import DELAY_BY_BROKER, LEVEL_AFTER_TIMEOUT, SendBacks
 from engine.errors import EngineError
 
 log = logging.getLogger(__name__)

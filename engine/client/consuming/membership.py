@@ -13,11 +13,11 @@ import time
 from collections.abc import Collection, Mapping
 from typing import Protocol
 
-from engine.client.allocation import Allocate
+from engine.client.consuming.allocation import Allocate
+from engine.client.consuming.rebalance import Assignments, decide
+from engine.client.consuming.subscriptions import is_sql, subscription
 from engine.client.instance import ClientInstance
 from engine.client.periodic import Periodic
-from engine.client.rebalance import Assignments, decide
-from engine.client.subscriptions import is_sql, subscription
 from engine.errors import BadInput, EngineError
 from engine.protocol.bodies.basics import MessageQueue
 from engine.protocol.bodies.heartbeats import (

@@ -12,15 +12,15 @@ import asyncio
 import logging
 import time
 
-from engine.client.consume_rates import ConsumeRates
-from engine.client.listeners import ListenerCalls
+from engine.client.consuming.consume_rates import ConsumeRates
+from engine.client.consuming.listeners import ListenerCalls
+from engine.client.consuming.offset_stores import OffsetStore
+from engine.client.consuming.queue_locks import QueueLocks
+from engine.client.consuming.queue_pulls import QueueWork
+from engine.client.consuming.send_backs import TO_DEAD_LETTERS, SendBacks
 from engine.client.messages import ReceivedMessage
-from engine.client.offset_stores import OffsetStore
 from engine.client.options import ConsumerOptions
 from engine.client.periodic import Periodic, end_task
-from engine.client.queue_locks import QueueLocks
-from engine.client.queue_work import QueueWork
-from engine.client.send_backs import TO_DEAD_LETTERS, SendBacks
 from engine.errors import EngineError
 
 log = logging.getLogger(__name__)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from engine.client.subscriptions import accepts, subscription
+from engine.client.consuming.subscriptions import accepts, subscription
 from engine.errors import BadInput
 from engine.protocol.hashes import java_hash
 

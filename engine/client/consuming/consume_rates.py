@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from engine.client.listeners import Outcome
+from engine.client.consuming.listeners import Outcome
 from engine.protocol.bodies.running_info import ConsumeStatus
 
 WINDOW_S = 60.0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engine.client.rebalance import decide
+from engine.client.consuming.rebalance import decide
 from engine.protocol.bodies.basics import MessageQueue
 
 A0, A1, A2 = (MessageQueue("a", "broker", number) for number in range(3))

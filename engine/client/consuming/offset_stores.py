@@ -15,7 +15,7 @@ from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import Protocol
 
-from engine.client.queue_offsets import QueueOffsets
+from engine.client.consuming.queue_offsets import QueueOffsets
 from engine.durable_file import read_durable, write_durable
 from engine.errors import BadInput, EngineError
 from engine.protocol.bodies.basics import MessageQueue

@@ -16,16 +16,16 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from engine.client.consuming.lite_queue import LiteQueue
+from engine.client.consuming.membership import Membership
+from engine.client.consuming.offset_stores import LocalOffsets, OffsetStore, RemoteOffsets, local_offsets_path
+from engine.client.consuming.pull_requests import PullResult, Pulls
+from engine.client.consuming.queue_offsets import QueueOffsets
+from engine.client.consuming.start_offsets import HALF_AN_HOUR_MS, StartOffsets
 from engine.client.instance import ClientInstance, own_or_given
-from engine.client.lite_queue import LiteQueue
-from engine.client.membership import Membership
 from engine.client.messages import ReceivedMessage
-from engine.client.offset_stores import LocalOffsets, OffsetStore, RemoteOffsets, local_offsets_path
 from engine.client.options import ClientOptions, LitePullOptions, Tls
-from engine.client.pulls import PullResult, Pulls
-from engine.client.queue_offsets import QueueOffsets
 from engine.client.routes import subscribe_queues
-from engine.client.start_offsets import HALF_AN_HOUR_MS, StartOffsets
 from engine.errors import BadInput, EngineError, NotFound
 from engine.protocol.bodies.basics import MessageQueue
 from engine.protocol.bodies.heartbeats import TAG_EXPRESSION, ConsumeType, MessageModel

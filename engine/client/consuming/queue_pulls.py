@@ -12,11 +12,11 @@ import logging
 import time
 from typing import Protocol
 
+from engine.client.consuming.process_queue import ProcessQueue
+from engine.client.consuming.pull_requests import PullResult, PullStatus
 from engine.client.messages import ReceivedMessage
 from engine.client.options import PullOptions
 from engine.client.periodic import end_task
-from engine.client.process_queue import ProcessQueue
-from engine.client.pulls import PullResult, PullStatus
 from engine.errors import EngineError
 from engine.protocol.bodies.basics import MessageQueue
 from engine.protocol.codes import ResponseCode

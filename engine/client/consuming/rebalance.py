@@ -13,7 +13,7 @@ import random
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from engine.client.allocation import Allocate
+from engine.client.consuming.allocation import Allocate
 from engine.client.instance import ClientInstance
 from engine.client.routes import subscribe_queues
 from engine.errors import EngineError

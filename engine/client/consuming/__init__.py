@@ -1,0 +1,1 @@
+"""Consumers: rebalance, pulls, listeners, offsets."""
