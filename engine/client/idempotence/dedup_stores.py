@@ -12,7 +12,7 @@ import sqlite3
 import threading
 from typing import Any
 
-from engine.client.idempotent import Claim
+from engine.client.idempotence.idempotent import Claim
 
 _CLAIMED, _DONE = 0, 1
 _PURGE_INTERVAL_MS = 10 * 60 * 1000

@@ -1,0 +1,1 @@
+"""Consuming each message once: a listener that remembers."""
