@@ -16,7 +16,7 @@ from engine.admin.credential_options import add_credential_options, chosen_crede
 from engine.admin.rendering import Renderer, printable
 from engine.admin.tls_options import add_tls_options, chosen_tls
 from engine.client.admin import Admin
-from engine.client.answers import code_name
+from engine.client.instance.answers import code_name
 from engine.errors import BadInput, EngineError, PeerError, Refused
 
 DEFAULT_NAMESRV = "127.0.0.1:9876"

@@ -11,7 +11,7 @@ from engine.client.admin import Admin
 from engine.client.consuming.listeners import ConsumeStatus, Listener
 from engine.client.consuming.lite_pull_consumer import LitePullConsumer
 from engine.client.consuming.push_consumer import PushConsumer
-from engine.client.instance import ClientInstance
+from engine.client.instance.instance import ClientInstance
 from engine.client.messages import Message, ReceivedMessage, SendResult, SendStatus
 from engine.client.options import (
     ClientOptions,

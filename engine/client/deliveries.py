@@ -13,12 +13,12 @@ import time
 from collections.abc import Coroutine
 from typing import TYPE_CHECKING
 
-from engine.client.answers import peer_error
 from engine.client.drafts import Draft
+from engine.client.instance.answers import peer_error
+from engine.client.instance.periodic import Periodic
 from engine.client.latency_faults import HARMLESS_LATENCY_MS, LatencyFaults
 from engine.client.messages import SendResult, SendStatus
 from engine.client.options import ProducerOptions
-from engine.client.periodic import Periodic
 from engine.client.send_plans import SendPlan, SendTarget
 from engine.client.sends import SWEEP_S, Send, SendWindow
 from engine.client.topic_plans import TopicPlans

@@ -13,7 +13,7 @@ import time
 from types import TracebackType
 from typing import Self
 
-from engine.client.instance import ClientInstance, own_or_given
+from engine.client.instance.instance import ClientInstance, own_or_given
 from engine.client.options import ClientOptions, PopOptions, Tls
 from engine.client.pop_member import PopMember
 from engine.client.pop_messages import PoppedMessage

@@ -29,7 +29,7 @@ import orjson
 from engine.client.batching import batch_drafts
 from engine.client.deliveries import Deliveries
 from engine.client.drafts import check_body, draft, marked_draft, pack_body
-from engine.client.instance import ClientInstance, own_or_given
+from engine.client.instance.instance import ClientInstance, own_or_given
 from engine.client.latency_faults import LatencyFaults
 from engine.client.message_keys import MessageKeys
 from engine.client.messages import Message, ReceivedMessage, SendResult

@@ -11,8 +11,8 @@ import asyncio
 import logging
 import random
 
+from engine.client.instance.routes import Routes, publish_queues
 from engine.client.options import ProducerOptions
-from engine.client.routes import Routes, publish_queues
 from engine.client.send_plans import SendPlan, plan_for
 from engine.errors import EngineError, NotFound
 from engine.protocol.bodies.basics import MessageQueue

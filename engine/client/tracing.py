@@ -18,12 +18,12 @@ from collections.abc import Iterator
 
 from engine.client.deliveries import Deliveries
 from engine.client.drafts import draft
-from engine.client.instance import ClientInstance
+from engine.client.instance.instance import ClientInstance
+from engine.client.instance.periodic import Periodic
 from engine.client.latency_faults import LatencyFaults
 from engine.client.message_keys import MessageKeys
 from engine.client.messages import Message, SendResult
 from engine.client.options import ProducerOptions
-from engine.client.periodic import Periodic
 from engine.client.topic_plans import TopicPlans
 from engine.errors import EngineError
 from engine.protocol.traces import MAX_TRACE_BODY_BYTES, Trace, encode_trace, trace_keys

@@ -23,7 +23,7 @@ from collections.abc import Awaitable, Callable
 from enum import Enum
 from typing import Any, NamedTuple
 
-from engine.client.instance import ClientInstance
+from engine.client.instance.instance import ClientInstance
 from engine.client.messages import Message, ReceivedMessage, SendResult, SendStatus
 from engine.client.options import ProducerOptions, Tls
 from engine.client.producer import Producer

@@ -20,7 +20,7 @@ from engine.client.admin.messages import MessageAdmin
 from engine.client.admin.name_servers import NameServerAdmin
 from engine.client.admin.offsets import OffsetAdmin
 from engine.client.admin.topics import TopicAdmin
-from engine.client.instance import ClientInstance, own_or_given
+from engine.client.instance.instance import ClientInstance, own_or_given
 from engine.client.options import ClientOptions, Tls
 from engine.client.trace_reader import TraceReader
 from engine.protocol.signing import Credentials

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from engine.client.instance import ClientInstance
+from engine.client.instance.instance import ClientInstance
 from engine.protocol.bodies.auth import AclInfo, PolicyEntryInfo, PolicyInfo, UserInfo
 from engine.protocol.codes import RequestCode
 from engine.protocol.headers.auth import (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engine.client.instance import ClientInstance
+from engine.client.instance.instance import ClientInstance
 from engine.protocol.bodies.broker_groups import GroupStatus, Promotion
 from engine.protocol.bodies.damage import DamagedRecordList
 from engine.protocol.codes import RequestCode

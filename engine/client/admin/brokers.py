@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from engine.client.instance import ClientInstance
+from engine.client.instance.instance import ClientInstance
 from engine.protocol import fastjson
 from engine.protocol.bodies.basics import KVTable
 from engine.protocol.bodies.config_text import decode_config, encode_config

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engine.client.instance import ClientInstance
+from engine.client.instance.instance import ClientInstance
 from engine.protocol.bodies.connections import (
     ConsumerConnection,
     ProducerConnection,

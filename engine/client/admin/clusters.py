@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engine.client.instance import ClientInstance
+from engine.client.instance.instance import ClientInstance
 from engine.errors import NotFound
 from engine.protocol.bodies.routes import MASTER_ID, ClusterInfo
 from engine.protocol.codes import RequestCode, ResponseCode

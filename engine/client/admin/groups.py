@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from engine.client.admin.clusters import ClusterAdmin
-from engine.client.instance import ClientInstance
+from engine.client.instance.instance import ClientInstance
 from engine.protocol.bodies.basics import MessageQueue, TopicList
 from engine.protocol.bodies.groups import (
     GroupForbidden,

@@ -12,10 +12,10 @@ from engine.client.admin.clusters import ClusterAdmin
 from engine.client.consuming.pull_requests import PullResult, Pulls, PullStatus
 from engine.client.consuming.queue_offsets import QueueOffsets
 from engine.client.consuming.subscriptions import subscription
-from engine.client.instance import ClientInstance
+from engine.client.instance.instance import ClientInstance
+from engine.client.instance.routes import subscribe_queues
 from engine.client.messages import ReceivedMessage
 from engine.client.options import PullOptions
-from engine.client.routes import subscribe_queues
 from engine.errors import BadInput, NotFound, PeerError
 from engine.protocol.bodies.basics import MessageQueue
 from engine.protocol.bodies.routes import MASTER_ID, BrokerData

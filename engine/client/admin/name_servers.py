@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from engine.client.instance import ClientInstance
+from engine.client.instance.instance import ClientInstance
 from engine.errors import PeerError
 from engine.protocol.bodies.basics import DataVersion, KVTable
 from engine.protocol.bodies.config_text import decode_config, encode_config

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from engine.client.admin.clusters import ClusterAdmin
-from engine.client.instance import ClientInstance
+from engine.client.instance.instance import ClientInstance
 from engine.errors import NotFound
 from engine.protocol.bodies.basics import GroupList, TopicList
 from engine.protocol.bodies.routes import MASTER_ID, TopicRouteData

@@ -16,9 +16,9 @@ from engine.client.consuming.listeners import ListenerCalls
 from engine.client.consuming.offset_stores import OffsetStore
 from engine.client.consuming.queue_pulls import QueueWork
 from engine.client.consuming.send_backs import DELAY_BY_BROKER, LEVEL_AFTER_TIMEOUT, SendBacks
+from engine.client.instance.periodic import Periodic, end_task
 from engine.client.messages import ReceivedMessage
 from engine.client.options import ConsumerOptions
-from engine.client.periodic import Periodic, end_task
 from engine.errors import EngineError
 
 log = logging.getLogger(__name__)

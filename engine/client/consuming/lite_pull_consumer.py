@@ -22,10 +22,10 @@ from engine.client.consuming.offset_stores import LocalOffsets, OffsetStore, Rem
 from engine.client.consuming.pull_requests import PullResult, Pulls
 from engine.client.consuming.queue_offsets import QueueOffsets
 from engine.client.consuming.start_offsets import HALF_AN_HOUR_MS, StartOffsets
-from engine.client.instance import ClientInstance, own_or_given
+from engine.client.instance.instance import ClientInstance, own_or_given
+from engine.client.instance.routes import subscribe_queues
 from engine.client.messages import ReceivedMessage
 from engine.client.options import ClientOptions, LitePullOptions, Tls
-from engine.client.routes import subscribe_queues
 from engine.errors import BadInput, EngineError, NotFound
 from engine.protocol.bodies.basics import MessageQueue
 from engine.protocol.bodies.heartbeats import TAG_EXPRESSION, ConsumeType, MessageModel

@@ -12,9 +12,9 @@ from collections import deque
 from collections.abc import Awaitable, Callable
 
 from engine.client.consuming.pull_requests import PullResult, PullStatus
+from engine.client.instance.periodic import end_task
 from engine.client.messages import ReceivedMessage
 from engine.client.options import PullOptions
-from engine.client.periodic import end_task
 from engine.errors import EngineError
 from engine.protocol.bodies.basics import MessageQueue
 

@@ -16,8 +16,8 @@ from typing import Protocol
 from engine.client.consuming.allocation import Allocate
 from engine.client.consuming.rebalance import Assignments, decide
 from engine.client.consuming.subscriptions import is_sql, subscription
-from engine.client.instance import ClientInstance
-from engine.client.periodic import Periodic
+from engine.client.instance.instance import ClientInstance
+from engine.client.instance.periodic import Periodic
 from engine.errors import BadInput, EngineError
 from engine.protocol.bodies.basics import MessageQueue
 from engine.protocol.bodies.heartbeats import (

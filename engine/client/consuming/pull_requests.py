@@ -13,9 +13,9 @@ import logging
 from enum import Enum
 from typing import NamedTuple
 
-from engine.client.answers import peer_error
 from engine.client.consuming.subscriptions import accepts
-from engine.client.instance import ClientInstance, no_broker
+from engine.client.instance.answers import peer_error
+from engine.client.instance.instance import ClientInstance, no_broker
 from engine.client.messages import ReceivedMessage
 from engine.client.options import PullOptions
 from engine.errors import EngineError, PeerTimeout, PeerUnreachable

@@ -29,10 +29,10 @@ from engine.client.consuming.queue_pulls import Consuming, QueueWork
 from engine.client.consuming.running_info import describe
 from engine.client.consuming.send_backs import SendBacks
 from engine.client.consuming.start_offsets import HALF_AN_HOUR_MS, StartOffsets
-from engine.client.instance import ClientInstance, own_or_given
+from engine.client.instance.instance import ClientInstance, own_or_given
+from engine.client.instance.periodic import Periodic
 from engine.client.messages import ReceivedMessage
 from engine.client.options import ClientOptions, ConsumerOptions, Tls
-from engine.client.periodic import Periodic
 from engine.client.pop_work import PopWork
 from engine.client.pops import Pops
 from engine.client.trace_points import ConsumeTracing

@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable
 
-from engine.client.instance import ClientInstance
+from engine.client.instance.instance import ClientInstance
 from engine.errors import EngineError
 from engine.protocol.bodies.basics import MessageQueue
 from engine.protocol.bodies.locks import LockBatchRequestBody, LockBatchResponseBody

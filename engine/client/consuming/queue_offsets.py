@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 
-from engine.client.instance import ClientInstance, no_broker
+from engine.client.instance.instance import ClientInstance, no_broker
 from engine.errors import PeerError, PeerUnreachable
 from engine.protocol.bodies.basics import MessageQueue
 from engine.protocol.bodies.routes import MASTER_ID

@@ -14,9 +14,9 @@ from typing import Protocol
 
 from engine.client.consuming.process_queue import ProcessQueue
 from engine.client.consuming.pull_requests import PullResult, PullStatus
+from engine.client.instance.periodic import end_task
 from engine.client.messages import ReceivedMessage
 from engine.client.options import PullOptions
-from engine.client.periodic import end_task
 from engine.errors import EngineError
 from engine.protocol.bodies.basics import MessageQueue
 from engine.protocol.codes import ResponseCode

@@ -14,8 +14,8 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from engine.client.consuming.allocation import Allocate
-from engine.client.instance import ClientInstance
-from engine.client.routes import subscribe_queues
+from engine.client.instance.instance import ClientInstance
+from engine.client.instance.routes import subscribe_queues
 from engine.errors import EngineError
 from engine.protocol.bodies.basics import MessageQueue
 from engine.protocol.bodies.groups import GetConsumerListByGroupResponseBody

@@ -6,7 +6,7 @@ it has come back too often. Loop thread only.
 
 from __future__ import annotations
 
-from engine.client.instance import ClientInstance
+from engine.client.instance.instance import ClientInstance
 from engine.client.messages import ReceivedMessage
 from engine.protocol.codes import RequestCode
 from engine.protocol.headers.send import ConsumerSendMsgBackRequest

@@ -22,7 +22,7 @@ from clusters.gateway.dialing import resolver
 from console.core.problems import Problem
 from engine.client.admin import Admin
 from engine.client.blocking import LoopThread
-from engine.client.instance import ClientInstance
+from engine.client.instance.instance import ClientInstance
 from engine.client.options import ClientOptions
 from engine.errors import EngineError, NotFound, NotPermitted, PeerError, PeerTimeout, PeerUnreachable
 from engine.protocol.codes import ResponseCode

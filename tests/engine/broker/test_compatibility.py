@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from engine.broker.admin.refused_codes import REFUSALS
-from engine.client.server_requests import ServerRequests
+from engine.client.instance.server_requests import ServerRequests
 from engine.errors import EngineError
 from engine.namesrv.namesrv import Namesrv
 from engine.namesrv.options import NamesrvOptions

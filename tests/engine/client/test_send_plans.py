@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from engine.client.drafts import Draft
+from engine.client.instance.routes import publish_queues, subscribe_queues
 from engine.client.latency_faults import LatencyFaults
 from engine.client.messages import Message
-from engine.client.routes import publish_queues, subscribe_queues
 from engine.client.send_plans import SendPlan, by_sharding_key, plan_for
 from engine.errors import BadInput, NotFound
 from engine.protocol.bodies.basics import MessageQueue

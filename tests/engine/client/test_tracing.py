@@ -19,7 +19,7 @@ from engine.client import (
     TransactionProducer,
     TransactionState,
 )
-from engine.client.instance import ClientInstance
+from engine.client.instance.instance import ClientInstance
 from engine.client.trace_reader import UNSEEN_GROUPS, MessageTrace
 from engine.client.tracing import MAX_WAITING, Tracer
 from engine.errors import NotFound

@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 
-from engine.client.answers import insist
+from engine.client.instance.answers import insist
 from engine.errors import PeerTimeout, PeerUnreachable
 from engine.net.requester import Requester
 from engine.protocol.bodies.routes import TopicRouteData

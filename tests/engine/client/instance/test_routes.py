@@ -6,6 +6,8 @@ import asyncio
 
 import pytest
 
+from engine.client.instance.periodic import Periodic, end_task
+from engine.client.instance.routes import Routes
 from engine.client.options import (
     ClientOptions,
     ConsumerOptions,
@@ -13,8 +15,6 @@ from engine.client.options import (
     PullOptions,
     name_server_addresses,
 )
-from engine.client.periodic import Periodic, end_task
-from engine.client.routes import Routes
 from engine.errors import BadInput, NotFound, PeerUnreachable
 from engine.protocol.bodies.routes import BrokerData, QueueData, TopicRouteData
 

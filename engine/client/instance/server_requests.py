@@ -21,9 +21,9 @@ from typing import Protocol
 
 from msgspec.structs import replace
 
-from engine.client.periodic import end_task
+from engine.client.instance.periodic import end_task
+from engine.client.instance.thread_stacks import thread_stacks
 from engine.client.replies import Replies
-from engine.client.thread_stacks import thread_stacks
 from engine.errors import EngineError, NotFound
 from engine.net.connection import Connection
 from engine.net.outcomes import Reply

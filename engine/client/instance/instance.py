@@ -23,12 +23,12 @@ from collections.abc import Mapping
 from types import TracebackType
 from typing import Protocol, Self
 
-from engine.client.answers import insist
-from engine.client.name_servers import NameServers
+from engine.client.instance.answers import insist
+from engine.client.instance.name_servers import NameServers
+from engine.client.instance.periodic import Periodic
+from engine.client.instance.routes import Routes
+from engine.client.instance.server_requests import GroupMember, ServerRequests
 from engine.client.options import ClientOptions, name_server_addresses
-from engine.client.periodic import Periodic
-from engine.client.routes import Routes
-from engine.client.server_requests import GroupMember, ServerRequests
 from engine.errors import BadInput, EngineError, NotFound
 from engine.net.connection import Connection
 from engine.net.requester import Requester, parse_address
