@@ -21,8 +21,8 @@ from engine.client.options import (
     ProducerOptions,
     PullOptions,
 )
-from engine.client.pop_consumer import PopConsumer
-from engine.client.pop_messages import PoppedMessage
+from engine.client.pop.pop_consumer import PopConsumer
+from engine.client.pop.pop_messages import PoppedMessage
 from engine.client.producer import Producer
 from engine.client.transaction_producer import TransactionProducer, TransactionResult, TransactionState
 from engine.net.tls import TlsOptions

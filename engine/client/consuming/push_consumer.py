@@ -33,8 +33,8 @@ from engine.client.instance.instance import ClientInstance, own_or_given
 from engine.client.instance.periodic import Periodic
 from engine.client.messages import ReceivedMessage
 from engine.client.options import ClientOptions, ConsumerOptions, Tls
-from engine.client.pop_work import PopWork
-from engine.client.pops import Pops
+from engine.client.pop.pop_requests import Pops
+from engine.client.pop.pop_work import PopWork
 from engine.client.trace_points import ConsumeTracing
 from engine.client.tracing import Tracer
 from engine.errors import BadInput, EngineError

@@ -15,9 +15,9 @@ from typing import Self
 
 from engine.client.instance.instance import ClientInstance, own_or_given
 from engine.client.options import ClientOptions, PopOptions, Tls
-from engine.client.pop_member import PopMember
-from engine.client.pop_messages import PoppedMessage
-from engine.client.pops import ALL_QUEUES, MOST, Pops
+from engine.client.pop.pop_member import PopMember
+from engine.client.pop.pop_messages import PoppedMessage
+from engine.client.pop.pop_requests import ALL_QUEUES, MOST, Pops
 from engine.errors import BadInput
 from engine.protocol.bodies.basics import MessageQueue
 from engine.protocol.bodies.heartbeats import TAG_EXPRESSION

@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Iterable
 from engine.client.consuming.subscriptions import accepts
 from engine.client.instance.answers import peer_error
 from engine.client.instance.instance import ClientInstance
-from engine.client.pop_messages import PoppedMessage, batch_acks, popped_messages
+from engine.client.pop.pop_messages import PoppedMessage, batch_acks, popped_messages
 from engine.protocol.bodies.basics import MessageQueue
 from engine.protocol.bodies.heartbeats import ConsumeFromWhere, SubscriptionData
 from engine.protocol.codes import RequestCode, ResponseCode

@@ -15,8 +15,8 @@ from engine.client.consuming.consume_rates import ConsumeRates
 from engine.client.consuming.listeners import ListenerCalls
 from engine.client.consuming.send_backs import DEFAULT_MAX_RECONSUME_TIMES, TO_DEAD_LETTERS, SendBacks
 from engine.client.instance.periodic import end_task
-from engine.client.pop_messages import PoppedMessage
-from engine.client.pops import MOST, Pops
+from engine.client.pop.pop_messages import PoppedMessage
+from engine.client.pop.pop_requests import MOST, Pops
 from engine.errors import EngineError
 from engine.protocol.bodies.basics import MessageQueue
 from engine.protocol.bodies.heartbeats import SubscriptionData
