@@ -23,7 +23,7 @@ from engine.client.consuming.pull_requests import Pulls, PullStatus
 from engine.client.consuming.subscriptions import subscription
 from engine.client.messages import Message, ReceivedMessage
 from engine.client.options import PullOptions
-from engine.client.producer import Producer
+from engine.client.sending.producer import Producer
 from engine.errors import BadInput, NotFound
 from engine.protocol.bodies.basics import MessageQueue
 from engine.protocol.codes import ResponseCode

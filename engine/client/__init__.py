@@ -23,8 +23,12 @@ from engine.client.options import (
 )
 from engine.client.pop.pop_consumer import PopConsumer
 from engine.client.pop.pop_messages import PoppedMessage
-from engine.client.producer import Producer
-from engine.client.transaction_producer import TransactionProducer, TransactionResult, TransactionState
+from engine.client.sending.producer import Producer
+from engine.client.sending.transaction_producer import (
+    TransactionProducer,
+    TransactionResult,
+    TransactionState,
+)
 from engine.net.tls import TlsOptions
 from engine.protocol.bodies.basics import MessageQueue
 from engine.protocol.bodies.heartbeats import ConsumeFromWhere, MessageModel

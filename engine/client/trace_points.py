@@ -29,7 +29,7 @@ from engine.protocol.traces import (
 )
 
 if TYPE_CHECKING:
-    from engine.client.sends import Send
+    from engine.client.sending.pending_sends import Send
 
 _DELAYS = (Property.DELAY, Property.TIMER_DELAY_SEC, Property.TIMER_DELAY_MS, Property.TIMER_DELIVER_MS)
 _OFF = "false"

@@ -16,15 +16,15 @@ import time
 from collections import deque
 from collections.abc import Iterator
 
-from engine.client.deliveries import Deliveries
-from engine.client.drafts import draft
 from engine.client.instance.instance import ClientInstance
 from engine.client.instance.periodic import Periodic
-from engine.client.latency_faults import LatencyFaults
-from engine.client.message_keys import MessageKeys
 from engine.client.messages import Message, SendResult
 from engine.client.options import ProducerOptions
-from engine.client.topic_plans import TopicPlans
+from engine.client.sending.deliveries import Deliveries
+from engine.client.sending.drafts import draft
+from engine.client.sending.latency_faults import LatencyFaults
+from engine.client.sending.message_keys import MessageKeys
+from engine.client.sending.topic_plans import TopicPlans
 from engine.errors import EngineError
 from engine.protocol.traces import MAX_TRACE_BODY_BYTES, Trace, encode_trace, trace_keys
 

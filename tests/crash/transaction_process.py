@@ -21,7 +21,7 @@ import sys
 from pathlib import Path
 
 from engine.client import Message, ProducerOptions, ReceivedMessage, TransactionProducer
-from engine.client.transaction_producer import TransactionState
+from engine.client.sending.transaction_producer import TransactionState
 from engine.errors import EngineError
 from tests.crash.load import body_of, value_of
 from tests.crash.transaction_load import GROUP, TOPIC

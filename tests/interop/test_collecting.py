@@ -13,7 +13,7 @@ from clusters.models import LiveBroker, LiveGroup, LiveSubscription, LiveTopic
 from console.core import watching
 from engine.client.admin import Admin
 from engine.client.messages import Message
-from engine.client.producer import Producer
+from engine.client.sending.producer import Producer
 from engine.protocol.bodies.basics import MessageQueue
 from engine.protocol.bodies.groups import SubscriptionGroupConfig
 from engine.protocol.bodies.topics import TopicConfig

@@ -7,15 +7,15 @@ import threading
 from types import TracebackType
 from typing import Self
 
-from engine.client import producer, transaction_producer
 from engine.client.blocking.loop_thread import Face, LoopThread, on_loop, waiting
 from engine.client.consuming import lite_pull_consumer, push_consumer
 from engine.client.consuming.listeners import Listener
 from engine.client.messages import Message, SendResult
 from engine.client.options import Acks, ConsumerOptions, LitePullOptions, PopOptions, ProducerOptions, Tls
 from engine.client.pop import pop_consumer
-from engine.client.send_plans import Select
-from engine.client.transaction_producer import Check
+from engine.client.sending import producer, transaction_producer
+from engine.client.sending.send_plans import Select
+from engine.client.sending.transaction_producer import Check
 from engine.protocol.bodies.basics import MessageQueue
 from engine.protocol.signing import Credentials
 

@@ -23,7 +23,7 @@ from msgspec.structs import replace
 
 from engine.client.instance.periodic import end_task
 from engine.client.instance.thread_stacks import thread_stacks
-from engine.client.replies import Replies
+from engine.client.sending.replies import Replies
 from engine.errors import EngineError, NotFound
 from engine.net.connection import Connection
 from engine.net.outcomes import Reply

@@ -18,7 +18,7 @@ from clusters.gateway.stored import stored
 from engine.client.admin import Admin
 from engine.client.messages import Message, ReceivedMessage, SendResult
 from engine.client.options import ProducerOptions
-from engine.client.transaction_producer import TransactionProducer, TransactionState
+from engine.client.sending.transaction_producer import TransactionProducer, TransactionState
 from engine.errors import EngineError, NotFound, PeerTimeout, PeerUnreachable
 
 GROUP = "SIGNALBOX_CONSOLE"

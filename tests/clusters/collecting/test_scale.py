@@ -16,7 +16,7 @@ from clusters.models import LiveGroup, LiveSubscription, LiveTopic
 from console.garbage import make_room_for_tables, set_aside_tables
 from engine.client.admin import Admin
 from engine.client.messages import Message
-from engine.client.producer import Producer
+from engine.client.sending.producer import Producer
 from engine.protocol.bodies.basics import MessageQueue
 from engine.protocol.bodies.groups import SubscriptionGroupConfig
 from engine.protocol.bodies.topics import TopicConfig

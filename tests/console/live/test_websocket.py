@@ -20,7 +20,7 @@ from console.actions.rights_changes import note_rights_change
 from console.core.models.people import Role
 from console.live.consumer import MOST_SOCKETS, NO_RIGHTS, SIGNED_OUT, TOO_LARGE, TOO_MANY, TOO_OFTEN
 from engine.client.messages import Message
-from engine.client.producer import Producer
+from engine.client.sending.producer import Producer
 from tests.clusters.collecting.orders import commit, make_topic, send
 from tests.console.live.sockets import closed, hear, news, opened, publish, say, session_of
 from tests.engine.client.servers import Cluster as EngineCluster

@@ -12,5 +12,5 @@ def test_a_broker_starts_without_the_client_and_the_metrics() -> None:
     loaded = set(done.stdout.split())
     assert "engine.broker.process.broker" in loaded
     assert loaded.isdisjoint(
-        {"engine.client.producer", "engine.client.instance.instance", "prometheus_client"}
+        {"engine.client.sending.producer", "engine.client.instance.instance", "prometheus_client"}
     )

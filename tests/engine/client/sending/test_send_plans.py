@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from engine.client.drafts import Draft
 from engine.client.instance.routes import publish_queues, subscribe_queues
-from engine.client.latency_faults import LatencyFaults
 from engine.client.messages import Message
-from engine.client.send_plans import SendPlan, by_sharding_key, plan_for
+from engine.client.sending.drafts import Draft
+from engine.client.sending.latency_faults import LatencyFaults
+from engine.client.sending.send_plans import SendPlan, by_sharding_key, plan_for
 from engine.errors import BadInput, NotFound
 from engine.protocol.bodies.basics import MessageQueue
 from engine.protocol.bodies.routes import BrokerData, QueueData, TopicRouteData

@@ -26,17 +26,17 @@ from typing import Self
 
 import orjson
 
-from engine.client.batching import batch_drafts
-from engine.client.deliveries import Deliveries
-from engine.client.drafts import check_body, draft, marked_draft, pack_body
 from engine.client.instance.instance import ClientInstance, own_or_given
-from engine.client.latency_faults import LatencyFaults
-from engine.client.message_keys import MessageKeys
 from engine.client.messages import Message, ReceivedMessage, SendResult
 from engine.client.options import Acks, ClientOptions, ProducerOptions, Tls
-from engine.client.replies import reply_message, wait_for_reply
-from engine.client.send_plans import Select, SendPlan, SendTarget, by_sharding_key
-from engine.client.topic_plans import TopicPlans
+from engine.client.sending.batching import batch_drafts
+from engine.client.sending.deliveries import Deliveries
+from engine.client.sending.drafts import check_body, draft, marked_draft, pack_body
+from engine.client.sending.latency_faults import LatencyFaults
+from engine.client.sending.message_keys import MessageKeys
+from engine.client.sending.replies import reply_message, wait_for_reply
+from engine.client.sending.send_plans import Select, SendPlan, SendTarget, by_sharding_key
+from engine.client.sending.topic_plans import TopicPlans
 from engine.client.trace_points import SendTracing
 from engine.client.tracing import Tracer
 from engine.errors import BadInput, EngineError

@@ -16,9 +16,9 @@ from collections.abc import Callable, Sequence
 
 import orjson
 
-from engine.client.drafts import Draft
-from engine.client.latency_faults import LatencyFaults
 from engine.client.messages import Message
+from engine.client.sending.drafts import Draft
+from engine.client.sending.latency_faults import LatencyFaults
 from engine.errors import BadInput, NotFound
 from engine.protocol.bodies.basics import MessageQueue
 from engine.protocol.bodies.routes import MASTER_ID, TopicRouteData

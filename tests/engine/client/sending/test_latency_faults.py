@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from engine.client.latency_faults import LatencyFaults, avoidance_ms
+from engine.client.sending.latency_faults import LatencyFaults, avoidance_ms
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ import random
 
 from engine.client.instance.routes import Routes, publish_queues
 from engine.client.options import ProducerOptions
-from engine.client.send_plans import SendPlan, plan_for
+from engine.client.sending.send_plans import SendPlan, plan_for
 from engine.errors import EngineError, NotFound
 from engine.protocol.bodies.basics import MessageQueue
 from engine.protocol.bodies.routes import TopicRouteData

@@ -10,10 +10,10 @@ from collections.abc import Iterator, Sequence
 
 import orjson
 
-from engine.client.drafts import Draft, check_body, properties_text
-from engine.client.message_keys import MessageKeys
 from engine.client.messages import Message
 from engine.client.options import ProducerOptions
+from engine.client.sending.drafts import Draft, check_body, properties_text
+from engine.client.sending.message_keys import MessageKeys
 from engine.errors import BadInput
 from engine.protocol.batches import BatchItem, encode_batch
 from engine.protocol.codes import ResponseCode

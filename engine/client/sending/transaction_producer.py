@@ -26,7 +26,7 @@ from typing import Any, NamedTuple
 from engine.client.instance.instance import ClientInstance
 from engine.client.messages import Message, ReceivedMessage, SendResult, SendStatus
 from engine.client.options import ProducerOptions, Tls
-from engine.client.producer import Producer
+from engine.client.sending.producer import Producer
 from engine.errors import BadInput, EngineError
 from engine.net.connection import Connection
 from engine.protocol.bodies.basics import MessageQueue

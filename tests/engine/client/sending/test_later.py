@@ -10,8 +10,8 @@ from contextlib import asynccontextmanager
 import pytest
 
 from engine.client import Admin, ConsumeFromWhere, ConsumerOptions, Message, Producer, PushConsumer, blocking
-from engine.client.drafts import properties_text
 from engine.client.messages import ReceivedMessage
+from engine.client.sending.drafts import properties_text
 from engine.errors import BadInput, PeerError
 from tests.engine.client.servers import start_broker, start_name_server
 

@@ -13,15 +13,15 @@ import time
 from collections.abc import Coroutine
 from typing import TYPE_CHECKING
 
-from engine.client.drafts import Draft
 from engine.client.instance.answers import peer_error
 from engine.client.instance.periodic import Periodic
-from engine.client.latency_faults import HARMLESS_LATENCY_MS, LatencyFaults
 from engine.client.messages import SendResult, SendStatus
 from engine.client.options import ProducerOptions
-from engine.client.send_plans import SendPlan, SendTarget
-from engine.client.sends import SWEEP_S, Send, SendWindow
-from engine.client.topic_plans import TopicPlans
+from engine.client.sending.drafts import Draft
+from engine.client.sending.latency_faults import HARMLESS_LATENCY_MS, LatencyFaults
+from engine.client.sending.pending_sends import SWEEP_S, Send, SendWindow
+from engine.client.sending.send_plans import SendPlan, SendTarget
+from engine.client.sending.topic_plans import TopicPlans
 from engine.errors import EngineError, PeerTimeout, PeerUnreachable
 from engine.net.requester import Requester
 from engine.protocol.codes import ResponseCode

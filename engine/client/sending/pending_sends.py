@@ -13,9 +13,9 @@ from collections import deque
 from collections.abc import Callable
 from typing import Protocol
 
-from engine.client.drafts import Draft
 from engine.client.messages import SendResult, SendStatus
-from engine.client.send_plans import SendPlan, SendTarget
+from engine.client.sending.drafts import Draft
+from engine.client.sending.send_plans import SendPlan, SendTarget
 from engine.errors import EngineError, PeerTimeout
 from engine.net.connection import Connection
 from engine.protocol.codes import ResponseCode

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from engine.client.batching import batch_drafts
-from engine.client.message_keys import MessageKeys
 from engine.client.messages import Message
 from engine.client.options import ProducerOptions
+from engine.client.sending.batching import batch_drafts
+from engine.client.sending.message_keys import MessageKeys
 from engine.errors import BadInput
 from engine.protocol.batches import decode_batch
 from engine.protocol.properties import decode_properties

@@ -1,0 +1,1 @@
+"""Sends: their checks, the append, the answer."""
