@@ -5,7 +5,7 @@ from __future__ import annotations
 from engine.admin.commands import Arguments, Option, Result, Table, command
 from engine.admin.times import shown_time, timestamp
 from engine.client.admin import Admin
-from engine.client.trace_reader import Consumption, MessageTrace, TraceReader
+from engine.client.tracing.trace_reader import Consumption, MessageTrace, TraceReader
 from engine.protocol.names import TRACE_TOPIC
 
 _FOREVER_MS = (1 << 63) - 1

@@ -16,7 +16,7 @@ from engine.client import (
     ProducerOptions,
     PushConsumer,
 )
-from engine.client.trace_reader import MessageTrace
+from engine.client.tracing.trace_reader import MessageTrace
 from engine.errors import NotFound
 
 from .clusters import Cluster

@@ -22,7 +22,7 @@ from engine.client.admin.offsets import OffsetAdmin
 from engine.client.admin.topics import TopicAdmin
 from engine.client.instance.instance import ClientInstance, own_or_given
 from engine.client.options import ClientOptions, Tls
-from engine.client.trace_reader import TraceReader
+from engine.client.tracing.trace_reader import TraceReader
 from engine.protocol.signing import Credentials
 
 ADMIN_TIMEOUT_MS = 5_000

@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import TracebackType
 from typing import Self
 
-from engine.client import admin, trace_reader
+from engine.client import admin
 from engine.client.admin import (
     ADMIN_TIMEOUT_MS,
     access,
@@ -21,6 +21,7 @@ from engine.client.admin import (
 )
 from engine.client.blocking.loop_thread import Face, LoopThread, waiting
 from engine.client.options import Tls
+from engine.client.tracing.trace_writer import trace_reader
 from engine.protocol.signing import Credentials
 
 

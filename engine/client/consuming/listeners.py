@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from engine.client.messages import ReceivedMessage
 
 if TYPE_CHECKING:
-    from engine.client.trace_points import ConsumeTracing
+    from engine.client.tracing.trace_points import ConsumeTracing
 
 log = logging.getLogger(__name__)
 

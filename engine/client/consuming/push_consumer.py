@@ -35,8 +35,8 @@ from engine.client.messages import ReceivedMessage
 from engine.client.options import ClientOptions, ConsumerOptions, Tls
 from engine.client.pop.pop_requests import Pops
 from engine.client.pop.pop_work import PopWork
-from engine.client.trace_points import ConsumeTracing
-from engine.client.tracing import Tracer
+from engine.client.tracing.trace_points import ConsumeTracing
+from engine.client.tracing.trace_writer import Tracer
 from engine.errors import BadInput, EngineError
 from engine.protocol.bodies.basics import MessageQueue
 from engine.protocol.bodies.heartbeats import TAG_EXPRESSION, ConsumeType, MessageModel

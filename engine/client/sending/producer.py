@@ -37,8 +37,8 @@ from engine.client.sending.message_keys import MessageKeys
 from engine.client.sending.replies import reply_message, wait_for_reply
 from engine.client.sending.send_plans import Select, SendPlan, SendTarget, by_sharding_key
 from engine.client.sending.topic_plans import TopicPlans
-from engine.client.trace_points import SendTracing
-from engine.client.tracing import Tracer
+from engine.client.tracing.trace_points import SendTracing
+from engine.client.tracing.trace_writer import Tracer
 from engine.errors import BadInput, EngineError
 from engine.protocol.bodies.basics import MessageQueue
 from engine.protocol.codes import RequestCode

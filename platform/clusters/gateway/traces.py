@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from clusters.gateway.addressing import ClusterAddress
 from clusters.gateway.connections import DEADLINE_S, ask
 from engine.client.admin import Admin
-from engine.client.trace_reader import NO_CONSUMPTION, NO_SEND, UNSEEN_GROUPS, Consumption
+from engine.client.tracing.trace_reader import NO_CONSUMPTION, NO_SEND, UNSEEN_GROUPS, Consumption
 from engine.errors import NotFound, PeerError
 from engine.protocol.traces import ConsumeCode, EndTransactionTrace, PubTrace
 

@@ -11,7 +11,7 @@ import pytest
 from engine.admin.main import main
 from engine.admin.traces import trace_rows
 from engine.client import Message, Producer, ProducerOptions
-from engine.client.trace_reader import join_traces
+from engine.client.tracing.trace_reader import join_traces
 from engine.protocol.traces import EndTransactionTrace, RecallTrace, SubBeforeTrace
 from tests.engine.client.conftest import cluster, fresh, namesrv
 

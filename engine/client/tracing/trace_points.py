@@ -14,7 +14,7 @@ import orjson
 
 from engine.client.consuming.listeners import Outcome
 from engine.client.messages import ReceivedMessage
-from engine.client.tracing import Tracer
+from engine.client.tracing.trace_writer import Tracer
 from engine.protocol.codes import ResponseCode
 from engine.protocol.headers.transactions import EndTransactionRequest
 from engine.protocol.properties import Property, find_property

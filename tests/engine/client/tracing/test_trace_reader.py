@@ -4,7 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from engine.client.trace_reader import NO_CONSUMPTION, NO_SEND, UNSEEN_GROUPS, Consumption, join_traces
+from engine.client.tracing.trace_reader import (
+    NO_CONSUMPTION,
+    NO_SEND,
+    UNSEEN_GROUPS,
+    Consumption,
+    join_traces,
+)
 from engine.protocol.traces import (
     EndTransactionTrace,
     PubTrace,

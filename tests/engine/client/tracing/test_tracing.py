@@ -20,8 +20,8 @@ from engine.client import (
     TransactionState,
 )
 from engine.client.instance.instance import ClientInstance
-from engine.client.trace_reader import UNSEEN_GROUPS, MessageTrace
-from engine.client.tracing import MAX_WAITING, Tracer
+from engine.client.tracing.trace_reader import UNSEEN_GROUPS, MessageTrace
+from engine.client.tracing.trace_writer import MAX_WAITING, Tracer
 from engine.errors import NotFound
 from engine.protocol.traces import PubTrace, TraceMessageType
 

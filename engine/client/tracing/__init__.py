@@ -1,0 +1,1 @@
+"""Message traces: writing and reading them."""
