@@ -14,7 +14,7 @@ from collections.abc import Awaitable, Callable, Hashable
 from concurrent.futures import Executor
 
 from engine.broker.damage.damaged_records import DAMAGE_FILE, DamagedRecord, DamagedRecords
-from engine.broker.tasks import start_task, stop_tasks
+from engine.daemon.background_tasks import start_task, stop_tasks
 from engine.store.message_store import MessageStore
 from engine.store.record_repair import LogRange
 from engine.store.results import Damage

@@ -20,7 +20,7 @@ from engine.broker.delivery.redelivery import draft_of, restored
 from engine.broker.delivery.timed_messages import delete_keys, out_time_ms, rolled, wheel_time
 from engine.broker.delivery.timer_counts import TimerCounts
 from engine.broker.delivery.timer_second import TimerSecond, exact_time_ms
-from engine.broker.tasks import start_task, stop_tasks
+from engine.daemon.background_tasks import start_task, stop_tasks
 from engine.protocol.hashes import java_hash
 from engine.protocol.layouts.timer_files import TIMER_DELETE, TIMER_ROLL, TimerLogUnit
 from engine.protocol.names import TIMER_TOPIC

@@ -39,7 +39,7 @@ from engine.broker.replication.epochs import History
 from engine.broker.replication.ha_server_io import HaServer
 from engine.broker.replication.master_task import GroupName, Mastering
 from engine.broker.replication.slave_task import Following
-from engine.broker.tasks import start_task, stop_tasks
+from engine.daemon.background_tasks import start_task, stop_tasks
 from engine.errors import EngineError, Refused
 from engine.protocol.bodies.broker_groups import GroupStatus
 from engine.protocol.bodies.broker_groups import Promotion as PromotionAnswer

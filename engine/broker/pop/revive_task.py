@@ -19,8 +19,8 @@ from engine.broker.pop.checkpoints import Checkpoints, OpenCheckpoint
 from engine.broker.pop.revive_log import ReviveLog
 from engine.broker.settings.options import LiveOptions
 from engine.broker.state.table_writer_task import GROUPS_FILE
-from engine.broker.tasks import start_task, stop_tasks
 from engine.broker.topics.topic_table import TopicTable, retry_topic_config
+from engine.daemon.background_tasks import start_task, stop_tasks
 from engine.protocol.names import is_retry_topic, pop_retry_topic, pop_retry_topic_v1
 from engine.protocol.properties import Property, encode_properties
 from engine.protocol.records import Record, decode_record

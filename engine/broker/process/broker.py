@@ -69,8 +69,8 @@ from engine.broker.storage.dispatch_task import Dispatching
 from engine.broker.storage.flush_task import Flusher
 from engine.broker.storage.housekeeping_task import Housekeeping, HousekeepingTimes
 from engine.broker.storage.store_opening_io import open_store
-from engine.broker.tasks import start_task
 from engine.broker.topics.system_names import add_own_names, limit_auto_creation
+from engine.daemon.background_tasks import start_task
 from engine.errors import EngineError
 from engine.net.connection import Connection
 from engine.net.flow import LoopLag

@@ -24,7 +24,7 @@ from engine.broker.settings.options import BrokerOptions
 from engine.broker.state.state_files_io import Tables
 from engine.broker.state.table_writer_task import TOPICS_FILE, Done
 from engine.broker.stats.traffic import Traffic
-from engine.broker.tasks import start_task, stop_tasks
+from engine.daemon.background_tasks import start_task, stop_tasks
 from engine.protocol.names import revive_topic
 from engine.store.message_store import MessageStore
 

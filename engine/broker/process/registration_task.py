@@ -22,8 +22,8 @@ from msgspec import structs
 from engine.broker.failover.role import Role, RoleKind
 from engine.broker.process.addresses_io import joined
 from engine.broker.settings.options import BrokerOptions, LiveOptions
-from engine.broker.tasks import start_task, stop_tasks
 from engine.broker.topics.topic_table import TopicTable
+from engine.daemon.background_tasks import start_task, stop_tasks
 from engine.errors import EngineError
 from engine.net.connection import Connection
 from engine.net.requester import Requester

@@ -32,7 +32,7 @@ from engine.broker.replication.replica_files import ReplicaFiles
 from engine.broker.replication.table_reads_io import read_groups, read_topics
 from engine.broker.replication.unconfigured_topics import Strangers
 from engine.broker.state.state_files_io import Tables
-from engine.broker.tasks import start_task, stop_tasks
+from engine.daemon.background_tasks import start_task, stop_tasks
 from engine.errors import EngineError, PeerError, Refused
 from engine.protocol.bodies.basics import KVTable
 from engine.protocol.bodies.broker_groups import GroupStatus

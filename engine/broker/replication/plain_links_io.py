@@ -11,7 +11,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 
 from engine.broker.replication.handshake_io import send_bytes
-from engine.broker.tasks import run_until_one_ends
+from engine.daemon.background_tasks import run_until_one_ends
 from engine.errors import ProtocolError, StoreError
 from engine.protocol.layouts.ha_frames import (
     ACK_SIZE,

@@ -14,7 +14,7 @@ import orjson
 
 from engine.broker.failover.group_state import InSyncSet, set_to_json
 from engine.broker.replication.handshake_io import send_bytes
-from engine.broker.tasks import run_until_one_ends
+from engine.daemon.background_tasks import run_until_one_ends
 from engine.errors import ProtocolError
 from engine.protocol.layouts.replica_frames import (
     LOG,

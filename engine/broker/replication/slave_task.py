@@ -19,7 +19,7 @@ from engine.broker.replication.handshake_io import introduce
 from engine.broker.replication.master_link_io import HistoriesDiffer, MasterLink, read_hello
 from engine.broker.replication.plain_links_io import PlainMasterLink
 from engine.broker.replication.tails import tail_of, tail_to_json
-from engine.broker.tasks import start_task, stop_tasks
+from engine.daemon.background_tasks import start_task, stop_tasks
 from engine.errors import EngineError
 from engine.net.requester import parse_address
 from engine.store.message_store import MessageStore

@@ -18,7 +18,7 @@ from contextlib import asynccontextmanager
 from typing import Protocol
 
 from engine.broker.settings.options import LiveOptions
-from engine.broker.tasks import start_task, stop_tasks
+from engine.daemon.background_tasks import start_task, stop_tasks
 from engine.store.message_store import MessageStore
 
 log = logging.getLogger(__name__)

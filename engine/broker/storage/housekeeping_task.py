@@ -18,7 +18,7 @@ from engine.broker.clients.queue_locks import QueueLocks
 from engine.broker.offsets.offset_table import ConsumerOffsets
 from engine.broker.settings.options import LiveOptions
 from engine.broker.storage.disk_room import DiskRoom
-from engine.broker.tasks import start_task, stop_tasks
+from engine.daemon.background_tasks import start_task, stop_tasks
 from engine.errors import EngineError
 from engine.store.log_front import Deletion
 from engine.store.message_store import MessageStore

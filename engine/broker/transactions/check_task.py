@@ -19,7 +19,6 @@ from engine.broker.delivery.deliverer_io import RepairWait
 from engine.broker.settings.options import LiveOptions
 from engine.broker.state.table_writer_task import TOPICS_FILE
 from engine.broker.storage.disk_room import DiskRoom
-from engine.broker.tasks import start_task, stop_tasks
 from engine.broker.topics.topic_table import TopicTable
 from engine.broker.transactions.half_messages import (
     HALF_QUEUE,
@@ -31,6 +30,7 @@ from engine.broker.transactions.half_messages import (
 )
 from engine.broker.transactions.transaction_log_io import TransactionLog
 from engine.broker.transactions.transaction_table import OpenTransaction
+from engine.daemon.background_tasks import start_task, stop_tasks
 from engine.net.connection import Connection
 from engine.protocol.bodies.topics import TopicConfig
 from engine.protocol.codes import RequestCode

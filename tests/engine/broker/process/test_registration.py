@@ -12,8 +12,8 @@ from engine.broker.failover.role import Role, RoleKind
 from engine.broker.process import registration_task as registration
 from engine.broker.process.registration_task import BrokerIdentity, Registration, encode_parts
 from engine.broker.settings.options import LiveOptions
-from engine.broker.tasks import stop_tasks
 from engine.broker.topics.topic_table import TopicTable
+from engine.daemon.background_tasks import stop_tasks
 from engine.namesrv.namesrv import Namesrv
 from engine.namesrv.options import NamesrvOptions
 from engine.protocol.bodies.basics import DataVersion
