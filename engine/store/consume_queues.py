@@ -16,7 +16,7 @@ from engine.protocol.layouts.queue_units import CQ_UNIT_SIZE
 from engine.protocol.names import is_valid_topic
 from engine.store.consume_queue import ConsumeQueue
 from engine.store.descriptors import Descriptors
-from engine.store.file_sync import FileSync
+from engine.store.flushing.file_sync import FileSync
 from engine.store.queue_offsets import QueueKey
 from engine.store.queue_survey import survey_queues
 

@@ -34,9 +34,9 @@ from engine.protocol.layouts.index_files import (
     encode_index_header,
     index_file_size,
 )
+from engine.store.flushing.whole_writes import pwrite_all
 from engine.store.index_seals import IndexSeal
 from engine.store.index_walk import IndexView
-from engine.store.whole_writes import pwrite_all
 
 _SLOT_PIECE = 4096
 _FLAGS = os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC

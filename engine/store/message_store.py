@@ -17,7 +17,7 @@ from engine.protocol.records import Record
 from engine.store.checkpoint import read_checkpoint
 from engine.store.consume_queues import ConsumeQueues
 from engine.store.dispatch import Dispatcher
-from engine.store.flush import PASSING, FlushPlan, LogFlush, QueueFlush, QueueFlushPlan
+from engine.store.flushing.flush import PASSING, FlushPlan, LogFlush, QueueFlush, QueueFlushPlan
 from engine.store.gate import Gate
 from engine.store.index import Index
 from engine.store.key_search import KeySearch

@@ -25,11 +25,11 @@ from engine.protocol.layouts.segment_names import segment_name
 from engine.store.cold_reads import read_part
 from engine.store.commit_log import CommitLog
 from engine.store.damaged_ranges import DamagedRanges
+from engine.store.flushing.whole_writes import pwrite_all
 from engine.store.gate import Gate
 from engine.store.queue_repair import QueueRepair
 from engine.store.results import Damage
 from engine.store.scrub import ScrubSlice, plan_scrub
-from engine.store.whole_writes import pwrite_all
 
 MAX_PIECE_BYTES = 8 << 20
 """What one request between members may ask for: well below the largest frame."""

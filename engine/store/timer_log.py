@@ -24,7 +24,7 @@ from engine.protocol.layouts.timer_files import (
     decode_timer_log_unit,
     encode_timer_log_blank,
 )
-from engine.store.whole_writes import pwrite_all
+from engine.store.flushing.whole_writes import pwrite_all
 
 _FLAGS = os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC
 _SCAN_UNITS = 4096

@@ -20,7 +20,7 @@ from engine.store.checkpoint import DurableOffsets, write_checkpoint
 from engine.store.commit_log import CommitLog
 from engine.store.consume_queues import ConsumeQueues
 from engine.store.dispatch import Dispatcher
-from engine.store.file_sync import FileSync
+from engine.store.flushing.file_sync import FileSync
 from engine.store.gate import Gate
 from engine.store.index import Index
 from engine.store.index_seals import IndexSeal, write_seals

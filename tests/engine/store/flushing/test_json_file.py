@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.store.json_file import read_json, write_json
+from engine.store.flushing.json_file import read_json, write_json
 
 
 def test_the_previous_copy_is_kept(tmp_path: Path) -> None:

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from engine.store import file_sync
-from engine.store.file_sync import MANY_FILES, FileSync, reports_failed_writes
+from engine.store.flushing import file_sync
+from engine.store.flushing.file_sync import MANY_FILES, FileSync, reports_failed_writes
 from engine.store.message_store import MessageStore
 from tests.engine.store.samples import NOW_MS, dispatch_all, draft, open_store, put
 
