@@ -17,7 +17,7 @@ from engine.store.consume_queue import BLANK_UNIT_SIZE, ConsumeQueue
 from engine.store.consume_queues import ConsumeQueues
 from engine.store.gap_units import SMALLEST_RECORD, gap_unit
 from engine.store.gate import Gate
-from engine.store.index import Index
+from engine.store.index.index import Index
 from engine.store.log_end import record_after
 from engine.store.queue_offsets import QueueKey
 from engine.store.results import Arrival, StoreStats

@@ -19,7 +19,7 @@ from typing import Final
 
 from engine.store.commit_log import CommitLog
 from engine.store.consume_queues import ConsumeQueues
-from engine.store.index import Index
+from engine.store.index.index import Index
 from engine.store.mapped_file import MappedFile
 from engine.store.options import RetentionRules
 from engine.store.retention import SegmentAge, expiry_limit_ms, plan_expiry

@@ -19,8 +19,8 @@ from engine.store.consume_queues import ConsumeQueues
 from engine.store.dispatch import Dispatcher
 from engine.store.flushing.flush import PASSING, FlushPlan, LogFlush, QueueFlush, QueueFlushPlan
 from engine.store.gate import Gate
-from engine.store.index import Index
-from engine.store.key_search import KeySearch
+from engine.store.index.index import Index
+from engine.store.index.key_search import KeySearch
 from engine.store.log_front import LogFront
 from engine.store.open_log import open_log
 from engine.store.options import StoreOptions

@@ -25,7 +25,7 @@ from engine.store.commit_log import CommitLog
 from engine.store.consume_queues import ConsumeQueues
 from engine.store.dispatch import Dispatcher
 from engine.store.flushing.flush import PASSING
-from engine.store.index import Index
+from engine.store.index.index import Index
 from engine.store.log_end import (
     damage_at,
     ends_torn,

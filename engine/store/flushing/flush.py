@@ -22,8 +22,8 @@ from engine.store.consume_queues import ConsumeQueues
 from engine.store.dispatch import Dispatcher
 from engine.store.flushing.file_sync import FileSync
 from engine.store.gate import Gate
-from engine.store.index import Index
-from engine.store.index_seals import IndexSeal, write_seals
+from engine.store.index.index import Index
+from engine.store.index.index_seals import IndexSeal, write_seals
 from engine.store.mapped_file import MappedFile
 
 _PAGE_SIZE = 4096

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.store.index_seals import SEALS_FILE, IndexSeal, read_seals, write_seals
+from engine.store.index.index_seals import SEALS_FILE, IndexSeal, read_seals, write_seals
 from engine.store.message_store import MessageStore
 from tests.engine.store.samples import NOW_MS, dispatch_all, draft, flush_all, open_store, put
 

@@ -12,9 +12,9 @@ from pathlib import Path
 
 from engine.protocol.layouts.index_files import INDEX_KEY, INDEX_KEY_SIZE
 from engine.protocol.layouts.segment_names import index_file_name, parse_index_file_name
-from engine.store.index_file import IndexFile
-from engine.store.index_seals import SEALS_FILE, IndexSeal, read_seals
-from engine.store.index_walk import IndexView
+from engine.store.index.index_file import IndexFile
+from engine.store.index.index_seals import SEALS_FILE, IndexSeal, read_seals
+from engine.store.index.index_walk import IndexView
 
 _CHECKED_FILES = 4
 """80 million keys; older files are taken as they are."""

@@ -35,8 +35,8 @@ from engine.protocol.layouts.index_files import (
     index_file_size,
 )
 from engine.store.flushing.whole_writes import pwrite_all
-from engine.store.index_seals import IndexSeal
-from engine.store.index_walk import IndexView
+from engine.store.index.index_seals import IndexSeal
+from engine.store.index.index_walk import IndexView
 
 _SLOT_PIECE = 4096
 _FLAGS = os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC

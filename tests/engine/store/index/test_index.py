@@ -10,8 +10,8 @@ import pytest
 from engine.protocol.hashes import index_key_hash
 from engine.protocol.layouts.index_files import INDEX_KEY
 from engine.protocol.layouts.segment_names import index_file_name
-from engine.store.index import Index
-from engine.store.index_file import IndexFile
+from engine.store.index.index import Index
+from engine.store.index.index_file import IndexFile
 from tests.engine.store.samples import (
     NOW_MS,
     crash,

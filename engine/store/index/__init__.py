@@ -1,0 +1,1 @@
+"""The hash index and searches by key."""
