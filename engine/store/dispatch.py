@@ -12,13 +12,13 @@ from collections.abc import Callable, Container
 
 from engine.protocol._records_cy import Derived
 from engine.protocol.layouts.queue_units import CQ_UNIT, CQ_UNIT_SIZE
-from engine.store.commit_log import CommitLog
 from engine.store.consume_queue import BLANK_UNIT_SIZE, ConsumeQueue
 from engine.store.consume_queues import ConsumeQueues
 from engine.store.gap_units import SMALLEST_RECORD, gap_unit
-from engine.store.gate import Gate
 from engine.store.index.index import Index
-from engine.store.log_end import record_after
+from engine.store.log.commit_log import CommitLog
+from engine.store.log.gate import Gate
+from engine.store.log.log_end import record_after
 from engine.store.queue_offsets import QueueKey
 from engine.store.results import Arrival, StoreStats
 

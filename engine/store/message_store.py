@@ -18,21 +18,23 @@ from engine.store.checkpoint import read_checkpoint
 from engine.store.consume_queues import ConsumeQueues
 from engine.store.dispatch import Dispatcher
 from engine.store.flushing.flush import PASSING, FlushPlan, LogFlush, QueueFlush, QueueFlushPlan
-from engine.store.gate import Gate
 from engine.store.index.index import Index
 from engine.store.index.key_search import KeySearch
-from engine.store.log_front import LogFront
-from engine.store.open_log import open_log
+from engine.store.log.gate import Gate
+from engine.store.log.log_front import LogFront
+from engine.store.log.open_log import open_log
+from engine.store.log.read_ahead import ReadAhead
+from engine.store.log.replica_log import ReplicaLog
+from engine.store.log.write_refusals import WriteRefusals
+from engine.store.log.writer import Writer
 from engine.store.options import StoreOptions
 from engine.store.queries import Queries
 from engine.store.queue_offsets import QueueKey, QueueOffsets
 from engine.store.queue_repair import QueueRepair
-from engine.store.read_ahead import ReadAhead
 from engine.store.reader import Matches, Reader
 from engine.store.record_reads import Place, RecordReads, plan_record_reads
 from engine.store.record_repair import RecordRepair
 from engine.store.recovery import Progress, Recovery, RecoveryReport
-from engine.store.replica_log import ReplicaLog
 from engine.store.results import (
     Arrival,
     ColdBody,
@@ -50,8 +52,6 @@ from engine.store.store_folder import StoreFolder
 from engine.store.store_life import StoreLife
 from engine.store.store_times import StoreTimes, plan_store_times
 from engine.store.visible_reads import get_visible
-from engine.store.write_refusals import WriteRefusals
-from engine.store.writer import Writer
 
 _PREPARE_AT = 0.5
 

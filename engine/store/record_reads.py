@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from engine.protocol._records_cy import scan_records
-from engine.store.commit_log import CommitLog
+from engine.store.log.commit_log import CommitLog
 
 _SIZE_BYTES = 4
 _LARGEST_BYTES = 64 << 20

@@ -21,12 +21,12 @@ from engine.errors import StoreError
 from engine.protocol._records_cy import SCAN_BLANK, SCAN_MORE, Derived, Newest, QueueRun
 from engine.protocol.layouts.queue_units import CQ_UNIT_SIZE
 from engine.store.checkpoint import CheckpointPage
-from engine.store.commit_log import CommitLog
 from engine.store.consume_queues import ConsumeQueues
 from engine.store.dispatch import Dispatcher
 from engine.store.flushing.flush import PASSING
 from engine.store.index.index import Index
-from engine.store.log_end import (
+from engine.store.log.commit_log import CommitLog
+from engine.store.log.log_end import (
     damage_at,
     ends_torn,
     flushed_record_after,

@@ -18,7 +18,7 @@ import orjson
 
 from engine.errors import StoreError
 from engine.protocol.layouts.segment_names import segment_name
-from engine.store.mapped_files import MappedFiles
+from engine.store.log.mapped_files import MappedFiles
 
 LIFE_FILE = "signalboxStore"
 _PAGE_BYTES = 4096

@@ -3,7 +3,7 @@ what was deleted before its time. Pure."""
 
 from __future__ import annotations
 
-from engine.store.log_front import DeletedUnexpired
+from engine.store.log.log_front import DeletedUnexpired
 from engine.store.options import RetentionRules
 from engine.store.retention import used_ratio
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from engine.broker.main import main
-from engine.store.gate import Gate
+from engine.store.log.gate import Gate
 
 Gate.readable_end = lambda self: self._log.written_end_offset  # type: ignore[method-assign]
 

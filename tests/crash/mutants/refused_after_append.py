@@ -5,8 +5,8 @@ from __future__ import annotations
 import sys
 
 from engine.broker.main import main
+from engine.store.log.writer import Writer
 from engine.store.results import MessageDraft, PutResult, PutStatus
-from engine.store.writer import Writer
 
 _put = Writer.put
 _EVERY = 50

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from engine.broker.main import main
-from engine.store.gate import Gate
+from engine.store.log.gate import Gate
 
 
 def _written(self: Gate) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from engine.broker.main import main
-from engine.store.mapped_file import MappedFile
+from engine.store.log.mapped_file import MappedFile
 
 MappedFile.zero_from = lambda self, pos: None  # type: ignore[method-assign]
 

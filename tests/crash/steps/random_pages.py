@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 
 from engine.broker.main import main
-from engine.store.mapped_file import MappedFile
+from engine.store.log.mapped_file import MappedFile
 
 _allocate = MappedFile.allocate
 _open = MappedFile.open

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-from engine.store.commit_log import CommitLog
+from engine.store.log.commit_log import CommitLog
 
 _LEAST_GROWTH_BYTES = 256 << 10
 _TURNS_AHEAD = 4

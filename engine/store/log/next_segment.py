@@ -12,8 +12,8 @@ import itertools
 import threading
 from pathlib import Path
 
-from engine.store.mapped_file import MappedFile
-from engine.store.mapped_files import PREPARED_SUFFIX
+from engine.store.log.mapped_file import MappedFile
+from engine.store.log.mapped_files import PREPARED_SUFFIX
 
 _NAME = "prepared-"
 

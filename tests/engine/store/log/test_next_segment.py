@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from pathlib import Path
 
-from engine.store.next_segment import NextSegment
+from engine.store.log.next_segment import NextSegment
 from tests.engine.store.samples import SEGMENT_SIZE, crash, draft, fill, open_store, put
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from engine.errors import StoreError
 from engine.protocol.layouts.segment_names import parse_segment_name, segment_name
-from engine.store.mapped_file import MappedFile
+from engine.store.log.mapped_file import MappedFile
 
 PREPARED_SUFFIX = ".tmp"
 

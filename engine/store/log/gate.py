@@ -7,7 +7,7 @@ lengths, searches, wake-ups) follows dispatch.
 
 from __future__ import annotations
 
-from engine.store.commit_log import CommitLog
+from engine.store.log.commit_log import CommitLog
 
 
 class Gate:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from engine.store.commit_log import CommitLog
-from engine.store.mapped_files import MappedFiles
-from engine.store.next_segment import NextSegment
+from engine.store.log.commit_log import CommitLog
+from engine.store.log.mapped_files import MappedFiles
+from engine.store.log.next_segment import NextSegment
+from engine.store.log.transient_pool import TransientPool
 from engine.store.options import StoreOptions
-from engine.store.transient_pool import TransientPool
 
 
 def open_log(options: StoreOptions) -> CommitLog:

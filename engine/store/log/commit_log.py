@@ -20,11 +20,11 @@ from engine.errors import BadInput, DiskFull, StoreError
 from engine.protocol._records_cy import SCAN_BLANK, Derived, Row, derive_records, scan_records
 from engine.protocol.records import BLANK_SIZE, encode_blank
 from engine.store.flushing.whole_writes import pwrite_all
-from engine.store.mapped_file import MappedFile
-from engine.store.mapped_files import MappedFiles
-from engine.store.next_segment import NextSegment
+from engine.store.log.mapped_file import MappedFile
+from engine.store.log.mapped_files import MappedFiles
+from engine.store.log.next_segment import NextSegment
+from engine.store.log.transient_pool import TransientPool
 from engine.store.queue_offsets import QueueKey
-from engine.store.transient_pool import TransientPool
 
 _pack_size_into = Struct(">i").pack_into
 

@@ -6,8 +6,8 @@ import ctypes
 import mmap
 from pathlib import Path
 
+from engine.store.log.read_ahead import ReadAhead
 from engine.store.message_store import MessageStore
-from engine.store.read_ahead import ReadAhead
 from tests.engine.store.samples import draft, open_store, put
 
 SEGMENT_SIZE = 4 << 20

@@ -13,7 +13,7 @@ from __future__ import annotations
 import mmap
 import os
 
-from engine.store.mapped_file import MappedFile
+from engine.store.log.mapped_file import MappedFile
 
 
 class TransientPool:

@@ -21,7 +21,7 @@ from engine.protocol._records_cy import scan_records
 from engine.protocol.hosts import V4_SIZE, V6_SIZE
 from engine.protocol.records import MAGIC_V1, MAGIC_V2, decode_record, record_size
 from engine.protocol.sys_flags import BORN_HOST_V6, STORE_HOST_V6
-from engine.store.mapped_files import MappedFiles
+from engine.store.log.mapped_files import MappedFiles
 
 _STORE_TIME: Final = 7
 _MAGICS = [magic.to_bytes(4, "big", signed=True) for magic in (MAGIC_V1, MAGIC_V2)]
