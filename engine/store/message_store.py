@@ -15,8 +15,6 @@ from engine.protocol._batches_cy import Batch
 from engine.protocol.layouts.queue_units import CQ_UNIT
 from engine.protocol.records import Record
 from engine.store.checkpoint import read_checkpoint
-from engine.store.consume_queues import ConsumeQueues
-from engine.store.dispatch import Dispatcher
 from engine.store.flushing.flush import PASSING, FlushPlan, LogFlush, QueueFlush, QueueFlushPlan
 from engine.store.index.index import Index
 from engine.store.index.key_search import KeySearch
@@ -29,8 +27,10 @@ from engine.store.log.write_refusals import WriteRefusals
 from engine.store.log.writer import Writer
 from engine.store.options import StoreOptions
 from engine.store.queries import Queries
-from engine.store.queue_offsets import QueueKey, QueueOffsets
-from engine.store.queue_repair import QueueRepair
+from engine.store.queues.consume_queues import ConsumeQueues
+from engine.store.queues.dispatch import Dispatcher
+from engine.store.queues.queue_offsets import QueueKey, QueueOffsets
+from engine.store.queues.queue_repair import QueueRepair
 from engine.store.reader import Matches, Reader
 from engine.store.record_reads import Place, RecordReads, plan_record_reads
 from engine.store.record_repair import RecordRepair

@@ -11,12 +11,12 @@ from collections.abc import Callable, Iterator
 from engine.protocol._records_cy import scan_records
 from engine.protocol.records import Record, decode_record
 from engine.protocol.sys_flags import TRANSACTION_COMMIT, TRANSACTION_MASK
-from engine.store.consume_queue import ConsumeQueue
 from engine.store.index.index import Index
 from engine.store.index.key_search import KeySearch
 from engine.store.log.commit_log import CommitLog
 from engine.store.log.gate import Gate
 from engine.store.log.log_end import record_after
+from engine.store.queues.consume_queue import ConsumeQueue
 from engine.store.record_reads import STORE_TIME_END, LogView, OpenFiles, store_time_of, view_log
 
 _SIZE_SIZE = 4

@@ -27,7 +27,7 @@ from engine.store.damaged_ranges import DamagedRanges
 from engine.store.flushing.whole_writes import pwrite_all
 from engine.store.log.commit_log import CommitLog
 from engine.store.log.gate import Gate
-from engine.store.queue_repair import QueueRepair
+from engine.store.queues.queue_repair import QueueRepair
 from engine.store.results import Damage
 from engine.store.scrub import ScrubSlice, plan_scrub
 

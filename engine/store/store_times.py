@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from engine.protocol.layouts.queue_units import CQ_UNIT, CQ_UNIT_SIZE
-from engine.store.consume_queue import BLANK_UNIT_SIZE
-from engine.store.consume_queues import ConsumeQueues
+from engine.store.queues.consume_queue import BLANK_UNIT_SIZE
+from engine.store.queues.consume_queues import ConsumeQueues
 from engine.store.record_reads import LogView, OpenFiles
 
 UNKNOWN_MS = -1

@@ -17,7 +17,7 @@ from engine.protocol.bodies.basics import DataVersion
 from engine.protocol.bodies.offsets import DelayOffsetSerializeWrapper
 from engine.protocol.names import SCHEDULE_TOPIC
 from engine.protocol.properties import Property
-from engine.store.consume_queue import BLANK_UNIT_SIZE
+from engine.store.queues.consume_queue import BLANK_UNIT_SIZE
 from engine.store.results import MessageDraft, QueueUnit
 
 DELAY_OFFSETS_FILE = "delayOffset.json"

@@ -41,7 +41,7 @@ from engine.protocol.bodies.heartbeats import ConsumeType, MessageModel
 from engine.protocol.bodies.topics import TopicConfig
 from engine.protocol.fastjson import compact
 from engine.store.message_store import MessageStore
-from engine.store.queue_offsets import QueueKey
+from engine.store.queues.queue_offsets import QueueKey
 
 SLICE = 64
 """Entries that are looked at in one go: a millisecond at most."""

@@ -24,7 +24,7 @@ from engine.store.log.mapped_file import MappedFile
 from engine.store.log.mapped_files import MappedFiles
 from engine.store.log.next_segment import NextSegment
 from engine.store.log.transient_pool import TransientPool
-from engine.store.queue_offsets import QueueKey
+from engine.store.queues.queue_offsets import QueueKey
 
 _pack_size_into = Struct(">i").pack_into
 

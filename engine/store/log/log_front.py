@@ -17,11 +17,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from engine.store.consume_queues import ConsumeQueues
 from engine.store.index.index import Index
 from engine.store.log.commit_log import CommitLog
 from engine.store.log.mapped_file import MappedFile
 from engine.store.options import RetentionRules
+from engine.store.queues.consume_queues import ConsumeQueues
 from engine.store.retention import SegmentAge, expiry_limit_ms, plan_expiry
 
 _STORE_TIME: Final = 7

@@ -6,9 +6,9 @@ Loop thread, but for `read`, which may run in any for what is no longer hot.
 
 from __future__ import annotations
 
-from engine.store.dispatch import Dispatcher
 from engine.store.log.commit_log import CommitLog
 from engine.store.log.gate import Gate
+from engine.store.queues.dispatch import Dispatcher
 
 _SCAN_RECORDS = 65_536
 

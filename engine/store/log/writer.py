@@ -13,7 +13,7 @@ from engine.protocol.names import is_valid_topic
 from engine.protocol.records import MAX_PROPERTIES_BYTES, RecordForm
 from engine.protocol.sys_flags import TRANSACTION_COMMIT, TRANSACTION_MASK, TRANSACTION_NONE
 from engine.store.log.commit_log import CommitLog
-from engine.store.queue_offsets import QueueKey, QueueOffsets
+from engine.store.queues.queue_offsets import QueueKey, QueueOffsets
 from engine.store.results import MessageDraft, PutResult, PutStatus, StoreStats
 
 # Half the time of calling the named tuple, on the path of every single put.

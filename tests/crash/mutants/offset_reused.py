@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterable
 
 from engine.broker.main import main
-from engine.store.queue_offsets import QueueKey, QueueOffsets
+from engine.store.queues.queue_offsets import QueueKey, QueueOffsets
 
 
 def _adopt_one_less(self: QueueOffsets, ends: Iterable[tuple[QueueKey, int]]) -> None:

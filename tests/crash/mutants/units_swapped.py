@@ -6,7 +6,7 @@ import sys
 
 from engine.broker.main import main
 from engine.protocol.layouts.queue_units import CQ_UNIT_SIZE
-from engine.store.consume_queue import ConsumeQueue
+from engine.store.queues.consume_queue import ConsumeQueue
 
 _write = ConsumeQueue.write
 

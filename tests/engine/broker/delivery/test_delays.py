@@ -13,8 +13,8 @@ from engine.broker.delivery.delay_levels import (
 )
 from engine.errors import BadInput
 from engine.protocol.bodies.offsets import DelayOffsetSerializeWrapper
-from engine.store.consume_queue import BLANK_UNIT_SIZE
 from engine.store.options import StoreOptions
+from engine.store.queues.consume_queue import BLANK_UNIT_SIZE
 from engine.store.results import QueueUnit
 
 

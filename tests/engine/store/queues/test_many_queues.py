@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.store.descriptors import Descriptors
+from engine.store.queues.descriptors import Descriptors
 from tests.engine.store.samples import (
     crash,
     dispatch_all,

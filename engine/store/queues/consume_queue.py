@@ -18,9 +18,9 @@ from collections.abc import Callable
 
 from engine.protocol.layouts.queue_units import CQ_BLANK, CQ_UNIT, CQ_UNIT_SIZE
 from engine.protocol.layouts.segment_names import segment_name
-from engine.store.descriptors import Descriptors
 from engine.store.flushing.whole_writes import pwrite_all
-from engine.store.queue_survey import QueueSurvey
+from engine.store.queues.descriptors import Descriptors
+from engine.store.queues.queue_survey import QueueSurvey
 
 BLANK_UNIT_SIZE = 0x7FFF_FFFF
 Unit = tuple[int, int, int]

@@ -12,12 +12,12 @@ from __future__ import annotations
 from collections import deque
 
 from engine.protocol.layouts.queue_units import CQ_BLANK, CQ_UNIT_SIZE
-from engine.store.consume_queue import BLANK_UNIT_SIZE, ConsumeQueue, Unit
-from engine.store.consume_queues import ConsumeQueues
-from engine.store.dispatch import Dispatcher
-from engine.store.gap_units import gap_unit
 from engine.store.log.commit_log import CommitLog
 from engine.store.log.log_end import record_after
+from engine.store.queues.consume_queue import BLANK_UNIT_SIZE, ConsumeQueue, Unit
+from engine.store.queues.consume_queues import ConsumeQueues
+from engine.store.queues.dispatch import Dispatcher
+from engine.store.queues.gap_units import gap_unit
 
 _HEAD_SIZE = 36
 _SLICE = 4096

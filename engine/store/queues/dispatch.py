@@ -12,14 +12,14 @@ from collections.abc import Callable, Container
 
 from engine.protocol._records_cy import Derived
 from engine.protocol.layouts.queue_units import CQ_UNIT, CQ_UNIT_SIZE
-from engine.store.consume_queue import BLANK_UNIT_SIZE, ConsumeQueue
-from engine.store.consume_queues import ConsumeQueues
-from engine.store.gap_units import SMALLEST_RECORD, gap_unit
 from engine.store.index.index import Index
 from engine.store.log.commit_log import CommitLog
 from engine.store.log.gate import Gate
 from engine.store.log.log_end import record_after
-from engine.store.queue_offsets import QueueKey
+from engine.store.queues.consume_queue import BLANK_UNIT_SIZE, ConsumeQueue
+from engine.store.queues.consume_queues import ConsumeQueues
+from engine.store.queues.gap_units import SMALLEST_RECORD, gap_unit
+from engine.store.queues.queue_offsets import QueueKey
 from engine.store.results import Arrival, StoreStats
 
 _SIZE_AND_MAGIC = 8

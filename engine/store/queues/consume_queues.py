@@ -14,11 +14,11 @@ from pathlib import Path
 
 from engine.protocol.layouts.queue_units import CQ_UNIT_SIZE
 from engine.protocol.names import is_valid_topic
-from engine.store.consume_queue import ConsumeQueue
-from engine.store.descriptors import Descriptors
 from engine.store.flushing.file_sync import FileSync
-from engine.store.queue_offsets import QueueKey
-from engine.store.queue_survey import survey_queues
+from engine.store.queues.consume_queue import ConsumeQueue
+from engine.store.queues.descriptors import Descriptors
+from engine.store.queues.queue_offsets import QueueKey
+from engine.store.queues.queue_survey import survey_queues
 
 _ID = attrgetter("queue_id")
 
