@@ -26,13 +26,15 @@ from engine.store.log.replica_log import ReplicaLog
 from engine.store.log.write_refusals import WriteRefusals
 from engine.store.log.writer import Writer
 from engine.store.options import StoreOptions
-from engine.store.queries import Queries
 from engine.store.queues.consume_queues import ConsumeQueues
 from engine.store.queues.dispatch import Dispatcher
 from engine.store.queues.queue_offsets import QueueKey, QueueOffsets
 from engine.store.queues.queue_repair import QueueRepair
-from engine.store.reader import Matches, Reader
-from engine.store.record_reads import Place, RecordReads, plan_record_reads
+from engine.store.reading.queries import Queries
+from engine.store.reading.reader import Matches, Reader
+from engine.store.reading.record_reads import Place, RecordReads, plan_record_reads
+from engine.store.reading.store_times import StoreTimes, plan_store_times
+from engine.store.reading.visible_reads import get_visible
 from engine.store.record_repair import RecordRepair
 from engine.store.recovery import Progress, Recovery, RecoveryReport
 from engine.store.results import (
@@ -50,8 +52,6 @@ from engine.store.results import (
 from engine.store.retention import is_disk_writable
 from engine.store.store_folder import StoreFolder
 from engine.store.store_life import StoreLife
-from engine.store.store_times import StoreTimes, plan_store_times
-from engine.store.visible_reads import get_visible
 
 _PREPARE_AT = 0.5
 

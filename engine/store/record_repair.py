@@ -22,12 +22,12 @@ from pathlib import Path
 
 from engine.protocol._records_cy import SCAN_BLANK, scan_records
 from engine.protocol.layouts.segment_names import segment_name
-from engine.store.cold_reads import read_part
 from engine.store.damaged_ranges import DamagedRanges
 from engine.store.flushing.whole_writes import pwrite_all
 from engine.store.log.commit_log import CommitLog
 from engine.store.log.gate import Gate
 from engine.store.queues.queue_repair import QueueRepair
+from engine.store.reading.cold_reads import read_part
 from engine.store.results import Damage
 from engine.store.scrub import ScrubSlice, plan_scrub
 

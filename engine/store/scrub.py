@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 from engine.protocol._places_cy import SCAN_BLANK, SCAN_MORE, locate_records
 from engine.protocol._records_cy import scan_records
-from engine.store.cold_reads import read_part
 from engine.store.log.commit_log import CommitLog
 from engine.store.log.log_end import next_whole_record
+from engine.store.reading.cold_reads import read_part
 
 _LARGEST_RECORD = 16 << 20
 _MANY = 1 << 30

@@ -23,7 +23,7 @@ from engine.protocol.names import retry_topic
 from engine.protocol.properties import Property, encode_properties
 from engine.protocol.records import Record, decode_record
 from engine.store.message_store import MessageStore
-from engine.store.record_reads import Place
+from engine.store.reading.record_reads import Place
 from engine.store.results import MessageDraft, PutStatus
 
 log = logging.getLogger(__name__)

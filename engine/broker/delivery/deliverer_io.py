@@ -16,7 +16,7 @@ from engine.broker.delivery.redelivery import was_delivered
 from engine.broker.stats.traffic import Traffic
 from engine.protocol.properties import Property, find_property
 from engine.store.message_store import MessageStore
-from engine.store.record_reads import Place
+from engine.store.reading.record_reads import Place
 from engine.store.results import Damage, MessageDraft, PutStatus
 
 log = logging.getLogger(__name__)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from engine.store.message_store import MessageStore
-from engine.store.store_times import StoreTimes
+from engine.store.reading.store_times import StoreTimes
 
 MAX_READS = 2_000
 """Of one round: some tens of milliseconds, nearly all of it in system calls."""

@@ -42,7 +42,7 @@ from engine.protocol.commands import Command
 from engine.protocol.headers.pop import PopMessageRequest
 from engine.protocol.pop_handles import ORDER_REVIVE_QUEUE
 from engine.store.message_store import MessageStore
-from engine.store.reader import select_records
+from engine.store.reading.reader import select_records
 from engine.store.results import Arrival, Damage, GetResult, PutResult, PutStatus
 
 

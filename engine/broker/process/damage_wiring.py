@@ -22,7 +22,7 @@ from engine.durable_file import read_durable
 from engine.net.connection import Connection
 from engine.net.flow import LoopLag
 from engine.protocol.bodies.heartbeats import MessageModel
-from engine.store.record_reads import Place
+from engine.store.reading.record_reads import Place
 from engine.store.record_repair import LogRange
 
 log = logging.getLogger(__name__)

@@ -43,7 +43,7 @@ from engine.protocol.codes import RequestCode, ResponseCode
 from engine.protocol.commands import Command
 from engine.protocol.headers.pull import ForbiddenType, PullMessageRequest
 from engine.store.message_store import MessageStore
-from engine.store.reader import count_records, select_records
+from engine.store.reading.reader import count_records, select_records
 from engine.store.results import Arrival, Damage, GetResult, GetStatus
 
 _MAX_SUSPEND_MS = 60_000

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from engine.protocol._records_cy import scan_records
 from engine.protocol.hashes import index_key_hash
 from engine.store.index.index_walk import IndexView, Place, walk_index
-from engine.store.record_reads import LogView, OpenFiles
+from engine.store.reading.record_reads import LogView, OpenFiles
 from engine.store.results import QueryResult
 
 MAX_FOUND = 64

@@ -14,7 +14,7 @@ from engine.protocol.bodies.groups import GetConsumerListByGroupResponseBody
 from engine.protocol.bodies.heartbeats import HeartbeatData, ProducerData
 from engine.protocol.bodies.locks import LockBatchRequestBody, LockBatchResponseBody
 from engine.protocol.codes import RequestCode, ResponseCode
-from engine.store import record_reads
+from engine.store.reading import record_reads
 from tests.engine.broker.peers import COMMITTING, WAITING, Peer, RunningBroker, eventually, records
 
 

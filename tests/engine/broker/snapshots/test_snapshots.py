@@ -15,7 +15,7 @@ from engine.broker.snapshots.broker_snapshot import broker_snapshot as snapshots
 from engine.protocol.bodies.snapshots import BrokerSnapshot
 from engine.protocol.codes import RequestCode, ResponseCode
 from engine.protocol.commands import Command
-from engine.store.store_times import StoreTimes
+from engine.store.reading.store_times import StoreTimes
 from tests.engine.broker.conftest import StartBroker
 from tests.engine.broker.peers import COMMITTING, Peer, RunningBroker, eventually
 

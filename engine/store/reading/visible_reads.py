@@ -7,7 +7,7 @@ the log, whose last records no replica may have confirmed: those are held back h
 from __future__ import annotations
 
 from engine.store.queues.consume_queue import ConsumeQueue
-from engine.store.reader import Matches, Reader
+from engine.store.reading.reader import Matches, Reader
 from engine.store.results import GetResult, GetStatus, RecordFilter
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from engine.protocol.layouts.queue_units import CQ_UNIT, CQ_UNIT_SIZE
 from engine.store.queues.consume_queue import BLANK_UNIT_SIZE
 from engine.store.queues.consume_queues import ConsumeQueues
-from engine.store.record_reads import LogView, OpenFiles
+from engine.store.reading.record_reads import LogView, OpenFiles
 
 UNKNOWN_MS = -1
 Place = tuple[str, int, int]

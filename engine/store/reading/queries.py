@@ -17,7 +17,7 @@ from engine.store.log.commit_log import CommitLog
 from engine.store.log.gate import Gate
 from engine.store.log.log_end import record_after
 from engine.store.queues.consume_queue import ConsumeQueue
-from engine.store.record_reads import STORE_TIME_END, LogView, OpenFiles, store_time_of, view_log
+from engine.store.reading.record_reads import STORE_TIME_END, LogView, OpenFiles, store_time_of, view_log
 
 _SIZE_SIZE = 4
 _SCAN_ROWS = 4096

@@ -1,0 +1,1 @@
+"""Reads: pulls, single records, queries."""
