@@ -14,7 +14,6 @@ from engine.errors import StoreError
 from engine.protocol._batches_cy import Batch
 from engine.protocol.layouts.queue_units import CQ_UNIT
 from engine.protocol.records import Record
-from engine.store.checkpoint import read_checkpoint
 from engine.store.flushing.flush import PASSING, FlushPlan, LogFlush, QueueFlush, QueueFlushPlan
 from engine.store.index.index import Index
 from engine.store.index.key_search import KeySearch
@@ -35,8 +34,11 @@ from engine.store.reading.reader import Matches, Reader
 from engine.store.reading.record_reads import Place, RecordReads, plan_record_reads
 from engine.store.reading.store_times import StoreTimes, plan_store_times
 from engine.store.reading.visible_reads import get_visible
-from engine.store.record_repair import RecordRepair
-from engine.store.recovery import Progress, Recovery, RecoveryReport
+from engine.store.recovery.checkpoint import read_checkpoint
+from engine.store.recovery.record_repair import RecordRepair
+from engine.store.recovery.recovery import Progress, Recovery, RecoveryReport
+from engine.store.recovery.store_folder import StoreFolder
+from engine.store.recovery.store_history import StoreLife
 from engine.store.results import (
     Arrival,
     ColdBody,
@@ -50,8 +52,6 @@ from engine.store.results import (
     StoreStats,
 )
 from engine.store.retention import is_disk_writable
-from engine.store.store_folder import StoreFolder
-from engine.store.store_life import StoreLife
 
 _PREPARE_AT = 0.5
 

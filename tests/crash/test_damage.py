@@ -126,7 +126,7 @@ def test_a_torn_tail_of_the_log_is_cut_off(
 
 
 FIELDS = {"size": 0, "magic": 4, "body": 88}
-"""All others, and both kinds of store for each: tests/engine/store/test_damage.py."""
+"""All others, and both kinds of store for each: tests/engine/store/recovery/test_damage.py."""
 
 
 @pytest.mark.parametrize(("kind", "field"), [("crashed", "body"), ("clean", "size"), ("clean", "magic")])

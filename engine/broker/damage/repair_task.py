@@ -16,7 +16,7 @@ from concurrent.futures import Executor
 from engine.broker.damage.damaged_records import DAMAGE_FILE, DamagedRecord, DamagedRecords
 from engine.daemon.background_tasks import start_task, stop_tasks
 from engine.store.message_store import MessageStore
-from engine.store.record_repair import LogRange
+from engine.store.recovery.record_repair import LogRange
 from engine.store.results import Damage
 
 log = logging.getLogger(__name__)

@@ -24,8 +24,8 @@ from engine.broker.settings.options import LiveOptions
 from engine.daemon.background_tasks import start_task, stop_tasks
 from engine.protocol.layouts.segment_names import segment_name
 from engine.store.message_store import MessageStore
+from engine.store.recovery.scrub import DamagedPart, Scrubbed
 from engine.store.results import Damage
-from engine.store.scrub import DamagedPart, Scrubbed
 
 log = logging.getLogger(__name__)
 

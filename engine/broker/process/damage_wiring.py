@@ -23,7 +23,7 @@ from engine.net.connection import Connection
 from engine.net.flow import LoopLag
 from engine.protocol.bodies.heartbeats import MessageModel
 from engine.store.reading.record_reads import Place
-from engine.store.record_repair import LogRange
+from engine.store.recovery.record_repair import LogRange
 
 log = logging.getLogger(__name__)
 

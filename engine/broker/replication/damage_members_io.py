@@ -16,7 +16,7 @@ from engine.broker.failover.group_state import GroupState
 from engine.broker.failover.member_requests_io import MemberRequests
 from engine.errors import EngineError, PeerError
 from engine.protocol.codes import ResponseCode
-from engine.store.record_repair import LogRange
+from engine.store.recovery.record_repair import LogRange
 
 log = logging.getLogger(__name__)
 

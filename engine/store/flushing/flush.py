@@ -16,7 +16,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from engine.protocol.layouts.checkpoints import Checkpoint
-from engine.store.checkpoint import DurableOffsets, write_checkpoint
 from engine.store.flushing.file_sync import FileSync
 from engine.store.index.index import Index
 from engine.store.index.index_seals import IndexSeal, write_seals
@@ -25,6 +24,7 @@ from engine.store.log.gate import Gate
 from engine.store.log.mapped_file import MappedFile
 from engine.store.queues.consume_queues import ConsumeQueues
 from engine.store.queues.dispatch import Dispatcher
+from engine.store.recovery.checkpoint import DurableOffsets, write_checkpoint
 
 _PAGE_SIZE = 4096
 # Out of descriptors, memory or room is no lost write: nothing was dropped, the next round tries again.

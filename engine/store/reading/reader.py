@@ -14,13 +14,13 @@ from typing import cast
 from engine.protocol._units_cy import plain_spans
 from engine.protocol.layouts.queue_units import CQ_UNIT, CQ_UNIT_SIZE, is_ext_address
 from engine.protocol.records import raw_properties
-from engine.store.damaged_ranges import DamagedRanges
 from engine.store.log.commit_log import CommitLog
 from engine.store.options import ReadLimits
 from engine.store.queues.consume_queue import BLANK_UNIT_SIZE, ConsumeQueue
 from engine.store.queues.consume_queues import ConsumeQueues
 from engine.store.queues.queue_repair import QueueRepair
 from engine.store.reading.cold_reads import read_ranges
+from engine.store.recovery.damaged_ranges import DamagedRanges
 from engine.store.results import (
     ColdBody,
     ColdRange,

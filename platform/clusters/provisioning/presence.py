@@ -78,7 +78,7 @@ def is_run_lock_held(path: Path) -> bool:
 
 
 def is_store_locked(path: Path) -> bool:
-    """Asks, and takes nothing: the store's first byte (engine/store/store_folder.py)."""
+    """Asks, and takes nothing: the store's first byte (engine/store/recovery/store_folder.py)."""
     try:
         handle = os.open(path, os.O_RDWR | os.O_CLOEXEC)
     except FileNotFoundError:

@@ -6,7 +6,7 @@ import sys
 from typing import Any
 
 from engine.broker.main import main
-from engine.store.recovery import Recovery
+from engine.store.recovery.recovery import Recovery
 
 _init = Recovery.__init__
 

@@ -13,7 +13,7 @@ from engine.broker.damage.scrub_task import is_round_due, rest_s
 from engine.broker.failover.group_state import GroupState
 from engine.broker.failover.role import Role, RoleKind
 from engine.broker.replication.damage_members_io import members_to_ask
-from engine.store.damaged_ranges import DamagedRanges
+from engine.store.recovery.damaged_ranges import DamagedRanges
 from engine.store.results import Damage
 
 

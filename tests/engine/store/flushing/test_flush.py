@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from engine.protocol.batches import BatchItem
-from engine.store.checkpoint import read_checkpoint
+from engine.store.recovery.checkpoint import read_checkpoint
 from engine.store.results import PutStatus
 from tests.engine.store.samples import (
     NOW_MS,

@@ -20,7 +20,6 @@ from typing import Final
 from engine.errors import StoreError
 from engine.protocol._records_cy import SCAN_BLANK, SCAN_MORE, Derived, Newest, QueueRun
 from engine.protocol.layouts.queue_units import CQ_UNIT_SIZE
-from engine.store.checkpoint import CheckpointPage
 from engine.store.flushing.flush import PASSING
 from engine.store.index.index import Index
 from engine.store.log.commit_log import CommitLog
@@ -36,6 +35,7 @@ from engine.store.queues.consume_queues import ConsumeQueues
 from engine.store.queues.dispatch import Dispatcher
 from engine.store.queues.queue_offsets import QueueKey
 from engine.store.queues.queue_repair import agrees
+from engine.store.recovery.checkpoint import CheckpointPage
 
 _SLICE = 4096
 _CLEAN_SCAN_FILES = 3

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from engine.errors import StoreLocked, UnsupportedStore
-from engine.store.store_folder import StoreFolder
+from engine.store.recovery.store_folder import StoreFolder
 from tests.engine.store.samples import crash, draft, open_store, put
 
 

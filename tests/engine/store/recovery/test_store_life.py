@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from engine.errors import StoreError
-from engine.store.store_life import LIFE_FILE, missing_segments
+from engine.store.recovery.store_history import LIFE_FILE, missing_segments
 from tests.engine.store.samples import NOW_MS, SEGMENT_SIZE, consume, crash, fill, flush_all, open_store
 
 DAY_MS = 86_400_000

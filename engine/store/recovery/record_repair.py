@@ -22,14 +22,14 @@ from pathlib import Path
 
 from engine.protocol._records_cy import SCAN_BLANK, scan_records
 from engine.protocol.layouts.segment_names import segment_name
-from engine.store.damaged_ranges import DamagedRanges
 from engine.store.flushing.whole_writes import pwrite_all
 from engine.store.log.commit_log import CommitLog
 from engine.store.log.gate import Gate
 from engine.store.queues.queue_repair import QueueRepair
 from engine.store.reading.cold_reads import read_part
+from engine.store.recovery.damaged_ranges import DamagedRanges
+from engine.store.recovery.scrub import ScrubSlice, plan_scrub
 from engine.store.results import Damage
-from engine.store.scrub import ScrubSlice, plan_scrub
 
 MAX_PIECE_BYTES = 8 << 20
 """What one request between members may ask for: well below the largest frame."""

@@ -1,0 +1,1 @@
+"""Opening a store: recovery, damage, repair."""
