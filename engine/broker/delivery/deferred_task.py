@@ -18,8 +18,8 @@ from engine.broker.delivery.timer_task import TIMER_KEYS, TimerDelivery, TimerRu
 from engine.broker.settings.options import BrokerOptions
 from engine.protocol.names import TIMER_TOPIC
 from engine.store.message_store import MessageStore
-from engine.store.timer_store import TimerStore
-from engine.store.timer_wheel import PRECISION_MS
+from engine.store.timers.timer_store import TimerStore
+from engine.store.timers.timer_wheel import PRECISION_MS
 
 log = logging.getLogger(__name__)
 

@@ -16,7 +16,7 @@ from engine.protocol.message_ids import RecallHandle
 from engine.protocol.names import TIMER_TOPIC
 from engine.protocol.properties import Property
 from engine.store.results import MessageDraft
-from engine.store.timer_wheel import PRECISION_MS
+from engine.store.timers.timer_wheel import PRECISION_MS
 
 RECALL_TAG = "_RECALL_TAG_"
 TIMER_REQUESTS = (Property.TIMER_DELAY_SEC, Property.TIMER_DELAY_MS, Property.TIMER_DELIVER_MS)

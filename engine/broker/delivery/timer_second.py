@@ -12,7 +12,7 @@ from heapq import heappop, heappush
 from engine.broker.delivery.timed_messages import asked_time_ms
 from engine.protocol.layouts.timer_files import TIMER_ROLL, TimerLogUnit
 from engine.protocol.properties import Property
-from engine.store.timer_wheel import PRECISION_MS
+from engine.store.timers.timer_wheel import PRECISION_MS
 
 Entry = tuple[int, int, TimerLogUnit]
 """When it is due, the how-manieth it is, and the message."""

@@ -27,8 +27,8 @@ from engine.protocol.names import TIMER_TOPIC
 from engine.protocol.properties import Property, encode_properties
 from engine.protocol.records import Record, decode_record
 from engine.store.message_store import MessageStore
-from engine.store.timer_store import TimerStore
-from engine.store.timer_wheel import PRECISION_MS
+from engine.store.timers.timer_store import TimerStore
+from engine.store.timers.timer_wheel import PRECISION_MS
 
 log = logging.getLogger(__name__)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from engine.broker.main import main
-from engine.store.timer_store import TimerStore
+from engine.store.timers.timer_store import TimerStore
 
 _open = TimerStore.open
 

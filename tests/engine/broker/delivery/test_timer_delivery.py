@@ -18,7 +18,7 @@ from engine.protocol.properties import encode_properties
 from engine.store.message_store import MessageStore
 from engine.store.options import StoreOptions
 from engine.store.results import Damage, MessageDraft, PutResult, PutStatus
-from engine.store.timer_store import TimerStore
+from engine.store.timers.timer_store import TimerStore
 
 START = 1_700_000_000_000
 

@@ -24,7 +24,7 @@ from engine.protocol.codes import RequestCode, ResponseCode
 from engine.protocol.commands import Command
 from engine.protocol.names import TRANS_GROUP, TRANS_HALF_TOPIC
 from engine.protocol.properties import Property
-from engine.store.timer_wheel import PRECISION_MS
+from engine.store.timers.timer_wheel import PRECISION_MS
 from tests.engine.broker.peers import Peer, RunningBroker, eventually
 from tests.engine.broker.replicas import copy_log, dispatched
 

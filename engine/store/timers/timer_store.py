@@ -22,8 +22,8 @@ from engine.durable_file import read_durable, write_durable
 from engine.errors import CorruptRecord
 from engine.protocol.layouts.checkpoints import TimerCheck, decode_timer_check, encode_timer_check
 from engine.protocol.layouts.timer_files import TimerLogUnit, encode_timer_log_unit
-from engine.store.timer_log import TimerLog
-from engine.store.timer_wheel import NO_UNIT, PRECISION_MS, TimerWheel
+from engine.store.timers.timer_log import TimerLog
+from engine.store.timers.timer_wheel import NO_UNIT, PRECISION_MS, TimerWheel
 
 DEFAULT_LOG_FILE_SIZE = 100 << 20
 _MAX_CHAIN = 1 << 31

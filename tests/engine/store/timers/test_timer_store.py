@@ -14,7 +14,7 @@ from engine.protocol.layouts.timer_files import (
     WHEEL_FILE_SIZE,
     WHEEL_SLOTS,
 )
-from engine.store.timer_store import TimerStore
+from engine.store.timers.timer_store import TimerStore
 
 NOW = 1_700_000_000_000
 SMALL_FILE = TIMER_LOG_UNIT_SIZE * 4 + 20

@@ -1,0 +1,1 @@
+"""The timer wheel and the timer log."""
