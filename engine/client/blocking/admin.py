@@ -21,7 +21,7 @@ from engine.client.admin import (
 )
 from engine.client.blocking.loop_thread import Face, LoopThread, waiting
 from engine.client.options import Tls
-from engine.client.tracing.trace_writer import trace_reader
+from engine.client.tracing import trace_reader
 from engine.protocol.signing import Credentials
 
 

@@ -34,7 +34,7 @@ class Claim(Enum):
 
 
 class DedupStore(Protocol):
-    """Where keys are kept. Shared by all consumers of a group; `engine.client.idempotence.dedup_stores` has two."""
+    """Where keys are kept. Shared by all consumers of a group; `dedup_stores` has two."""
 
     async def claim(self, key: str, owner: str, now_ms: int, lease_ms: int) -> Claim:
         """Atomic: of all who claim a key at once, one gets it."""

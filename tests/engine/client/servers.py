@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,14 +21,14 @@ START_TIMEOUT_S = 30.0
 class Daemon:
     """A process that says where it is ready; stopped with SIGTERM, killed if it does not go."""
 
-    def __init__(self, *arguments: str) -> None:
+    def __init__(self, *arguments: str, environment: Mapping[str, str] | None = None) -> None:
         self._process = subprocess.Popen(
             [sys.executable, "-m", *arguments],
             cwd=ROOT,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             text=True,
-            env={**os.environ, "PYTHONUNBUFFERED": "1"},
+            env={**os.environ, "PYTHONUNBUFFERED": "1", **(environment or {})},
         )
         try:
             self.address = self._wait_until_ready()
@@ -81,7 +82,13 @@ def start_name_server(home: Path, **settings: str) -> Daemon:
     return Daemon("engine.namesrv", "--listen", "127.0.0.1:0", "-c", str(config))
 
 
-def start_broker(home: Path, namesrv: str, name: str = "client-a", **settings: str) -> Daemon:
+def start_broker(
+    home: Path,
+    namesrv: str,
+    name: str = "client-a",
+    environment: Mapping[str, str] | None = None,
+    **settings: str,
+) -> Daemon:
     options = {
         "brokerClusterName": "ClientCluster",
         "brokerName": name,
@@ -97,4 +104,4 @@ def start_broker(home: Path, namesrv: str, name: str = "client-a", **settings: s
     } | settings
     config = home / f"{name}.conf"
     config.write_text("".join(f"{key}={value}\n" for key, value in options.items()))
-    return Daemon("engine.broker", "-c", str(config), "-n", namesrv)
+    return Daemon("engine.broker", "-c", str(config), "-n", namesrv, environment=environment)

@@ -15,8 +15,8 @@ from engine.client import (
     Producer,
     PushConsumer,
     ReceivedMessage,
-    pop_work,
 )
+from engine.client.pop import pop_work
 from engine.errors import BadInput
 from engine.protocol.bodies.groups import SubscriptionGroupConfig
 from engine.protocol.bodies.locks import MessageRequestMode
