@@ -1,169 +1,157 @@
-"""One broker or all of a cluster: state, configuration, housekeeping, what groups leave behind."""
+"""Brokers: list, state, configuration, housekeeping, replication, metadata."""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 
-from engine.admin.commands import (
-    BROKER,
-    CLUSTER,
-    Arguments,
-    Facts,
-    Option,
-    Result,
-    Table,
-    chosen_brokers,
-    command,
-    truth,
-    whole_number,
-)
-from engine.admin.times import shown_time
-from engine.client.admin import Admin
+from engine.admin.broker_targets import BROKER, CLUSTER, broker_command, chosen_masters
+from engine.admin.commands import Arguments, Option, command
+from engine.admin.results import Document, Facts, Result, Row, Table
+from engine.client import Admin
+from engine.client.admin.brokers import BrokerAdmin
+from engine.errors import EngineError, NotFound
 from engine.protocol.bodies.ha import HAClientRuntimeInfo, HARuntimeInfo
+from engine.protocol.codes import ResponseCode
 
-_ONE_OF = ("brokerAddr", "clusterName")
+_RATES_COLUMNS = ("Cluster", "Broker", "BID", "Addr", "Version", "In TPS", "Out TPS", "Disk", "Active")
+_TOTALS_COLUMNS = ("Cluster", "Broker", "In yesterday", "Out yesterday", "In today", "Out today")
+_HA_COLUMNS = ("Broker", "Role", "Max Offset", "Peer", "Peer Offset", "Diff", "KB/s", "In Sync")
+_UNKNOWN = "unknown"
 
 
 @command(
-    "brokerStatus",
-    "Runtime numbers of brokers",
-    BROKER,
+    "clusterList",
+    "List brokers with version, rates and disk",
     CLUSTER,
-    example="brokerStatus -b 127.0.0.1:10911",
-    one_of=_ONE_OF,
+    Option("m", "moreStats", "totals of today and yesterday instead of rates"),
 )
+async def cluster_list(admin: Admin, arguments: Arguments) -> Result:
+    info = await admin.cluster.info()
+    wanted = arguments.clusterName
+    if wanted not in (None, *info.cluster_addr_table):
+        raise NotFound(f"no cluster is called {wanted}", code=ResponseCode.BROKER_NOT_EXIST)
+    row_of = _totals_row if arguments.moreStats else _rates_row
+    rows: list[Row] = []
+    for cluster, names in sorted(info.cluster_addr_table.items()):
+        for name in sorted(names) if wanted in (None, cluster) else ():
+            # A broker that registers at this moment may be missing in the second table.
+            addresses = info.broker_addr_table[name].broker_addrs if name in info.broker_addr_table else {}
+            for broker_id, address in sorted(addresses.items()):
+                rows.append((cluster, name, *await row_of(admin, broker_id, address)))
+    return Table(_TOTALS_COLUMNS if arguments.moreStats else _RATES_COLUMNS, rows)
+
+
+async def _rates_row(admin: Admin, broker_id: int, address: str) -> Row:
+    try:
+        info = await admin.brokers.runtime_info(address)
+    except EngineError as error:
+        return (broker_id, address, *(_UNKNOWN,) * 4, f"no: {error.text}")
+    return (
+        broker_id,
+        address,
+        info.get("brokerVersionDesc", _UNKNOWN),
+        *(_first_number(info.get(key, "")) for key in ("putTps", "getTransferredTps", "commitLogDiskRatio")),
+        info.get("brokerActive", _UNKNOWN),
+    )
+
+
+def _first_number(text: str) -> object:
+    """The first of three windows (10 s), or unknown: an absent number is not zero."""
+    try:
+        return round(float(text.split(" ")[0]), 2)
+    except ValueError:
+        return _UNKNOWN
+
+
+async def _totals_row(admin: Admin, broker_id: int, address: str) -> Row:
+    try:
+        info = await admin.brokers.runtime_info(address)
+    except EngineError:
+        info = {}
+
+    def between(kind: str, start: str, end: str) -> object:
+        try:
+            return int(info[f"msg{kind}Total{end}"]) - int(info[f"msg{kind}Total{start}"])
+        except (KeyError, ValueError):
+            return _UNKNOWN
+
+    days = (("YesterdayMorning", "TodayMorning"), ("TodayMorning", "TodayNow"))
+    return tuple(between(kind, *day) for day in days for kind in ("Put", "Get"))
+
+
+@broker_command("brokerStatus", "Runtime figures of brokers")
 async def broker_status(admin: Admin, arguments: Arguments) -> Result:
-    return await _by_broker(admin, arguments, admin.brokers.runtime_info)
+    return await _settings(admin, arguments, admin.brokers.runtime_info)
 
 
-@command(
-    "getBrokerConfig",
-    "Configuration of brokers",
-    BROKER,
-    CLUSTER,
-    example="getBrokerConfig -b 127.0.0.1:10911",
-    one_of=_ONE_OF,
-)
+@broker_command("getBrokerConfig", "Configuration of brokers")
 async def get_broker_config(admin: Admin, arguments: Arguments) -> Result:
-    return await _by_broker(admin, arguments, admin.brokers.config)
+    return await _settings(admin, arguments, admin.brokers.config)
 
 
-async def _by_broker(
+async def _settings(
     admin: Admin, arguments: Arguments, ask: Callable[[str], Awaitable[dict[str, str]]]
 ) -> Result:
-    brokers = await chosen_brokers(admin, arguments)
-    answers = {broker: await ask(broker) for broker in brokers}
-    if arguments.json:
-        return Facts(dict(answers))
-    if len(brokers) == 1:
-        return Facts(dict(sorted(answers[brokers[0]].items())))
-    rows: list[tuple[object, ...]] = [
-        (broker, key, value) for broker, table in answers.items() for key, value in sorted(table.items())
-    ]
-    return Table(("Broker", "Name", "Value"), rows)
+    found = {broker: await ask(broker) for broker in await chosen_masters(admin, arguments)}
+    if len(found) == 1:
+        (only,) = found.values()
+        return Facts(dict(sorted(only.items())), document=found)
+    rows = [(broker, *item) for broker, settings in found.items() for item in sorted(settings.items())]
+    return Table(("Broker", "Name", "Value"), rows, document=found)
 
 
-@command(
+@broker_command(
     "updateBrokerConfig",
     "Change one setting while the broker runs",
-    BROKER,
-    CLUSTER,
     Option("k", "key", "the setting", "KEY", required=True),
     Option("v", "value", "its new value", "VALUE", required=True),
     example="updateBrokerConfig -b 127.0.0.1:10911 -k brokerPermission -v 4",
-    one_of=_ONE_OF,
 )
 async def update_broker_config(admin: Admin, arguments: Arguments) -> Result:
-    brokers = await chosen_brokers(admin, arguments)
+    brokers = await chosen_masters(admin, arguments)
     for broker in brokers:
         await admin.brokers.update_config(broker, {arguments.key: arguments.value})
     data = {"brokers": brokers, arguments.key: arguments.value}
     return Facts(data, f"update broker config success, {', '.join(brokers)}")
 
 
-def _housekeeping(name: str, help: str, pick: Callable[[Admin], Callable[[str], Awaitable[None]]]) -> None:
+def _register_housekeeping(
+    name: str, help: str, clean: Callable[[BrokerAdmin, str], Awaitable[None]]
+) -> None:
+    """Without -b and -c: on every master."""
+
     @command(name, help, BROKER, CLUSTER, example=f"{name} -b 127.0.0.1:10911")
     async def run(admin: Admin, arguments: Arguments) -> Result:
-        brokers = await chosen_brokers(admin, arguments)
+        brokers = await chosen_masters(admin, arguments)
         for broker in brokers:
-            await pick(admin)(broker)
+            await clean(admin.brokers, broker)
         return Facts({"brokers": brokers}, f"success, {', '.join(brokers)}")
 
 
-_housekeeping(
-    "cleanExpiredCQ",
-    "Delete consume queues of expired messages",
-    lambda admin: admin.brokers.clean_expired_queues,
-)
-_housekeeping(
-    "cleanUnusedTopic",
-    "Delete queues of topics that are gone",
-    lambda admin: admin.brokers.clean_unused_topics,
-)
-_housekeeping(
-    "deleteExpiredCommitLog",
-    "Delete expired commit-log files now",
-    lambda admin: admin.brokers.delete_expired_commit_logs,
-)
+for _name, _help, _clean in (
+    ("cleanExpiredCQ", "Delete consume queues of expired messages", BrokerAdmin.clean_expired_queues),
+    ("cleanUnusedTopic", "Delete consume queues of deleted topics", BrokerAdmin.clean_unused_topics),
+    ("deleteExpiredCommitLog", "Delete expired commit logs now", BrokerAdmin.delete_expired_commit_logs),
+):
+    _register_housekeeping(_name, _help, _clean)
 
 
-@command(
-    "brokerConsumeStats",
-    "Lag of every group on one broker",
-    Option("b", "brokerAddr", "the broker, HOST:PORT", "ADDRESS", required=True),
-    Option("l", "level", "only queues at least this far behind (0)", "N", whole_number, 0),
-    Option("o", "order", "only ordered topics", "BOOL", truth, False),
-    example="brokerConsumeStats -b 127.0.0.1:10911",
-)
-async def broker_consume_stats(admin: Admin, arguments: Arguments) -> Result:
-    found = await admin.groups.consume_stats_of_broker(arguments.brokerAddr, is_order=arguments.order)
-    rows: list[tuple[object, ...]] = []
-    for by_group in found.consume_stats_list:
-        for group, parts in by_group.items():
-            for queue, item in ((q, i) for part in parts for q, i in sorted(part.offset_table.items())):
-                behind = item.broker_offset - item.consumer_offset
-                if behind >= arguments.level:
-                    last = shown_time(item.last_timestamp)
-                    place = (queue.topic, group, queue.broker_name, queue.queue_id)
-                    rows.append((*place, item.broker_offset, item.consumer_offset, behind, last))
-    columns = (
-        "Topic",
-        "Group",
-        "Broker Name",
-        "QID",
-        "Broker Offset",
-        "Consumer Offset",
-        "Diff",
-        "Last Time",
-    )
-    return Table(columns, rows, (f"Diff Total: {found.total_diff}",))
-
-
-@command(
-    "haStatus",
-    "Replication of brokers",
-    BROKER,
-    CLUSTER,
-    example="haStatus -b 127.0.0.1:10911",
-    one_of=_ONE_OF,
-)
+@broker_command("haStatus", "Replication of brokers")
 async def ha_status(admin: Admin, arguments: Arguments) -> Result:
-    brokers = await chosen_brokers(admin, arguments)
-    found = {broker: await admin.brokers.ha_status(broker) for broker in brokers}
-    if arguments.json:
-        return Facts({broker: info.to_json() for broker, info in found.items()})
+    found = {
+        broker: await admin.brokers.ha_status(broker) for broker in await chosen_masters(admin, arguments)
+    }
     rows = [row for broker, info in found.items() for row in _ha_rows(broker, info)]
-    columns = ("Broker", "Role", "Max Offset", "Peer", "Peer Offset", "Diff", "KB/s", "In Sync")
-    return Table(columns, rows)
+    return Table(_HA_COLUMNS, rows, document={broker: info.to_json() for broker, info in found.items()})
 
 
-def _ha_rows(broker: str, info: HARuntimeInfo) -> list[tuple[object, ...]]:
-    """A line for each slave of a master (or one that says that it has none), and one for a slave."""
+def _ha_rows(broker: str, info: HARuntimeInfo) -> list[Row]:
+    """One row for each slave of a master (or one that says that it has none), and one for a slave."""
     if not info.master:
         seen = info.ha_client_runtime_info or HAClientRuntimeInfo()
-        behind = max(0, seen.master_flush_offset - seen.max_offset) if seen.master_flush_offset else "unknown"
+        lag = max(0, seen.master_flush_offset - seen.max_offset) if seen.master_flush_offset else _UNKNOWN
         speed = round(seen.transferred_byte_in_second / 1024, 2)
-        return [(broker, "slave", seen.max_offset, seen.master_addr or "none", "", behind, speed, "")]
+        return [(broker, "slave", seen.max_offset, seen.master_addr or "none", "", lag, speed, "")]
     this = (broker, "master", info.master_commit_log_max_offset)
     return [
         (*this, slave.addr, slave.slave_ack_offset, slave.diff, speed, "yes" if slave.in_sync else "no")
@@ -172,26 +160,21 @@ def _ha_rows(broker: str, info: HARuntimeInfo) -> list[tuple[object, ...]]:
     ] or [(*this, "none", "", "", "", "")]
 
 
-@command(
+@broker_command(
     "exportMetadata",
     "Topics and groups of brokers as JSON",
-    BROKER,
-    CLUSTER,
     Option("t", "topic", "only topics"),
     Option("g", "subscriptionGroup", "only groups"),
-    example="exportMetadata -c DefaultCluster --json",
-    one_of=_ONE_OF,
+    example="exportMetadata -c DefaultCluster",
 )
 async def export_metadata(admin: Admin, arguments: Arguments) -> Result:
-    arguments.json = True
-    exported: dict[str, object] = {}
-    for broker in await chosen_brokers(admin, arguments):
-        part: dict[str, object] = {}
-        if not arguments.subscriptionGroup:
-            configs = await admin.topics.configs(broker)
-            part["topics"] = {name: config.to_json() for name, config in sorted(configs.items())}
-        if not arguments.topic:
+    exported: dict[str, dict[str, object]] = {}
+    for broker in await chosen_masters(admin, arguments):
+        part = exported[broker] = {}
+        if arguments.topic or not arguments.subscriptionGroup:
+            topics = await admin.topics.configs(broker)
+            part["topics"] = {name: config.to_json() for name, config in sorted(topics.items())}
+        if arguments.subscriptionGroup or not arguments.topic:
             groups = await admin.groups.configs(broker)
             part["groups"] = {name: config.to_json() for name, config in sorted(groups.items())}
-        exported[broker] = part
-    return Facts(exported)
+    return Document(exported)

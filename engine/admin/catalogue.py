@@ -1,11 +1,12 @@
-"""All commands: importing this module registers them."""
+"""The modules of commands: importing them registers every command, which `registered` then lists."""
 
 import engine.admin.broker_groups
 import engine.admin.brokers
-import engine.admin.clusters
-import engine.admin.consumption
+import engine.admin.connections
+import engine.admin.consumer_progress
 import engine.admin.damage
 import engine.admin.groups
+import engine.admin.message_reads
 import engine.admin.messages
 import engine.admin.name_servers
 import engine.admin.offsets
@@ -13,3 +14,6 @@ import engine.admin.policies
 import engine.admin.topics
 import engine.admin.traces
 import engine.admin.users  # noqa: F401
+from engine.admin.commands import registered
+
+__all__ = ["registered"]

@@ -1,39 +1,19 @@
-"""What a command is: a name and options as in mqadmin, and a function from them to a result to be shown.
+"""What a command is: a name and options as in mqadmin, and a function from its arguments to a result.
 
-A command's module registers it with `@command(...)`; nothing here talks to a server or prints. Results are
-tables, or lines for a person with the same facts as data for `--json`.
+A module of commands registers each with `@command(...)`; nothing here talks to a server or prints.
 """
 
 from __future__ import annotations
 
 import argparse
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
-from engine.client.admin import Admin
+from engine.admin.results import Result
+from engine.client import Admin
 
 Arguments = argparse.Namespace
-
-
-@dataclass(frozen=True, slots=True)
-class Table:
-    """Rows of equal length under column titles; `notes` are lines behind the table."""
-
-    columns: tuple[str, ...]
-    rows: list[tuple[object, ...]]
-    notes: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Facts:
-    """One thing's properties, or the outcome of a change: a line to read, and data for scripts."""
-
-    data: dict[str, Any]
-    line: str | None = None
-
-
-Result = Table | Facts
 Run = Callable[[Admin, Arguments], Awaitable[Result]] | Callable[[Admin, Arguments], AsyncIterator[Result]]
 
 
@@ -45,7 +25,7 @@ class Option:
     name: str
     help: str
     metavar: str | None = None
-    kind: Callable[[str], Any] = str
+    type: Callable[[str], Any] = str
     default: Any = None
     required: bool = False
     choices: tuple[str, ...] | None = None
@@ -59,7 +39,7 @@ class Option:
             *flags,
             dest=self.name,
             metavar=self.metavar,
-            type=self.kind,
+            type=self.type,
             default=self.default,
             required=self.required,
             choices=self.choices,
@@ -69,50 +49,82 @@ class Option:
 
 @dataclass(frozen=True, slots=True)
 class Command:
+    """`one_of`: at least one of these options must be given. `together`: all of these or none."""
+
     name: str
     help: str
     options: Sequence[Option]
     run: Run
     example: str
-    one_of: tuple[str, ...] = field(default=())
-    """At least one of these options must be given."""
+    one_of: tuple[str, ...] = ()
+    together: tuple[str, ...] = ()
+
+    def wrong_use(self, given: Arguments) -> str | None:
+        """What is wrong with the options as a whole."""
+        if self.one_of and not any(_is_given(given, name) for name in self.one_of):
+            return f"one of {', '.join(map(_flag, self.one_of))} is required"
+        if len({_is_given(given, name) for name in self.together}) > 1:
+            return f"{' and '.join(map(_flag, self.together))} go together"
+        return None
+
+
+def _is_given(given: Arguments, name: str) -> bool:
+    value = getattr(given, name)
+    return value is not None and value is not False
+
+
+def _flag(name: str) -> str:
+    return f"--{name}"
 
 
 _REGISTRY: dict[str, Command] = {}
+_SAMPLES = {
+    "TOPIC": "orders",
+    "GROUP": "billing",
+    "CLUSTER": "DefaultCluster",
+    "HOST:PORT": "127.0.0.1:10911",
+    "BROKER_NAME": "broker-a",
+    "QID": "0",
+    "OFFSET": "0",
+    "NAMESPACE": "app",
+    "KEY": "colour",
+    "VALUE": "blue",
+    "USER": "alice",
+    "SUBJECT": "User:alice",
+    "PERM": "4",
+    "MODE": "POP",
+    "IDS": "10.0.0.1,10.0.0.2",
+    "MESSAGE_ID": "7F00000100002A9F0000000000000000",
+}
+"""Values of required options in examples, by metavar."""
 
 
 def command(
-    name: str, help: str, *options: Option, example: str = "", one_of: tuple[str, ...] = ()
+    name: str,
+    help: str,
+    *options: Option,
+    example: str = "",
+    one_of: tuple[str, ...] = (),
+    together: tuple[str, ...] = (),
 ) -> Callable[[Run], Run]:
+    """Registers a function as a command; without an `example`, the required options make one."""
+
     def register(run: Run) -> Run:
         assert name not in _REGISTRY, name
-        _REGISTRY[name] = Command(name, help, options, run, example or f"{name} -n 127.0.0.1:9876", one_of)
+        shown = example or _example(name, [one for one in options if one.required or one.name in one_of[:1]])
+        _REGISTRY[name] = Command(name, help, options, run, shown, one_of, together)
         return run
 
     return register
 
 
+def _example(name: str, options: Sequence[Option]) -> str:
+    words = [f"-{option.short} {_SAMPLES[option.metavar or '']}" for option in options]
+    return " ".join((name, *(words or ["-n 127.0.0.1:9876"])))
+
+
 def registered() -> dict[str, Command]:
     return dict(sorted(_REGISTRY.items()))
-
-
-# -- kinds of values ----------------------------------------------------------------------------------------
-
-
-def truth(text: str) -> bool:
-    """mqadmin's booleans are words."""
-    if text.lower() not in ("true", "false"):
-        raise argparse.ArgumentTypeError(f"{text!r}: true or false expected")
-    return text.lower() == "true"
-
-
-def whole_number(text: str) -> int:
-    if not text.lstrip("-").isdigit():
-        raise argparse.ArgumentTypeError(f"{text!r}: a whole number expected")
-    return int(text)
-
-
-# -- options that many commands share -----------------------------------------------------------------------
 
 
 def topic_option(required: bool = True) -> Option:
@@ -123,12 +135,7 @@ def group_option(name: str = "groupName", required: bool = True) -> Option:
     return Option("g", name, "consumer group name", "GROUP", required=required)
 
 
-BROKER = Option("b", "brokerAddr", "one broker, HOST:PORT", "ADDRESS")
-CLUSTER = Option("c", "clusterName", "every master of this cluster", "CLUSTER")
-
-
-async def chosen_brokers(admin: Admin, arguments: Arguments) -> list[str]:
-    """The broker of -b, or the masters of the cluster of -c."""
-    if arguments.brokerAddr:
-        return [arguments.brokerAddr]
-    return await admin.cluster.masters(arguments.clusterName)
+def address_option(
+    short: str, name: str, help: str = "address of the broker", required: bool = True
+) -> Option:
+    return Option(short, name, help, "HOST:PORT", required=required)

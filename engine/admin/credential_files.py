@@ -1,9 +1,10 @@
 """Credential files that the command line finds by itself, for clusters of this machine's console.
 
 A console's agent writes `administrator.yml` into the secrets folder of each cluster that takes changes from
-administrators only; whoever works from elsewhere puts a copy into ~/.signalbox/credentials/. A file counts
-only if its `nameServers` names one that is about to be asked: signatures can be recorded and repeated, so
-none goes to a cluster that it does not belong to. A file that others may read is refused, as with ssh keys.
+administrators only; to work from another machine, copy it there into ~/.signalbox/credentials/. A file is
+used only if its `nameServers` lists a name server that is about to be asked: signatures can be recorded and
+replayed, so none is sent to a cluster that it does not belong to. Like ssh keys, a file that other users can
+read is refused.
 """
 
 from __future__ import annotations
@@ -27,12 +28,12 @@ _MAX_BYTES = 65_536
 
 
 def find_credential_file(name_servers: str, environment: Mapping[str, str]) -> Path | None:
-    """The newest file of the first place that has one for these name servers (`host:port;…`)."""
+    """The newest file, in the first place that has one, for these name servers (`host:port;…`)."""
     wanted = _addresses(name_servers)
     for files in _places(environment):
         for path in sorted(files, key=_changed_at, reverse=True):
             if wanted & _addresses(str(_content(path).get("nameServers", ""))):
-                _refuse_shared(path)
+                _check_private(path)
                 return path
     return None
 
@@ -47,7 +48,7 @@ def _places(environment: Mapping[str, str]) -> Iterator[list[Path]]:
 
 
 def _content(path: Path) -> dict[Any, Any]:
-    """What cannot be read, or is no such file, is not ours to use."""
+    """Empty for a file that cannot be read or parsed: it is skipped."""
     from yaml import YAMLError, safe_load
 
     try:
@@ -70,7 +71,7 @@ def _changed_at(path: Path) -> int:
         return 0
 
 
-def _refuse_shared(path: Path) -> None:
+def _check_private(path: Path) -> None:
     status = path.stat()
     if status.st_uid not in (os.getuid(), 0) or stat.S_IMODE(status.st_mode) & 0o077:
-        raise BadInput(f"others may read or change {path}: chown it to yourself and chmod 600 it")
+        raise BadInput(f"other users can read or change {path}: chown it to yourself and chmod 600 it")

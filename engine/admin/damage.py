@@ -1,49 +1,28 @@
-"""Damaged records: what is damaged, what was repaired, and what a group has skipped."""
+"""Damaged records: what is damaged, what was repaired, and what was skipped by whom."""
 
 from __future__ import annotations
 
-from engine.admin.commands import (
-    BROKER,
-    CLUSTER,
-    Arguments,
-    Result,
-    Table,
-    chosen_brokers,
-    command,
-    group_option,
-)
+from engine.admin.broker_targets import broker_command, chosen_masters
+from engine.admin.commands import Arguments, group_option
+from engine.admin.results import Result, Row, Table
 from engine.admin.times import shown_time
-from engine.client.admin import Admin
-from engine.protocol.bodies.damage import DamagedRecordRow, SkippedRecord
+from engine.client import Admin
+from engine.protocol.bodies.damage import DELIVERY_PREFIX, DamagedRecordRow, SkippedRecord
 
 _COLUMNS = (
-    "Broker",
-    "File",
-    "Commit-log offset",
-    "Size",
-    "Topic",
-    "Queue",
-    "Queue offset",
-    "Found",
-    "Repaired",
-    "Skipped by",
-    "Skipped",
-    "Redelivered",
+    *("Broker", "File", "Commit log offset", "Size", "Topic", "Queue", "Queue offset"),
+    *("Found", "Repaired", "Skipped by", "Skipped", "Redelivered"),
 )
 
 
-@command(
+@broker_command(
     "damagedRecords",
     "Damaged records of brokers, and which groups have skipped them",
-    BROKER,
-    CLUSTER,
     group_option(required=False),
-    example="damagedRecords -b 127.0.0.1:10911 -g billing",
-    one_of=("brokerAddr", "clusterName"),
 )
 async def damaged_records(admin: Admin, arguments: Arguments) -> Result:
-    rows: list[tuple[object, ...]] = []
-    for broker in await chosen_brokers(admin, arguments):
+    rows: list[Row] = []
+    for broker in await chosen_masters(admin, arguments):
         found = await admin.broker_groups.damaged_records(broker, arguments.groupName)
         for record in found.records:
             skips = record.skips or {"-": SkippedRecord()}
@@ -51,7 +30,15 @@ async def damaged_records(admin: Admin, arguments: Arguments) -> Result:
     return Table(_COLUMNS, rows)
 
 
-def _row(broker: str, record: DamagedRecordRow, group: str, skip: SkippedRecord) -> tuple[object, ...]:
+def shown_name(name: str) -> str:
+    """Who has skipped it: a group, or the delivery of a message that waited for its time."""
+    if not name.startswith(DELIVERY_PREFIX):
+        return name
+    topic = name.removeprefix(DELIVERY_PREFIX)
+    return f"delivery to {topic}" if topic else "delivery (topic unreadable)"
+
+
+def _row(broker: str, record: DamagedRecordRow, group: str, skip: SkippedRecord) -> Row:
     has_queue = bool(record.topic)
     return (
         broker,
@@ -63,7 +50,7 @@ def _row(broker: str, record: DamagedRecordRow, group: str, skip: SkippedRecord)
         record.queue_offset if has_queue else "-",
         shown_time(record.found_ms),
         shown_time(record.repaired_ms),
-        group,
+        shown_name(group),
         shown_time(skip.at_ms),
         shown_time(skip.redelivered_ms),
     )

@@ -1,110 +1,139 @@
-"""`python -m engine.admin COMMAND …`: finds the command, connects, shows what it gives.
+"""`python -m engine.admin COMMAND …`: finds the command, connects, prints what it returns.
 
-Exit status: 0 done, 1 refused or unreachable (one line on stderr says why), 2 wrong use.
+Every failure is one line on stderr and an exit code of `exit_codes`.
 """
 
 from __future__ import annotations
 
 import argparse
 import asyncio
+import difflib
 import inspect
 import os
 import sys
+from typing import NoReturn
 
-from engine.admin.commands import Command, registered
+from engine.admin.argument_types import count
+from engine.admin.catalogue import registered
+from engine.admin.commands import Command
 from engine.admin.credential_options import add_credential_options, chosen_credentials
-from engine.admin.rendering import Renderer, printable
+from engine.admin.exit_codes import MEANINGS, ExitCode, exit_code_of
+from engine.admin.result_printer import ResultPrinter, printable
 from engine.admin.tls_options import add_tls_options, chosen_tls
-from engine.client.admin import Admin
+from engine.client import Admin
 from engine.client.instance.answers import code_name
 from engine.errors import BadInput, EngineError, PeerError, Refused
 
 DEFAULT_NAMESRV = "127.0.0.1:9876"
+_EXIT_STATUS = "exit status:\n" + "".join(f"  {code:<4} {text}\n" for code, text in MEANINGS.items())
 
 
 def main(arguments: list[str] | None = None) -> int:
-    parser = build_parser()
-    given = parser.parse_args(arguments)
+    try:
+        return _run(sys.argv[1:] if arguments is None else arguments)
+    except EngineError as error:
+        print(f"error: {printable(_explained(error))}", file=sys.stderr)
+        return exit_code_of(error)
+    except KeyboardInterrupt:
+        return ExitCode.INTERRUPTED
+    except BrokenPipeError:
+        # The reader of our pipe has read enough (`… | head`).
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return ExitCode.DONE
+
+
+def _run(words: list[str]) -> ExitCode:
+    _check_words(words)
+    parser = build_parser(words[0] if words else None)
+    given, unknown = parser.parse_known_args(words)
+    if unknown:
+        getattr(given, "subparser", parser).error(f"unrecognized arguments: {' '.join(unknown)}")
     if given.command is None:
         parser.print_help()
-        return 2
+        return ExitCode.USAGE
     chosen: Command = given.chosen
-    if chosen.one_of and not any(getattr(given, name) not in (None, False) for name in chosen.one_of):
-        given.subparser.error(f"one of {', '.join('--' + name for name in chosen.one_of)} is needed")
-    try:
-        asyncio.run(_run(chosen, given))
-    except BadInput as error:
-        return _fail(error.text, 2)
-    except EngineError as error:
-        return _fail(_explained(error), 1)
-    except KeyboardInterrupt:
-        return 130
-    except BrokenPipeError:
-        # The reader of our pipe has seen enough (`… | head`).
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
-    return 0
+    if problem := chosen.wrong_use(given):
+        given.subparser.error(problem)
+    asyncio.run(_run_command(chosen, given))
+    return ExitCode.DONE
 
 
-def build_parser() -> argparse.ArgumentParser:
-    from engine.admin import catalogue  # noqa: F401  (registers the commands)
+def _check_words(words: list[str]) -> None:
+    for word in words:
+        if not word.isascii() and word != word.encode(errors="replace").decode():
+            raise BadInput(f"the argument {word!r} is not UTF-8")
+    if words and not words[0].startswith("-") and words[0] not in registered():
+        similar = difflib.get_close_matches(words[0], registered(), 1)
+        hint = f"did you mean {similar[0]}?" if similar else "engine.admin -h lists the commands"
+        raise BadInput(f"there is no command {words[0]!r}: {hint}")
 
-    parser = argparse.ArgumentParser(
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        """One line like any other failure, instead of twenty lines of usage."""
+        raise BadInput(f"{message} (see {self.prog} -h)")
+
+
+def build_parser(name: str | None = None) -> argparse.ArgumentParser:
+    """With the name of a command, for that one only: all of them take 25 ms."""
+    parser = _Parser(
         prog="engine.admin",
         description="Administers name servers and brokers: mqadmin's commands and options.",
-        epilog="`engine.admin COMMAND -h` explains a command. NAMESRV_ADDR stands in for -n.",
+        epilog=f"`engine.admin COMMAND -h` explains a command. Without -n: $NAMESRV_ADDR.\n\n{_EXIT_STATUS}",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     subparsers = parser.add_subparsers(dest="command", metavar="COMMAND")
-    for found in registered().values():
-        _add_command(subparsers, found)
+    commands = registered()
+    for found in [commands[name]] if name in commands else commands.values():
+        subparser = subparsers.add_parser(
+            found.name,
+            help=found.help,
+            description=found.help,
+            epilog=f"example:\n  python -m engine.admin {found.example}\n\n{_EXIT_STATUS}",
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )
+        _add_common_options(subparser)
+        for option in found.options:
+            option.add_to(subparser)
+        subparser.set_defaults(chosen=found, subparser=subparser)
     return parser
 
 
-def _add_command(subparsers: argparse._SubParsersAction[argparse.ArgumentParser], found: Command) -> None:
-    subparser = subparsers.add_parser(
-        found.name,
-        help=found.help,
-        description=found.help,
-        epilog=f"example: python -m engine.admin {found.example}",
-    )
-    subparser.add_argument(
+def _add_common_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
         "-n",
         "--namesrvAddr",
         metavar="ADDRESS",
-        default=os.environ.get("NAMESRV_ADDR", DEFAULT_NAMESRV),
+        default=os.environ.get("NAMESRV_ADDR") or DEFAULT_NAMESRV,
         help=f"name servers, HOST:PORT;… (default $NAMESRV_ADDR or {DEFAULT_NAMESRV})",
     )
-    subparser.add_argument("--json", action="store_true", help="print JSON for scripts")
-    subparser.add_argument(
-        "--timeout", metavar="MS", type=int, default=5000, help="patience with each server (5000)"
+    parser.add_argument("--json", action="store_true", help="print JSON for scripts")
+    parser.add_argument(
+        "--timeout", metavar="MS", type=count, default=5000, help="longest wait for each answer (5000)"
     )
-    add_tls_options(subparser)
-    add_credential_options(subparser)
-    for option in found.options:
-        option.add_to(subparser)
-    subparser.set_defaults(chosen=found, subparser=subparser)
+    add_tls_options(parser)
+    add_credential_options(parser)
 
 
-async def _run(chosen: Command, given: argparse.Namespace) -> None:
-    renderer = Renderer(as_json=given.json)
+async def _run_command(chosen: Command, given: argparse.Namespace) -> None:
+    if not given.namesrvAddr.strip(" ;,"):
+        raise BadInput("--namesrvAddr is empty: HOST:PORT expected")
+    printer = ResultPrinter(as_json=given.json)
     tls = chosen_tls(given, os.environ)
-    who = chosen_credentials(given, os.environ)
-    async with Admin(namesrv=given.namesrvAddr, timeout_ms=given.timeout, tls=tls, credentials=who) as admin:
+    credentials = chosen_credentials(given, os.environ)
+    async with Admin(
+        namesrv=given.namesrvAddr, timeout_ms=given.timeout, tls=tls, credentials=credentials
+    ) as admin:
         answer = chosen.run(admin, given)
         if inspect.isawaitable(answer):
-            renderer.show(await answer)
+            printer.print(await answer)
             return
         async for result in answer:
-            renderer.show(result)
+            printer.print(result)
 
 
 def _explained(error: EngineError) -> str:
-    """A refusal is told with its response code; a server that cannot be reached has none."""
+    """A refusal has a response code; a server that cannot be reached has none."""
     if isinstance(error, (Refused, PeerError)) and not error.text.startswith(code_name(error.code)):
         return f"{code_name(error.code)}: {error.text}"
     return error.text
-
-
-def _fail(text: str, status: int) -> int:
-    print(f"error: {printable(text)}", file=sys.stderr)
-    return status

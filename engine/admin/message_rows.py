@@ -1,38 +1,43 @@
-"""How a message is shown: as a row of a list, or whole."""
+"""Messages as results: rows of a list, or one message in full."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterable
 
-from engine.admin.commands import Facts
+from engine.admin.results import Facts, Table
 from engine.admin.times import shown_time
-from engine.client.messages import ReceivedMessage
+from engine.client import ReceivedMessage
 from engine.errors import CorruptRecord
 
-LIST_COLUMNS = ("Message ID", "Broker Name", "QID", "Offset", "Tags", "Keys", "Stored", "Body")
-_PREVIEW = 60
+_COLUMNS = ("Message ID", "Broker Name", "QID", "Offset", "Tags", "Keys", "Stored", "Body")
+_PREVIEW_CHARACTERS = 60
 
 
-def list_row(message: ReceivedMessage, *, with_body: bool = True) -> tuple[object, ...]:
-    return (
-        message.msg_id,
-        message.queue.broker_name,
-        message.queue.queue_id,
-        message.queue_offset,
-        message.tags,
-        " ".join(message.keys) or None,
-        shown_time(message.store_timestamp),
-        preview(message) if with_body else None,
-    )
+def message_list(messages: Iterable[ReceivedMessage], *, with_body: bool = True) -> Table:
+    rows = [
+        (
+            message.msg_id,
+            message.queue.broker_name,
+            message.queue.queue_id,
+            message.queue_offset,
+            message.tags,
+            " ".join(message.keys) or None,
+            shown_time(message.store_timestamp),
+            _preview(_body_text(message)) if with_body else None,
+        )
+        for message in messages
+    ]
+    return Table(_COLUMNS, rows)
 
 
-def preview(message: ReceivedMessage) -> str:
-    text = body_text(message)
-    return text if len(text) <= _PREVIEW else f"{text[:_PREVIEW]}… ({len(text)} characters)"
+def _preview(text: str) -> str:
+    if len(text) <= _PREVIEW_CHARACTERS:
+        return text
+    return f"{text[:_PREVIEW_CHARACTERS]}… ({len(text)} characters)"
 
 
-def body_text(message: ReceivedMessage) -> str:
-    """UTF-8 where it is, else hexadecimal; a body that cannot be decompressed says so."""
+def _body_text(message: ReceivedMessage) -> str:
+    """UTF-8 if it is, else hexadecimal; a body that cannot be decompressed says so."""
     try:
         body = message.body
     except CorruptRecord as error:
@@ -43,28 +48,29 @@ def body_text(message: ReceivedMessage) -> str:
         return body.hex()
 
 
-def whole(message: ReceivedMessage) -> Facts:
+def message_details(message: ReceivedMessage) -> Facts:
     record = message.record
-    data: dict[str, Any] = {
-        "OffsetID": message.offset_msg_id,
-        "Message ID": message.msg_id,
-        "Topic": record.topic,
-        "Tags": message.tags,
-        "Keys": " ".join(message.keys) or None,
-        "Broker Name": message.queue.broker_name,
-        "Queue ID": message.queue.queue_id,
-        "Queue Offset": message.queue_offset,
-        "CommitLog Offset": message.commit_log_offset,
-        "Reconsume Times": record.reconsume_times,
-        "Born Timestamp": shown_time(message.born_timestamp),
-        "Store Timestamp": shown_time(message.store_timestamp),
-        "Born Host": _host(record.born_host),
-        "Store Host": _host(record.store_host),
-        "System Flag": record.sys_flag,
-        "Properties": record.properties,
-        "Body": body_text(message),
-    }
-    return Facts(data)
+    return Facts(
+        {
+            "OffsetID": message.offset_msg_id,
+            "Message ID": message.msg_id,
+            "Topic": record.topic,
+            "Tags": message.tags,
+            "Keys": " ".join(message.keys) or None,
+            "Broker Name": message.queue.broker_name,
+            "Queue ID": message.queue.queue_id,
+            "Queue Offset": message.queue_offset,
+            "CommitLog Offset": message.commit_log_offset,
+            "Reconsume Times": record.reconsume_times,
+            "Born Timestamp": shown_time(message.born_timestamp),
+            "Store Timestamp": shown_time(message.store_timestamp),
+            "Born Host": _host(record.born_host),
+            "Store Host": _host(record.store_host),
+            "System Flag": record.sys_flag,
+            "Properties": record.properties,
+            "Body": _body_text(message),
+        }
+    )
 
 
 def _host(host: tuple[str, int]) -> str:

@@ -2,139 +2,100 @@
 
 from __future__ import annotations
 
-from engine.admin.access_commands import Rows, access_command, change_everywhere, rows_everywhere
-from engine.admin.commands import Arguments, Facts, Option, Result, Table, command
-from engine.client.admin import Admin
+from engine.admin.argument_types import comma_list
+from engine.admin.broker_targets import COPY_OPTIONS, broker_command, change_brokers, chosen_brokers
+from engine.admin.commands import Arguments, Option, command
+from engine.admin.results import Facts, Result, Table
+from engine.client import Admin
 from engine.client.admin.access import acl_of, subject_of
+from engine.errors import NotFound
 from engine.protocol.bodies.auth import AclInfo
+from engine.protocol.codes import ResponseCode
 
+_COLUMNS = ("Broker", "Subject", "PolicyType", "Resource", "Actions", "SourceIp", "Decision")
 _SUBJECT = Option("s", "subject", "User:NAME, or just the name", "SUBJECT", required=True)
-_ENTRY = (
+_RESOURCES = "Topic:NAME, Group:NAME*, Cluster:*, * …, by commas"
+_ACTIONS = "Pub, Sub, Create, Update, Delete, Get, List, All, by commas"
+_SOURCES = "addresses or CIDR blocks, by commas; without it, any"
+_POLICY = (
     _SUBJECT,
-    Option(
-        "r", "resources", "Topic:NAME, Group:NAME*, Cluster:*, * …, by commas", "RESOURCES", required=True
-    ),
-    Option(
-        "a",
-        "actions",
-        "Pub, Sub, Create, Update, Delete, Get, List, All, by commas",
-        "ACTIONS",
-        required=True,
-    ),
-    Option("i", "sourceIp", "addresses or CIDR blocks, by commas; without it, any", "ADDRESSES"),
+    Option("r", "resources", _RESOURCES, "RESOURCES", comma_list, required=True),
+    Option("a", "actions", _ACTIONS, "ACTIONS", comma_list, required=True),
+    Option("i", "sourceIp", _SOURCES, "ADDRESSES", comma_list),
     Option("d", "decision", "Allow or Deny (Allow)", "DECISION", default="Allow", choices=("Allow", "Deny")),
 )
 
 
-@access_command(
+@broker_command(
     "createAcl",
     "Allow or deny a user something",
-    *_ENTRY,
+    *_POLICY,
     example="createAcl -c DefaultCluster -s User:alice -r Topic:orders -a Pub,Sub",
 )
 async def create_acl(admin: Admin, arguments: Arguments) -> Result:
-    return await _put(admin, arguments, "create acl")
+    acl, brokers = _given_acl(arguments), await chosen_brokers(admin, arguments)
+    return await change_brokers(brokers, "create acl", admin.access.create_acl, acl, acl=acl.to_json())
 
 
-@access_command(
+@broker_command(
     "updateAcl",
     "Change what a user is allowed or denied",
-    *_ENTRY,
+    *_POLICY,
     example="updateAcl -c DefaultCluster -s User:alice -r Topic:orders -a Pub -d Deny",
 )
 async def update_acl(admin: Admin, arguments: Arguments) -> Result:
-    return await _put(admin, arguments, "update acl")
+    acl, brokers = _given_acl(arguments), await chosen_brokers(admin, arguments)
+    return await change_brokers(brokers, "update acl", admin.access.update_acl, acl, acl=acl.to_json())
 
 
-async def _put(admin: Admin, arguments: Arguments, what: str) -> Result:
-    sources = _listed(arguments.sourceIp) if arguments.sourceIp else None
-    acl = acl_of(
-        arguments.subject,
-        _listed(arguments.resources),
-        _listed(arguments.actions),
-        sources,
-        arguments.decision,
+def _given_acl(arguments: Arguments) -> AclInfo:
+    return acl_of(
+        arguments.subject, arguments.resources, arguments.actions, arguments.sourceIp, arguments.decision
     )
-    put_at = admin.access.update_acl if what == "update acl" else admin.access.create_acl
-
-    async def put(broker: str) -> None:
-        await put_at(broker, acl)
-
-    return await change_everywhere(admin, arguments, what, put, acl=acl.to_json())
 
 
-@access_command(
+@broker_command(
     "deleteAcl",
-    "Take policies from a user: those of some resources, or all",
+    "Delete policies of a user: those of some resources, or all",
     _SUBJECT,
-    Option("r", "resources", "resources by commas; without it, all", "RESOURCES"),
+    Option("r", "resources", "resources by commas; without it, all", "RESOURCES", comma_list),
     example="deleteAcl -c DefaultCluster -s User:alice -r Topic:orders",
 )
 async def delete_acl(admin: Admin, arguments: Arguments) -> Result:
     subject = subject_of(arguments.subject)
-    resources = _listed(arguments.resources) if arguments.resources else [None]
 
     async def delete(broker: str) -> None:
-        for resource in resources:
+        for resource in arguments.resources or [None]:
             await admin.access.delete_acl(broker, subject, resource)
 
-    return await change_everywhere(admin, arguments, "delete acl", delete, subject=subject)
+    brokers = await chosen_brokers(admin, arguments)
+    return await change_brokers(brokers, "delete acl", delete, subject=subject)
 
 
-@access_command(
-    "getAcl",
-    "Show a user's policies",
-    _SUBJECT,
-    example="getAcl -b 127.0.0.1:10911 -s User:alice",
-)
+@broker_command("getAcl", "Show the policies of a user", _SUBJECT)
 async def get_acl(admin: Admin, arguments: Arguments) -> Result:
-    async def found(broker: str) -> Rows:
-        acl = await admin.access.acl(broker, subject_of(arguments.subject))
-        return _rows(broker, [] if acl is None else [acl])
-
-    return _table(await rows_everywhere(admin, arguments, found))
+    subject = subject_of(arguments.subject)
+    brokers = await chosen_brokers(admin, arguments)
+    return _table([(broker, acl) for broker in brokers if (acl := await admin.access.acl(broker, subject))])
 
 
-@access_command(
+@broker_command(
     "listAcl",
     "List policies",
     Option("s", "subject", "part of the user's name", "TEXT"),
     Option("r", "resource", "part of the resource", "TEXT"),
-    example="listAcl -b 127.0.0.1:10911",
 )
 async def list_acl(admin: Admin, arguments: Arguments) -> Result:
-    async def listed(broker: str) -> Rows:
-        return _rows(broker, await admin.access.acls(broker, arguments.subject, arguments.resource))
-
-    return _table(await rows_everywhere(admin, arguments, listed))
-
-
-@command(
-    "copyAcl",
-    "Copy policies to the same users of another broker",
-    Option("f", "fromBroker", "broker to copy from, HOST:PORT", "ADDRESS", required=True),
-    Option("t", "toBroker", "broker to copy to, HOST:PORT", "ADDRESS", required=True),
-    Option("s", "subjects", "users by commas; without it, all", "SUBJECTS"),
-    example="copyAcl -f 10.0.0.1:10911 -t 10.0.0.2:10911 -s User:alice",
-)
-async def copy_acl(admin: Admin, arguments: Arguments) -> Result:
-    wanted = {subject_of(name) for name in _listed(arguments.subjects or "")}
-    acls = await admin.access.acls(arguments.fromBroker)
-    chosen = [acl for acl in acls if not wanted or acl.subject in wanted]
-    for acl in chosen:
-        await admin.access.create_acl(arguments.toBroker, acl)
-    subjects = [acl.subject for acl in chosen]
-    return Facts(
-        {"broker": arguments.toBroker, "subjects": subjects}, f"copy acl to {arguments.toBroker} success"
-    )
+    found = [
+        (broker, acl)
+        for broker in await chosen_brokers(admin, arguments)
+        for acl in await admin.access.acls(broker, arguments.subject, arguments.resource)
+    ]
+    return _table(found)
 
 
-def _listed(text: str) -> list[str]:
-    return [part.strip() for part in text.split(",") if part.strip()]
-
-
-def _rows(broker: str, acls: list[AclInfo]) -> Rows:
-    return [
+def _table(found: list[tuple[str, AclInfo]]) -> Table:
+    rows = [
         (
             broker,
             acl.subject,
@@ -144,12 +105,26 @@ def _rows(broker: str, acls: list[AclInfo]) -> Rows:
             ",".join(entry.source_ips or ()),
             entry.decision,
         )
-        for acl in acls
+        for broker, acl in found
         for policy in acl.policies or ()
         for entry in policy.entries or ()
     ]
+    return Table(_COLUMNS, rows)
 
 
-def _table(rows: Rows) -> Table:
-    columns = ("Broker", "Subject", "PolicyType", "Resource", "Actions", "SourceIp", "Decision")
-    return Table(columns, rows)
+@command(
+    "copyAcl",
+    "Copy policies to the same users of another broker",
+    *COPY_OPTIONS,
+    Option("s", "subjects", "users by commas; without it, all", "SUBJECTS", comma_list),
+    example="copyAcl -f 10.0.0.1:10911 -t 10.0.0.2:10911 -s User:alice",
+)
+async def copy_acl(admin: Admin, arguments: Arguments) -> Result:
+    target = arguments.toBroker
+    acls = {acl.subject or "": acl for acl in await admin.access.acls(arguments.fromBroker)}
+    subjects = [subject_of(name) for name in arguments.subjects or acls]
+    if missing := [subject for subject in subjects if subject not in acls]:
+        raise NotFound(f"{', '.join(missing)} has no policies", code=ResponseCode.POLICY_NOT_EXIST)
+    for subject in subjects:
+        await admin.access.create_acl(target, acls[subject])
+    return Facts({"broker": target, "subjects": subjects}, f"copy acl to {target} success")

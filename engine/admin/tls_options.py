@@ -1,5 +1,5 @@
-"""How the command line speaks TLS: options that every command has. The key's password comes from the
-environment, because the arguments of a process are for all to see."""
+"""TLS options, which every command has. The password of a key comes from the environment: other users of the
+machine can read the arguments of a process."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ _NAMES = ("tls_ca", "tls_cert", "tls_key", "tls_server_name", "tls_insecure")
 
 def add_tls_options(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("TLS", "each of these turns TLS on")
-    group.add_argument("--tls", action="store_true", help="speak TLS, trusting the system's authorities")
+    group.add_argument("--tls", action="store_true", help="use TLS and trust the system's authorities")
     group.add_argument("--tls-ca", metavar="FILE", help="trust these authorities instead")
-    group.add_argument("--tls-cert", metavar="FILE", help="our own certificate, where servers ask for one")
+    group.add_argument("--tls-cert", metavar="FILE", help="client certificate, for servers that require one")
     group.add_argument("--tls-key", metavar="FILE", help=f"its key (password in ${PASSWORD_VARIABLE})")
-    group.add_argument("--tls-server-name", metavar="NAME", help="the name that certificates must have")
+    group.add_argument("--tls-server-name", metavar="NAME", help="host name expected in certificates")
     group.add_argument("--tls-insecure", action="store_true", help="do NOT verify servers")
 
 

@@ -1,4 +1,4 @@
-"""Topics: listing, routes, queues, creating, changing, deleting."""
+"""Topics: lists, routes, queues, creation, changes, deletion, traffic."""
 
 from __future__ import annotations
 
@@ -6,93 +6,78 @@ import asyncio
 
 from msgspec.structs import replace
 
-from engine.admin.commands import (
-    BROKER,
-    CLUSTER,
-    Arguments,
-    Facts,
-    Option,
-    Result,
-    Table,
-    chosen_brokers,
-    command,
-    topic_option,
-    truth,
-    whole_number,
-)
+from engine.admin.argument_types import attribute_changes, comma_list, truth, whole_number
+from engine.admin.broker_targets import BROKER, CLUSTER, broker_command, change_brokers, chosen_masters
+from engine.admin.commands import Arguments, Option, command, topic_option
+from engine.admin.results import Facts, Result, Row, Table
 from engine.admin.times import shown_time
-from engine.client.admin import Admin
+from engine.client import Admin
+from engine.client.admin.name_servers import ORDER_TOPICS
 from engine.client.consuming.allocation import average
-from engine.errors import EngineError
-from engine.protocol.bodies.basics import MessageQueue
+from engine.errors import PeerError
 from engine.protocol.bodies.routes import TopicRouteData
 from engine.protocol.bodies.topics import PERM_READ, PERM_READ_WRITE, PERM_WRITE, TopicConfig
-from engine.protocol.headers.topics import parse_attribute_changes
 
 PERMISSIONS = {"2": PERM_WRITE, "4": PERM_READ, "6": PERM_READ_WRITE}
+_PERMISSION_HELP = "2 write, 4 read, 6 both"
 
 
 @command(
     "topicList",
-    "List topics; with -c also their cluster and consumer groups",
-    Option("c", "clusterModel", "show cluster and groups of each topic"),
-    example="topicList -n 127.0.0.1:9876 -c",
+    "List topics; with -c also their clusters and consumer groups",
+    Option("c", "clusterModel", "show clusters and groups of each topic"),
 )
 async def topic_list(admin: Admin, arguments: Arguments) -> Result:
     names = await admin.topics.names()
     if not arguments.clusterModel:
         return Table(("Topic",), [(name,) for name in names])
-    rows: list[tuple[object, ...]] = []
-    for name in names:
-        route = await admin.topics.route(name)
-        clusters = ",".join(sorted({broker.cluster for broker in route.broker_datas}))
-        rows.append((clusters, name, ",".join(sorted(await admin.topics.groups(name)))))
+    rows = [
+        (
+            ",".join(_clusters(await admin.topics.route(name))),
+            name,
+            ",".join(sorted(await admin.topics.groups(name))),
+        )
+        for name in names
+    ]
     return Table(("Cluster", "Topic", "Consumer groups"), rows)
+
+
+def _clusters(route: TopicRouteData) -> list[str]:
+    return sorted({broker.cluster for broker in route.broker_datas})
 
 
 @command(
     "topicRoute",
-    "Which brokers have a topic, with how many queues",
+    "The brokers of a topic, with their queues and permissions",
     topic_option(),
-    Option("l", "list", "one line per broker (the only form here; accepted for mqadmin's sake)"),
-    example="topicRoute -t orders",
+    Option("l", "list", "one line per broker: the only form here, accepted for compatibility with mqadmin"),
 )
 async def topic_route(admin: Admin, arguments: Arguments) -> Result:
     route = await admin.topics.route(arguments.topic)
-    if arguments.json:
-        return Facts(route.to_json())
-    addresses = {broker.broker_name: broker for broker in route.broker_datas}
-    rows: list[tuple[object, ...]] = []
+    brokers = {broker.broker_name: broker for broker in route.broker_datas}
+    rows: list[Row] = []
     for queue in route.queue_datas:
-        broker = addresses[queue.broker_name]
-        where = " ".join(f"{number}={address}" for number, address in sorted(broker.broker_addrs.items()))
-        rows.append(
-            (
-                broker.cluster,
-                queue.broker_name,
-                where,
-                queue.read_queue_nums,
-                queue.write_queue_nums,
-                queue.perm,
-            )
-        )
-    return Table(("Cluster", "Broker", "Addresses", "Read queues", "Write queues", "Perm"), rows)
+        broker = brokers[queue.broker_name]
+        addresses = " ".join(f"{number}={address}" for number, address in sorted(broker.broker_addrs.items()))
+        queues = (queue.read_queue_nums, queue.write_queue_nums, queue.perm)
+        rows.append((broker.cluster, queue.broker_name, addresses, *queues))
+    columns = ("Cluster", "Broker", "Addresses", "Read queues", "Write queues", "Perm")
+    return Table(columns, rows, document=route.to_json())
 
 
-@command(
-    "topicClusterList", "Clusters that have a topic", topic_option(), example="topicClusterList -t orders"
-)
+@command("topicClusterList", "Clusters of a topic", topic_option())
 async def topic_cluster_list(admin: Admin, arguments: Arguments) -> Result:
-    route = await admin.topics.route(arguments.topic)
-    return Table(
-        ("Cluster",), [(name,) for name in sorted({broker.cluster for broker in route.broker_datas})]
-    )
+    return Table(("Cluster",), [(name,) for name in _clusters(await admin.topics.route(arguments.topic))])
 
 
-@command("topicStatus", "Offsets of each queue", topic_option(), CLUSTER, example="topicStatus -t orders")
+@command("topicStatus", "Offsets of each queue", topic_option(), CLUSTER)
 async def topic_status(admin: Admin, arguments: Arguments) -> Result:
-    stats = await admin.topics.stats(arguments.topic)
-    rows: list[tuple[object, ...]] = [
+    brokers = await admin.topics.masters_of(arguments.topic)
+    if arguments.clusterName:
+        wanted = await admin.cluster.masters(arguments.clusterName)
+        brokers = [broker for broker in brokers if broker in wanted]
+    parts = [await admin.topics.stats_on_broker(broker, arguments.topic) for broker in brokers]
+    rows = [
         (
             queue.broker_name,
             queue.queue_id,
@@ -100,27 +85,25 @@ async def topic_status(admin: Admin, arguments: Arguments) -> Result:
             offsets.max_offset,
             shown_time(offsets.last_update_timestamp),
         )
-        for queue, offsets in sorted(stats.offset_table.items())
+        for part in parts
+        for queue, offsets in part.offset_table.items()
     ]
     columns = ("Broker Name", "QID", "Min Offset", "Max Offset", "Last Updated")
-    return Table(columns, rows, (f"Topic Put TPS: {stats.topic_put_tps:.2f}",))
+    return Table(columns, sorted(rows), (f"Topic Put TPS: {sum(part.topic_put_tps for part in parts):.2f}",))
 
 
-@command(
+@broker_command(
     "updateTopic",
     "Create a topic or change it",
-    BROKER,
-    CLUSTER,
     topic_option(),
     Option("r", "readQueueNums", "read queues (8)", "N", whole_number, 8),
     Option("w", "writeQueueNums", "write queues (8)", "N", whole_number, 8),
-    Option("p", "perm", "2 write, 4 read, 6 both (6)", "PERM", default="6", choices=tuple(PERMISSIONS)),
-    Option("o", "order", "an ordered topic", "BOOL", truth, False),
-    Option("u", "unit", "a unit topic", "BOOL", truth, False),
-    Option("s", "hasUnitSub", "has unit subscriptions", "BOOL", truth, False),
-    Option("a", "attributes", "+key=value,-key", "CHANGES"),
+    Option("p", "perm", f"{_PERMISSION_HELP} (6)", "PERM", default="6", choices=tuple(PERMISSIONS)),
+    Option("o", "order", "an ordered topic (false)", "BOOL", truth, False),
+    Option("u", "unit", "a unit topic (false)", "BOOL", truth, False),
+    Option("s", "hasUnitSub", "has unit subscriptions (false)", "BOOL", truth, False),
+    Option("a", "attributes", "+key=value to set, -key to remove, by commas", "CHANGES", attribute_changes),
     example="updateTopic -c DefaultCluster -t orders -r 8 -w 8",
-    one_of=("brokerAddr", "clusterName"),
 )
 async def update_topic(admin: Admin, arguments: Arguments) -> Result:
     config = TopicConfig(
@@ -131,43 +114,39 @@ async def update_topic(admin: Admin, arguments: Arguments) -> Result:
         topic_sys_flag=int(arguments.unit) | int(arguments.hasUnitSub) << 1,
         order=arguments.order,
     )
-    changes = parse_attribute_changes(arguments.attributes or "")
-    brokers = await chosen_brokers(admin, arguments)
-    for broker in brokers:
-        await admin.topics.create(broker, config, changes)
+    brokers, what = await chosen_masters(admin, arguments), f"create topic {config.topic_name}"
+    values = (config, arguments.attributes)
+    data = {"topic": config.topic_name, "config": config.to_json()}
+    outcome = await change_brokers(brokers, what, admin.topics.create, *values, **data)
     if arguments.order:
-        await _order_on_all(admin, config, brokers)
-    data = {"topic": config.topic_name, "brokers": brokers, "config": config.to_json()}
-    return Facts(data, f"create topic {config.topic_name} to {', '.join(brokers)} success")
+        await _put_order_config(admin, config, brokers)
+    return outcome
 
 
-async def _order_on_all(admin: Admin, config: TopicConfig, brokers: list[str]) -> None:
-    """An ordered topic's queues are told to clients through the name servers' KV configuration."""
-    names = [
-        data.broker_name
-        for data in (await admin.cluster.info()).broker_addr_table.values()
-        if set(data.broker_addrs.values()) & set(brokers)
-    ]
+async def _put_order_config(admin: Admin, config: TopicConfig, brokers: list[str]) -> None:
+    """Clients learn the queues of an ordered topic from the key-value pairs of the name servers."""
+    groups = (await admin.cluster.info()).broker_addr_table.values()
+    names = [group.broker_name for group in groups if set(group.broker_addrs.values()) & set(brokers)]
     value = ";".join(f"{name}:{config.write_queue_nums}" for name in sorted(names))
-    await admin.name_servers.put("ORDER_TOPIC_CONFIG", config.topic_name, value)
+    await admin.name_servers.put(ORDER_TOPICS, config.topic_name, value)
 
 
 @command(
     "updateTopicPerm",
-    "Change who may write and read a topic",
+    "Change whether a topic can be written and read",
     BROKER,
     CLUSTER,
     topic_option(),
-    Option("p", "perm", "2 write, 4 read, 6 both", "PERM", required=True, choices=tuple(PERMISSIONS)),
+    Option("p", "perm", _PERMISSION_HELP, "PERM", required=True, choices=tuple(PERMISSIONS)),
     example="updateTopicPerm -c DefaultCluster -t orders -p 4",
 )
 async def update_topic_perm(admin: Admin, arguments: Arguments) -> Result:
     perm = PERMISSIONS[arguments.perm]
     if arguments.brokerAddr or arguments.clusterName:
-        brokers = await chosen_brokers(admin, arguments)
+        brokers = await chosen_masters(admin, arguments)
     else:
         brokers = await admin.topics.masters_of(arguments.topic)
-    rows: list[tuple[object, ...]] = []
+    rows: list[Row] = []
     for broker in brokers:
         config = await admin.topics.config(broker, arguments.topic)
         await admin.topics.create(broker, replace(config, perm=perm))
@@ -177,10 +156,9 @@ async def update_topic_perm(admin: Admin, arguments: Arguments) -> Result:
 
 @command(
     "deleteTopic",
-    "Delete a topic from a cluster's brokers and from the name servers",
+    "Delete a topic from the brokers of a cluster and from the name servers",
     topic_option(),
     Option("c", "clusterName", "the cluster", "CLUSTER", required=True),
-    example="deleteTopic -t orders -c DefaultCluster",
 )
 async def delete_topic(admin: Admin, arguments: Arguments) -> Result:
     await admin.topics.delete(arguments.topic, arguments.clusterName)
@@ -190,16 +168,14 @@ async def delete_topic(admin: Admin, arguments: Arguments) -> Result:
 
 @command(
     "allocateMQ",
-    "How a topic's queues would be shared among these clients",
+    "How the queues of a topic would be shared among these clients",
     topic_option(),
-    Option("i", "ipList", "client ids, comma separated", "IDS", required=True),
-    example="allocateMQ -t orders -i 10.0.0.1,10.0.0.2",
+    Option("i", "ipList", "client ids by commas", "IDS", comma_list, required=True),
 )
 async def allocate_mq(admin: Admin, arguments: Arguments) -> Result:
-    route = await admin.topics.route(arguments.topic)
-    clients = sorted(filter(None, (part.strip() for part in arguments.ipList.split(","))))
-    queues = readable_queues(arguments.topic, route)
-    rows: list[tuple[object, ...]] = [
+    clients = sorted(arguments.ipList)
+    queues = await admin.messages.queues(arguments.topic)
+    rows = [
         (client, queue.broker_name, queue.queue_id)
         for client in clients
         for queue in average(client, queues, clients)
@@ -214,39 +190,31 @@ async def allocate_mq(admin: Admin, arguments: Arguments) -> Result:
     topic_option(required=False),
 )
 async def stats_all(admin: Admin, arguments: Arguments) -> Result:
-    names = await admin.topics.names()
-    wanted = [name for name in names if arguments.topic in (None, name) and not name.startswith("%")]
-    found = await asyncio.gather(*(_traffic(admin, name) for name in wanted))
+    wanted = [arguments.topic] if arguments.topic else await admin.topics.names()
+    found = await asyncio.gather(*(_traffic(admin, name) for name in wanted if not name.startswith("%")))
     rows = [row for part in found for row in part if not arguments.activeTopic or row[2] or row[3]]
     return Table(("Topic", "Consumer group", "In TPS", "Out TPS", "In 24h", "Out 24h"), rows)
 
 
-async def _traffic(admin: Admin, topic: str) -> list[tuple[object, ...]]:
+async def _traffic(admin: Admin, topic: str) -> list[Row]:
     masters = await admin.topics.masters_of(topic)
-    incoming = [await _stats(admin, broker, "TOPIC_PUT_NUMS", topic) for broker in masters]
-    put_tps, put_day = sum(item[0] for item in incoming), sum(item[1] for item in incoming)
-    groups = sorted(await admin.topics.groups(topic))
-    rows: list[tuple[object, ...]] = []
-    for group in groups or [""]:
-        got = [await _stats(admin, broker, "GROUP_GET_NUMS", f"{topic}@{group}") for broker in masters]
-        got_tps, got_day = sum(item[0] for item in got), sum(item[1] for item in got)
-        rows.append((topic, group or None, round(put_tps, 2), round(got_tps, 2), put_day, got_day))
+    in_tps, in_day = await _sum(admin, masters, "TOPIC_PUT_NUMS", topic)
+    rows: list[Row] = []
+    groups: list[str | None] = [*sorted(await admin.topics.groups(topic))]
+    for group in groups or [None]:
+        out_tps, out_day = await _sum(admin, masters, "GROUP_GET_NUMS", f"{topic}@{group}")
+        rows.append((topic, group, round(in_tps, 2), round(out_tps, 2), in_day, out_day))
     return rows
 
 
-async def _stats(admin: Admin, broker: str, name: str, key: str) -> tuple[float, int]:
-    try:
-        stats = await admin.brokers.stats(broker, name, key)
-    except EngineError:
-        # No such item: this broker has not seen the topic or group since it started.
-        return 0.0, 0
-    return stats.stats_minute.tps, stats.stats_day.sum
-
-
-def readable_queues(topic: str, route: TopicRouteData) -> list[MessageQueue]:
-    return sorted(
-        MessageQueue(topic, data.broker_name, number)
-        for data in route.queue_datas
-        if data.perm & PERM_READ
-        for number in range(data.read_queue_nums)
-    )
+async def _sum(admin: Admin, brokers: list[str], name: str, key: str) -> tuple[float, int]:
+    """Messages per second and in 24 hours. A broker that has not seen the topic or group since it started
+    has no such item."""
+    tps, day = 0.0, 0
+    for broker in brokers:
+        try:
+            stats = await admin.brokers.stats(broker, name, key)
+        except PeerError:
+            continue
+        tps, day = tps + stats.stats_minute.tps, day + stats.stats_day.sum
+    return tps, day

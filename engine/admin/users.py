@@ -4,137 +4,112 @@ from __future__ import annotations
 
 import os
 
-from engine.admin.access_commands import Rows, access_command, change_everywhere, changed, rows_everywhere
-from engine.admin.commands import Arguments, Option, Result, Table, command
+from engine.admin.argument_types import comma_list
+from engine.admin.broker_targets import COPY_OPTIONS, broker_command, change_brokers, chosen_brokers
+from engine.admin.commands import Arguments, Option, command
 from engine.admin.credential_options import asked_password, chosen_password
-from engine.client.admin import Admin
+from engine.admin.results import Facts, Result, Row, Table
+from engine.client import Admin
 from engine.errors import BadInput, NotFound
 from engine.protocol.bodies.auth import UserInfo
+from engine.protocol.codes import ResponseCode
 
-_USER = Option("u", "username", "user name", "NAME", required=True)
-_PASSWORD = Option("p", "password", "seen by all users of this machine; better:", "SECRET")
-_PASSWORD_FILE = Option("pf", "passwordFile", "file with the password ($SIGNALBOX_PASSWORD too)", "FILE")
-_TYPES, _STATUSES = ("Super", "Normal"), ("enable", "disable")
-_TYPE = Option("t", "userType", "Super or Normal", "TYPE", choices=_TYPES)
+_COLUMNS = ("Broker", "UserName", "UserType", "UserStatus")
+_USER = Option("u", "username", "user name", "USER", required=True)
+_PASSWORD = (
+    Option("p", "password", "visible to all users of this machine; better:", "SECRET"),
+    Option("pf", "passwordFile", "file with the password (or $SIGNALBOX_PASSWORD)", "FILE"),
+)
+_TYPE = Option("t", "userType", "Super or Normal", "TYPE", choices=("Super", "Normal"))
 
 
-@access_command(
+@broker_command(
     "createUser",
     "Create a user",
     _USER,
-    _PASSWORD,
-    _PASSWORD_FILE,
+    *_PASSWORD,
     _TYPE,
     example="createUser -c DefaultCluster -u alice -pf alice.secret -t Normal",
 )
 async def create_user(admin: Admin, arguments: Arguments) -> Result:
-    password = chosen_password(arguments, os.environ) or asked_password(arguments.username)
-    user = UserInfo(arguments.username, password, arguments.userType, None)
-
-    async def create(broker: str) -> None:
-        await admin.access.create_user(broker, user)
-
-    return await change_everywhere(admin, arguments, "create user", create, user=user.username)
+    name = arguments.username
+    password = chosen_password(arguments, os.environ) or asked_password(name)
+    user = UserInfo(name, password, arguments.userType, None)
+    brokers = await chosen_brokers(admin, arguments)
+    return await change_brokers(brokers, "create user", admin.access.create_user, user, user=name)
 
 
-@access_command(
+@broker_command(
     "updateUser",
-    "Change a user's password, type or status",
+    "Change the password, type or status of a user",
     _USER,
-    _PASSWORD,
-    _PASSWORD_FILE,
+    *_PASSWORD,
     _TYPE,
-    Option("s", "userStatus", "enable or disable", "STATUS", choices=_STATUSES),
+    Option("s", "userStatus", "enable or disable", "STATUS", choices=("enable", "disable")),
     example="updateUser -c DefaultCluster -u alice -s disable",
 )
 async def update_user(admin: Admin, arguments: Arguments) -> Result:
+    name = arguments.username
     password = chosen_password(arguments, os.environ)
-    user = UserInfo(arguments.username, password, arguments.userType, arguments.userStatus)
+    user = UserInfo(name, password, arguments.userType, arguments.userStatus)
     if not (user.password or user.user_type or user.user_status):
         raise BadInput("nothing to change: give a password, -t or -s")
-
-    async def update(broker: str) -> None:
-        await admin.access.update_user(broker, user)
-
-    return await change_everywhere(admin, arguments, "update user", update, user=user.username)
+    brokers = await chosen_brokers(admin, arguments)
+    return await change_brokers(brokers, "update user", admin.access.update_user, user, user=name)
 
 
-@access_command(
-    "deleteUser",
-    "Delete a user with its policies",
-    _USER,
-    example="deleteUser -c DefaultCluster -u alice",
-)
+@broker_command("deleteUser", "Delete a user with its policies", _USER)
 async def delete_user(admin: Admin, arguments: Arguments) -> Result:
-    name = arguments.username
-
-    async def delete(broker: str) -> None:
-        await admin.access.delete_user(broker, name)
-
-    return await change_everywhere(admin, arguments, "delete user", delete, user=name)
+    brokers, name = await chosen_brokers(admin, arguments), arguments.username
+    return await change_brokers(brokers, "delete user", admin.access.delete_user, name, user=name)
 
 
-@access_command(
-    "getUser",
-    "Show a user",
-    _USER,
-    example="getUser -b 127.0.0.1:10911 -u alice",
-)
+@broker_command("getUser", "Show a user", _USER)
 async def get_user(admin: Admin, arguments: Arguments) -> Result:
-    async def found(broker: str) -> Rows:
-        user = await admin.access.user(broker, arguments.username)
-        return _rows(broker, [] if user is None else [user])
-
-    rows = await rows_everywhere(admin, arguments, found)
+    name = arguments.username
+    brokers = await chosen_brokers(admin, arguments)
+    rows = [_row(broker, user) for broker in brokers if (user := await admin.access.user(broker, name))]
     if not rows:
-        raise NotFound(f"No user with username {arguments.username} was found")
-    return _table(rows)
+        raise NotFound(f"no user is called {name}", code=ResponseCode.USER_NOT_EXIST)
+    return Table(_COLUMNS, rows)
 
 
-@access_command(
-    "listUser",
-    "List users",
-    Option("f", "filter", "part of the name", "TEXT"),
-    example="listUser -b 127.0.0.1:10911",
-)
+@broker_command("listUser", "List users", Option("f", "filter", "part of the name", "TEXT"))
 async def list_user(admin: Admin, arguments: Arguments) -> Result:
-    async def listed(broker: str) -> Rows:
-        return _rows(broker, await admin.access.users(broker, arguments.filter))
+    rows = [
+        _row(broker, user)
+        for broker in await chosen_brokers(admin, arguments)
+        for user in await admin.access.users(broker, arguments.filter)
+    ]
+    return Table(_COLUMNS, rows)
 
-    return _table(await rows_everywhere(admin, arguments, listed))
+
+def _row(broker: str, user: UserInfo) -> Row:
+    return (broker, user.username, user.user_type, user.user_status)
 
 
 @command(
     "copyUser",
-    "Copy users to another broker, where they get the password given here",
-    Option("f", "fromBroker", "broker to copy from, HOST:PORT", "ADDRESS", required=True),
-    Option("t", "toBroker", "broker to copy to, HOST:PORT", "ADDRESS", required=True),
-    Option("u", "usernames", "names by commas; without it, all", "NAMES"),
-    _PASSWORD,
-    _PASSWORD_FILE,
+    "Copy users to another broker; new ones get the password given here",
+    *COPY_OPTIONS,
+    Option("u", "usernames", "names by commas; without it, all", "NAMES", comma_list),
+    *_PASSWORD,
     example="copyUser -f 10.0.0.1:10911 -t 10.0.0.2:10911 -u alice -pf alice.secret",
 )
 async def copy_user(admin: Admin, arguments: Arguments) -> Result:
-    """Brokers tell no passwords, so those of new users are given; users that exist keep theirs."""
-    wanted = arguments.usernames.split(",") if arguments.usernames else None
-    users = await admin.access.users(arguments.fromBroker)
-    chosen = [user for user in users if wanted is None or user.username in wanted]
+    """Brokers never send passwords, so new users need one; existing users keep theirs unless one is given."""
+    target = arguments.toBroker
+    users = {user.username or "": user for user in await admin.access.users(arguments.fromBroker)}
+    names = arguments.usernames or list(users)
+    if missing := [name for name in names if name not in users]:
+        raise NotFound(f"no user is called {', '.join(missing)}", code=ResponseCode.USER_NOT_EXIST)
     password = chosen_password(arguments, os.environ)
-    for user in chosen:
-        name = user.username or ""
-        known = await admin.access.user(arguments.toBroker, name)
-        if known is None:
-            copy = UserInfo(name, password or asked_password(name), user.user_type, user.user_status)
-            await admin.access.create_user(arguments.toBroker, copy)
+    for name in names:
+        user = users[name]
+        if await admin.access.user(target, name) is None:
+            new = UserInfo(name, password or asked_password(name), user.user_type, user.user_status)
+            await admin.access.create_user(target, new)
         else:
-            copy = UserInfo(name, password, user.user_type, user.user_status)
-            await admin.access.update_user(arguments.toBroker, copy)
-    return changed("copy user", [arguments.toBroker], users=[user.username for user in chosen])
-
-
-def _rows(broker: str, users: list[UserInfo]) -> Rows:
-    return [(broker, user.username, user.user_type, user.user_status) for user in users]
-
-
-def _table(rows: Rows) -> Table:
-    return Table(("Broker", "UserName", "UserType", "UserStatus"), rows)
+            changed = UserInfo(name, password, user.user_type, user.user_status)
+            await admin.access.update_user(target, changed)
+    return Facts({"brokers": [target], "users": names}, f"copy user to {target} success")
