@@ -36,7 +36,8 @@ from reports.tasks.runs import pick_up as pick_up_reports
 
 log = logging.getLogger(__name__)
 
-VERSION = "1"
+VERSION = "2"
+"""Raised when agents learn something that consoles must know of (clusters/actions/old_agents.py)."""
 HEARTBEAT_S = 5.0
 _LOOK_ITSELF_AFTER_S = 12.0
 _THREADS = 8

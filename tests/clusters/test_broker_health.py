@@ -56,15 +56,15 @@ def broker(cluster: Cluster, now: datetime, name: str = "a", **more: Any) -> Liv
     return LiveBroker.objects.create(cluster=cluster, broker_name=name, member=0, **values)
 
 
-def history(cluster: Cluster, label: str, now: datetime, ratios: list[float]) -> None:
+def history(cluster: Cluster, label: str, now: datetime, ratios: list[float], resolution_s: int = 60) -> None:
     """One a minute, the last one now."""
     now_s = int(now.timestamp())
     for metric in (SAMPLED, "disk_ratio"):
         chunks: dict[int, bytes] = {}
         for age, ratio in enumerate(reversed(ratios)):
             at = now_s - now_s % 60 - 60 * age
-            start = bucket_start(at, 60)
-            point = pack((at - start) // 60, 1.0 if metric == SAMPLED else ratio)
+            start = bucket_start(at, resolution_s)
+            point = pack((at - start) // resolution_s, 1.0 if metric == SAMPLED else ratio)
             chunks[start] = point + chunks.get(start, b"")
         for start, points in chunks.items():
             SeriesChunk.objects.create(
@@ -72,7 +72,7 @@ def history(cluster: Cluster, label: str, now: datetime, ratios: list[float]) ->
                 subject="broker",
                 name=label,
                 metric=metric,
-                resolution_s=60,
+                resolution_s=resolution_s,
                 starts_at=datetime.fromtimestamp(start, now.tzinfo),
                 points=points,
             )
@@ -153,6 +153,21 @@ def test_history_that_ended_is_no_data(cluster: Cluster, now: datetime) -> None:
     history(cluster, "a-0", now - timedelta(minutes=30), line(0.4, 0.7, 300))
     [alert] = judge("disk_trend", 24, now)
     assert alert.state == "no_data"
+
+
+@pytest.mark.parametrize("minutes_stored", [0, 9])
+def test_minutes_that_are_not_stored_yet_are_taken_from_slots(
+    cluster: Cluster, now: datetime, minutes_stored: int
+) -> None:
+    """A collector stores minutes every ten minutes, slots of ten seconds every minute."""
+    broker(cluster, now, disk_ratio=0.7)
+    ratios = line(0.6, 0.7, 21)
+    if minutes_stored:
+        end = now - timedelta(minutes=21 - minutes_stored)
+        history(cluster, "a-0", end, ratios[: minutes_stored + 1])
+    history(cluster, "a-0", now, ratios, resolution_s=10)
+    [alert] = judge("disk_trend", 24, now)
+    assert (alert.state, alert.value) == ("firing", 0.5)
 
 
 def test_a_broker_that_does_not_say_its_limits_is_held_to_rocketmqs(cluster: Cluster, now: datetime) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 
 from django.db import IntegrityError, transaction
 
+from clusters.actions.old_agents import refuse_old_agents
 from clusters.actions.operations import do_start_operation, refuse_busy
 from clusters.models import Broker, Cluster, Host, Operation
 from clusters.provisioning.layout import group_names, lay_out
@@ -97,7 +98,10 @@ def plan_create(request: ClusterRequest, now: datetime) -> Plan:
         allow_same_host=request.allow_same_host,
         masters_on=masters_on(),
     )
-    return sizes.create(request.name, layout, request.profile, access_control_of(request))
+    access_control = access_control_of(request)
+    plan = sizes.create(request.name, layout, request.profile, access_control)
+    refuse_old_agents(plan, access_control)
+    return plan
 
 
 def access_control_of(request: ClusterRequest) -> str:
@@ -206,4 +210,6 @@ def plan_restore(cluster: Cluster, now: datetime) -> Plan:
     names = [each["host"] for each in layout["name_servers"]]
     names += [member["host"] for group in layout["groups"] for member in group["members"]]
     usable_hosts(sorted(set(names)), now)
-    return sizes.restore(cluster.name, keepsake)
+    plan = sizes.restore(cluster.name, keepsake)
+    refuse_old_agents(plan, cluster.access_control)
+    return plan

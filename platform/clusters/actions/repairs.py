@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 
 from clusters.actions.clusters import refuse_attached
+from clusters.actions.old_agents import refuse_old_agents
 from clusters.actions.operations import do_start_operation, refuse_busy
 from clusters.models import Cluster, Operation
 from clusters.provisioning.plans import restarts
@@ -34,6 +35,7 @@ def do_repair_drifted(*, now: datetime) -> int:
         plan = restarts.repair(state_of(cluster), labels, [])
         actor = Actor.system("reconcile")
         try:
+            refuse_old_agents(plan, cluster.access_control)
             request = {"drifted": labels}
             do_start_operation(cluster, plan, request, needs_approval=False, actor=actor, now=now)
         except Problem:

@@ -12,6 +12,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from clusters.actions import repairs, restarts, sizes
+from clusters.actions.old_agents import refuse_old_agents
 from clusters.actions.operations import do_start_operation
 from clusters.api.cluster_view import ClusterView
 from clusters.api.lists import DRY_RUN
@@ -100,6 +101,7 @@ class ChangeView(ClusterView):
         values = dict(form.validated_data)
         asked = values.pop("needs_approval")
         plan, needs = self.plan(values), asked or self.cluster.needs_approval
+        refuse_old_agents(plan, self.cluster.access_control)
         if self.is_dry_run or not plan.positions:
             return plan_answer(plan, needs_approval=needs)
         return begun(

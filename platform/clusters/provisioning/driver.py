@@ -17,10 +17,17 @@ from enum import Enum
 from pathlib import Path
 
 from clusters.provisioning import presence
-from clusters.provisioning.confs import digest
-from clusters.provisioning.folders import ProcessFolder, write_private
+from clusters.provisioning.confs import STATE_KEY, digest
+from clusters.provisioning.disk_room import little_room
+from clusters.provisioning.folders import ProcessFolder, write_if_changed
 from clusters.provisioning.launcher import ALREADY_RUNNING
-from clusters.provisioning.releases import DriverError, engine_of
+from clusters.provisioning.releases import (
+    BUILTIN,
+    DriverError,
+    engine_of,
+    refuse_without_administration,
+    version_of,
+)
 from clusters.provisioning.settings_rules import is_live
 from engine.protocol.codes import RequestCode
 
@@ -120,10 +127,8 @@ def write_conf(spec: ProcessSpec, text: str, secrets: Mapping[str, str]) -> None
     spec.folder.make()
     for name, content in secrets.items():
         where = spec.folder.path if name == "users.yml" else spec.folder.secrets
-        path = where / name
-        if not path.exists() or path.read_text() != content:
-            write_private(path, content)
-    write_private(spec.conf, text)
+        write_if_changed(where / name, content)
+    write_if_changed(spec.conf, text)
 
 
 def start(
@@ -135,13 +140,16 @@ def start(
         raise DriverError(
             f"{spec.address}:{spec.port} or the store of {spec.label} is used by a process that is not ours"
         )
+    printed = _printed(spec)
     if seen.presence is Presence.ABSENT:
         _launch(spec, data_root, token, fence)
-    return _wait_until_ready(spec, check)
+    return _wait_until_ready(spec, check, printed)
 
 
 def _launch(spec: ProcessSpec, data_root: Path, token: str, fence: int) -> None:
     engine = engine_of(data_root, spec.release)
+    if STATE_KEY in spec.settings and spec.release != BUILTIN:
+        refuse_without_administration(spec.release, version_of(data_root, spec.release))
     module = "engine.broker" if spec.kind is Kind.BROKER else "engine.namesrv"
     # The pid file of the one before must not be taken for the new one's while that has not written it yet.
     spec.folder.pid.unlink(missing_ok=True)
@@ -165,10 +173,11 @@ def _launch(spec: ProcessSpec, data_root: Path, token: str, fence: int) -> None:
         timeout=30,
     )
     if done.returncode not in (0, ALREADY_RUNNING):
-        raise DriverError(f"{spec.label} was not started: {done.stderr[-_TAIL:].strip()}")
+        why = done.stderr[-_TAIL:].strip() + little_room(spec.folder.path)
+        raise DriverError(f"{spec.label} was not started: {why}")
 
 
-def _wait_until_ready(spec: ProcessSpec, check: Callable[[], None]) -> Seen:
+def _wait_until_ready(spec: ProcessSpec, check: Callable[[], None], printed: int) -> Seen:
     deadline = time.monotonic() + READY_S
     while time.monotonic() < deadline:
         check()
@@ -177,9 +186,10 @@ def _wait_until_ready(spec: ProcessSpec, check: Callable[[], None]) -> Seen:
             return seen
         if seen.presence in (Presence.ABSENT, Presence.FOREIGN):
             # Its lock is free again: it has ended.
-            raise DriverError(f"{spec.label} ended while it started: {last_words(spec)}")
+            words = last_words(spec, printed) + little_room(spec.folder.path)
+            raise DriverError(f"{spec.label} ended while it started: {words}")
         time.sleep(_LOOK_S)
-    raise DriverError(f"{spec.label} did not answer within {READY_S:g} s: {last_words(spec)}")
+    raise DriverError(f"{spec.label} did not answer within {READY_S:g} s: {last_words(spec, printed)}")
 
 
 def stop(spec: ProcessSpec, check: Callable[[], None] = lambda: None) -> bool:
@@ -219,11 +229,18 @@ def _wait_until_gone(spec: ProcessSpec, timeout_s: float, check: Callable[[], No
     return False
 
 
-def last_words(spec: ProcessSpec) -> str:
-    """The end of what it printed: why it ended, as a rule."""
+def _printed(spec: ProcessSpec) -> int:
+    """How much processes before this one have printed."""
+    return spec.folder.out.stat().st_size if spec.folder.out.exists() else 0
+
+
+def last_words(spec: ProcessSpec, printed: int = 0) -> str:
+    """The end of what it printed behind `printed`: why it ended, as a rule."""
     try:
         with spec.folder.out.open("rb") as file:
-            file.seek(max(0, spec.folder.out.stat().st_size - 4096))
+            size = spec.folder.out.stat().st_size
+            # A file that has become shorter was begun anew (launcher.py).
+            file.seek(max(printed if printed <= size else 0, size - 4096))
             lines = file.read().decode(errors="replace").strip().splitlines()
     except FileNotFoundError:
         return "it printed nothing"

@@ -31,7 +31,7 @@ def hold(path: Path, fence: int, *, waits: bool) -> Iterator[None]:
         highest = int(os.pread(handle, 32, 0) or b"0")
         if fence < highest:
             raise Outdated(f"fence {fence} is over: {highest} has acted on {path.parent.name}")
-        os.ftruncate(handle, 0)
+        # In place: numbers only grow, and on a full disk a file that was emptied first would stay empty.
         os.pwrite(handle, str(fence).encode(), 0)
         os.fsync(handle)
         yield

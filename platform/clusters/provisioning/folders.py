@@ -83,11 +83,22 @@ def write_private(path: Path, text: str) -> None:
     # A name of its own: two processes of a cluster are made at once, and share its secrets.
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
     handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-    with os.fdopen(handle, "w") as file:
-        file.write(text)
-        file.flush()
-        os.fsync(handle)
+    try:
+        with os.fdopen(handle, "w") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(handle)
+    except OSError as error:
+        temporary.unlink()
+        error.filename = str(path)
+        raise
     temporary.replace(path)
+
+
+def write_if_changed(path: Path, text: str) -> None:
+    """What is there already needs no room on a full disk."""
+    if not path.exists() or path.read_text() != text:
+        write_private(path, text)
 
 
 def remove(folder: ProcessFolder, *, keeps_data: bool, stamp: str) -> Path | None:

@@ -5,7 +5,9 @@
 It takes `run.lock` of the process's folder, forks twice, and the grandchild becomes the engine with that lock
 still open: as long as the process lives, and from before it exists, a second start finds the lock taken. The
 grandchild writes its own pid file (pid, instance token, boot id) before it becomes the engine; the token is
-in its environment too, so that a reused pid is never taken for it. Exit code 75: it runs already.
+in its environment too, so that a reused pid is never taken for it. Exit code 75: it runs already; 71: it
+could not become the engine, and why is on stderr (the grandchild's own output is a file by then, perhaps on a
+disk that is full).
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ import sys
 import time
 
 ALREADY_RUNNING = 75
+FAILED = 71
 
 
 def main() -> int:
@@ -28,25 +31,37 @@ def main() -> int:
     except BlockingIOError:
         return ALREADY_RUNNING
     os.set_inheritable(lock, True)
+    trouble, tells = os.pipe()
     if os.fork():
-        return 0
+        os.close(tells)
+        return report(trouble)
     os.setsid()
     if os.fork():
         os._exit(0)
     try:
-        become(spec, lock)
+        become(spec, lock, tells)
     except OSError as error:
-        os.write(2, f"cannot start: {error}\n".encode())
-    os._exit(71)
+        os.write(tells, f"{error.filename or 'start'}: {error.strerror}".encode())
+    os._exit(FAILED)
 
 
-def become(spec: dict, lock: int) -> None:
+def report(trouble: int) -> int:
+    """Waits until the grandchild is the engine, which closes its end, or has said why it is not."""
+    with os.fdopen(trouble, "rb") as file:
+        text = file.read()
+    os.write(2, text)
+    return FAILED if text else 0
+
+
+def become(spec: dict, lock: int, tells: int) -> None:
     os.chdir(spec["folder"])
     redirect(spec["out"])
     write_pid(spec)
-    # Nothing of the agent's may stay open in a process that outlives it.
-    os.closerange(3, lock)
-    os.closerange(lock + 1, 4096)
+    # Nothing of the agent's may stay open in a process that outlives it; `tells` closes by itself.
+    low, high = sorted((lock, tells))
+    os.closerange(3, low)
+    os.closerange(low + 1, high)
+    os.closerange(high + 1, 4096)
     os.execve(spec["command"][0], spec["command"], spec["environment"])
 
 
@@ -68,8 +83,12 @@ def write_pid(spec: dict) -> None:
     about |= {name: spec[name] for name in ("token", "fence", "digest")}
     temporary = path + ".new"
     handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    os.write(handle, json.dumps(about).encode())
-    os.fsync(handle)
+    try:
+        os.write(handle, json.dumps(about).encode())
+        os.fsync(handle)
+    except OSError as error:
+        error.filename = temporary
+        raise
     os.close(handle)
     os.replace(temporary, path)
 

@@ -15,6 +15,7 @@ from pathlib import Path
 from clusters.provisioning.folders import python_of
 
 BUILTIN = "builtin"
+WITHOUT_ADMINISTRATION = ("0.1.0",)
 SOURCE_ROOT = Path(__file__).resolve().parents[3]
 _PROBE_S = 30.0
 _TAIL = 400
@@ -64,3 +65,12 @@ def version_of(data_root: Path, release: str) -> str:
     if done.returncode != 0:
         raise DriverError(f"the release {release} is broken: {done.stderr.strip()[-_TAIL:]}")
     return done.stdout.strip()
+
+
+def refuse_without_administration(release: str, version: str) -> None:
+    """An engine that does not know the state of access control ignores its key, and lets everybody in."""
+    if version in WITHOUT_ADMINISTRATION:
+        raise DriverError(
+            f"the release {release} is signalbox {version}, which does not know access control "
+            "`administration` and would run without any: choose another release or another state"
+        )

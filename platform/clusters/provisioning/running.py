@@ -8,10 +8,10 @@ from datetime import datetime
 from pathlib import Path
 
 from clusters.models import Broker, Cluster
-from clusters.provisioning import driver, fences
+from clusters.provisioning import disk_room, driver, fences
 from clusters.provisioning.confs import secret_lines, text_of
 from clusters.provisioning.driver import DriverError, Kind, Presence, ProcessSpec, Seen
-from clusters.provisioning.folders import write_private
+from clusters.provisioning.folders import write_if_changed
 from clusters.provisioning.inventory import (
     Process,
     cluster_of,
@@ -33,6 +33,15 @@ Observed = Broker.Observed
 def start(process: Process, now: datetime, check: Check = lambda: None, *, waits: bool = True) -> Seen:
     """Runs and answers; it is to run from now on."""
     spec = spec_of(process)
+    try:
+        return _start(process, spec, now, check, waits=waits)
+    except OSError as error:
+        if not disk_room.is_full(error):
+            raise
+        raise DriverError(disk_room.full_disk(process.label, error)) from error
+
+
+def _start(process: Process, spec: ProcessSpec, now: datetime, check: Check, *, waits: bool) -> Seen:
     spec.folder.make()
     fence = raise_fence(process)
     with fences.hold(spec.folder.fence, fence, waits=waits):
@@ -70,7 +79,7 @@ def _write(process: Process, spec: ProcessSpec) -> None:
 def _write_administrator(cluster: Cluster, spec: ProcessSpec, bundle: Mapping[str, str]) -> None:
     path = spec.folder.secrets / ADMINISTRATOR_FILE
     if cluster.access_control == Cluster.AccessControl.ADMINISTRATION:
-        write_private(path, administrator_file(bundle, name_server_addresses(cluster)))
+        write_if_changed(path, administrator_file(bundle, name_server_addresses(cluster)))
     else:
         path.unlink(missing_ok=True)
 

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from django.db.models import Q
+
 from clusters.models import Cluster, SeriesChunk
 from clusters.selectors.packing import BUCKET_S, SAMPLED, unpack
 from clusters.selectors.series import Range, points_of
@@ -21,7 +23,7 @@ RECENT = timedelta(hours=1)
 LEAST_SPAN = timedelta(minutes=10)
 LEAST_GROWTH = 0.002
 """Of the disk, over the window: less is noise (brokers round to a thousandth)."""
-RESOLUTION_S = 60
+MINUTE_S, SLOT_S = 60, 10
 
 # RocketMQ's diskSpaceCleanForciblyRatio: for brokers that do not say theirs.
 _DEFAULT_FORCE_RATIO = 0.85
@@ -91,32 +93,52 @@ def _slope(points: Known) -> float:
 
 def read_trends(cluster: Cluster, labels: Sequence[str], now: datetime) -> dict[str, Trend]:
     """One query. Who has too little history is not in it."""
-    end_s = int(now.timestamp())
-    start_s = end_s - int(WINDOW.total_seconds())
-    wanted = Range(start_s - start_s % RESOLUTION_S, end_s, RESOLUTION_S)
-    first = datetime.fromtimestamp(wanted.start_s - BUCKET_S[RESOLUTION_S], UTC)
+    minutes, slots = _range(now, WINDOW, MINUTE_S), _range(now, RECENT, SLOT_S)
     chunks = SeriesChunk.objects.filter(
+        _within(minutes) | _within(slots),
         cluster=cluster,
         subject=SeriesChunk.Subject.BROKER,
         name__in=labels,
         metric__in=(SAMPLED, "disk_ratio"),
-        resolution_s=RESOLUTION_S,
-        starts_at__gt=first,
-        starts_at__lte=now,
     ).order_by("starts_at")
-    ratios: dict[str, list[SeriesChunk]] = {}
-    heard: dict[str, set[int]] = {}
+    by_label: dict[str, list[SeriesChunk]] = {}
     for chunk in chunks:
-        if chunk.metric == SAMPLED:
-            start = int(chunk.starts_at.timestamp())
-            slots = (start + slot * RESOLUTION_S for slot, _ in unpack(bytes(chunk.points)))
-            heard.setdefault(chunk.name, set()).update(slots)
-        else:
-            ratios.setdefault(chunk.name, []).append(chunk)
+        by_label.setdefault(chunk.name, []).append(chunk)
     found = {}
-    for label, own in ratios.items():
-        points = points_of(own, [heard.get(label, set())], wanted)
-        known = [(at, value) for at, value in points if value is not None]
-        if known and end_s - known[-1][0] <= LEAST_SPAN.total_seconds() and (trend := trend_of(known)):
+    for label, own in by_label.items():
+        # Minutes are stored every ten minutes only: the newest of them are made of slots.
+        known = sorted({**_known(own, slots), **_known(own, minutes)}.items())
+        is_recent = known and minutes.end_s - known[-1][0] <= LEAST_SPAN.total_seconds()
+        if is_recent and (trend := trend_of(known)):
             found[label] = trend
+    return found
+
+
+def _range(now: datetime, length: timedelta, resolution_s: int) -> Range:
+    end_s = int(now.timestamp())
+    start_s = end_s - int(length.total_seconds())
+    return Range(start_s - start_s % MINUTE_S, end_s, resolution_s)
+
+
+def _within(wanted: Range) -> Q:
+    """Chunks that reach into it."""
+    first_s = wanted.start_s - BUCKET_S[wanted.resolution_s]
+    first, last = (datetime.fromtimestamp(at_s, UTC) for at_s in (first_s, wanted.end_s))
+    return Q(resolution_s=wanted.resolution_s, starts_at__gt=first, starts_at__lte=last)
+
+
+def _known(chunks: Sequence[SeriesChunk], wanted: Range) -> dict[int, float]:
+    """Minute and largest ratio in it, of chunks of one broker."""
+    own = [chunk for chunk in chunks if chunk.resolution_s == wanted.resolution_s]
+    heard = {
+        int(chunk.starts_at.timestamp()) + slot * wanted.resolution_s
+        for chunk in own
+        if chunk.metric == SAMPLED
+        for slot, _ in unpack(bytes(chunk.points))
+    }
+    found: dict[int, float] = {}
+    for at_s, value in points_of([chunk for chunk in own if chunk.metric != SAMPLED], [heard], wanted):
+        if value is not None:
+            minute_s = at_s - at_s % MINUTE_S
+            found[minute_s] = max(value, found.get(minute_s, 0.0))
     return found

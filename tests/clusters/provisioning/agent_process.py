@@ -62,25 +62,31 @@ class AgentProcess:
     def __init__(self, host: Host, *, control: bool = True) -> None:
         self.host = host
         self._control = ["--control"] if control else []
+        self.program = "manage.py"
+        self.environment: dict[str, str] = {}
         self.process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
         """Returns once it beats."""
         Host.objects.filter(pk=self.host.pk).update(heartbeat_at=None)
+        self.launch()
+        process = self.process
+
+        def beats() -> bool:
+            assert process is not None and process.poll() is None, self.log()
+            return Host.objects.get(pk=self.host.pk).heartbeat_at is not None
+
+        wait(beats, 60, self.log)
+
+    def launch(self) -> None:
+        """Does not wait: what it finds to do may be its end."""
         root = Path(self.host.data_root)
-        command = [sys.executable, "manage.py", "agent", "--data-root", str(root), *self._control]
-        environment = {**os.environ, "DATABASE_URL": database_url()}
+        command = [sys.executable, self.program, "agent", "--data-root", str(root), *self._control]
+        environment = {**os.environ, "DATABASE_URL": database_url(), **self.environment}
         with (root / "agent.log").open("ab") as log:
             self.process = subprocess.Popen(
                 command, cwd=ROOT, env=environment, stdout=log, stderr=subprocess.STDOUT
             )
-        process = self.process
-
-        def beats() -> bool:
-            assert process.poll() is None, self.log()
-            return Host.objects.get(pk=self.host.pk).heartbeat_at is not None
-
-        wait(beats, 60, self.log)
 
     def log(self) -> str:
         return (Path(self.host.data_root) / "agent.log").read_text()[-4000:]

@@ -13,10 +13,12 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 import pytest
+from django.db.models import QuerySet
 from django.utils import timezone
 from rest_framework.test import APIClient
 
-from clusters.models import Broker, Cluster, Host
+from clusters.actions.repairs import do_repair_drifted
+from clusters.models import Broker, BrokerGroup, Cluster, Host, NameServer, Operation, Step
 from clusters.provisioning.confs import (
     BrokerConf,
     NameServerConf,
@@ -27,12 +29,14 @@ from clusters.provisioning.confs import (
 from clusters.provisioning.host_keys import make_key, public_half
 from clusters.provisioning.plans.access import change_access_control
 from clusters.provisioning.plans.plan import Plan
+from console.agent import VERSION
 from console.beat import Beat
 from engine.broker.settings.options import load_options
 from engine.client import Message, Producer
-from tests.clusters.provisioning.agent_process import AgentProcess, agents
-from tests.clusters.provisioning.operating import assert_one_of_each, begin, finish
+from tests.clusters.provisioning.agent_process import AgentProcess, agents, wait
+from tests.clusters.provisioning.operating import assert_one_of_each, begin, cancel_after, finish, tell
 from tests.clusters.provisioning.test_plans import _group, _state
+from tests.upgrade import old_tree
 
 BASE = "/api/v1/clusters/"
 ROOT = Path(__file__).parents[3]
@@ -162,6 +166,49 @@ def test_bad_requests_are_refused(api: APIClient, host: Host) -> None:
     assert busy.status_code == 409
 
 
+@pytest.mark.django_db
+def test_an_agent_of_the_release_before_gets_no_work_that_it_would_do_wrongly(
+    api: APIClient, host: Host
+) -> None:
+    new = {"name": "orders", "access_control": "administration"}
+    Host.objects.update(agent_version="1")
+    for asks in ("?dry_run=true", ""):
+        refused = api.post(f"{BASE}{asks}", new, format="json")
+        assert (refused.status_code, refused.data["code"]) == (409, "old_agent")
+        assert refused.data["detail"] == (
+            "the agent of h is of release 0.1.0, which does not know access control `administration` and "
+            "would start processes without it: upgrade that agent first"
+        )
+    assert not Cluster.objects.exists()
+    assert api.post(BASE, new | {"access_control": "off"}, format="json").status_code == 202
+    Operation.objects.update(state="succeeded")
+    rows = _rows_of_one_broker(Cluster.objects.get(), host)
+    wanted = {"access_control": "administration"}
+    refused = api.post(f"{BASE}orders/access_control/?dry_run=true", wanted, format="json")
+    assert (refused.status_code, refused.data["code"]) == (409, "old_agent")
+    # Its agent was put back to the release before: it may stop what runs, and start nothing.
+    Cluster.objects.update(administration_only=True, repairs_drift=True)
+    rows.update(running_config_digest="of another configuration", token="t", observed="running")
+    for path in ("restart/", "repair/"):
+        refused = api.post(f"{BASE}orders/{path}", {}, format="json")
+        assert (refused.status_code, refused.data["code"]) == (409, "old_agent"), path
+    assert do_repair_drifted(now=timezone.now()) == 0
+    assert api.delete(f"{BASE}orders/?confirm=orders&dry_run=true").status_code == 200
+    left = api.post(f"{BASE}orders/access_control/?dry_run=true", {"access_control": "on"}, format="json")
+    assert left.status_code == 200, left.data
+    Host.objects.update(agent_version=VERSION)
+    assert api.post(f"{BASE}orders/restart/?dry_run=true", {}, format="json").status_code == 200
+    assert do_repair_drifted(now=timezone.now()) == 1
+
+
+def _rows_of_one_broker(cluster: Cluster, host: Host) -> QuerySet[Broker]:
+    """As its operation would have left them."""
+    NameServer.objects.create(cluster=cluster, host=host, number=1, port=9876)
+    group = BrokerGroup.objects.create(cluster=cluster, name="broker-a")
+    broker = Broker.objects.create(group=group, host=host, member=0, port=10911)
+    return Broker.objects.filter(pk=broker.pk)
+
+
 # -- a real cluster ------------------------------------------------------------------------------------------
 
 
@@ -237,3 +284,108 @@ def test_an_existing_cluster_gets_it_by_an_operation_with_a_preview(
     assert not file.exists()
     anew = admin(name_server, root, "updateTopic", "-c", "DefaultCluster", "-t", "again")
     assert anew.returncode == 0, anew.stderr
+
+
+# -- an agent that dies in every step ------------------------------------------------------------------------
+
+
+def through_deaths(agent: AgentProcess, operation: str) -> list[str]:
+    """Starts the agent again whenever it is dead, until the operation is over. What it died of."""
+    deaths = Path(agent.environment["DEATHS"])
+
+    def over() -> bool:
+        assert agent.process is not None
+        if agent.process.poll() is not None:
+            agent.launch()
+        return Operation.objects.filter(pk=operation).exclude(state__in=["running", "rolling_back"]).exists()
+
+    wait(over, 500, lambda: f"{sorted(each.name for each in deaths.iterdir())}\n{agent.log()}")
+    return sorted(each.name.split(maxsplit=1)[1] for each in deaths.iterdir())
+
+
+def die_in(agent: AgentProcess, what: str, folder: Path) -> None:
+    folder.mkdir()
+    agent.stop()
+    agent.program = "tests/clusters/provisioning/dying_agent.py"
+    agent.environment = {"DIES_IN": what, "DEATHS": str(folder)}
+    agent.start()
+
+
+def assert_as_shown(agent: AgentProcess, api: APIClient, state: str) -> None:
+    """What the console shows is what every process does."""
+    assert_one_of_each(agent)
+    assert api.get(f"{BASE}orders/").data["access_control"] == state
+    name_server = api.get(f"{BASE}orders/").data["name_server_addresses"][0]
+    for row in Broker.objects.select_related("group", "host"):
+        config = api.get(f"{BASE}orders/brokers/{row.label}/config/").data
+        assert config["is_reachable"] and config["different"] == [], (row.label, config)
+        words = ("updateBrokerConfig", "-b", row.address, "-k", "fileReservedTime", "-v", "71")
+        unsigned = admin(name_server, Path(row.host.data_root), *words, "--unsigned")
+        assert ("NO_PERMISSION" in unsigned.stderr) == (state == "administration"), unsigned
+        assert (unsigned.returncode == 0) == (state == "off"), unsigned
+    wiped = admin(name_server, Path(row.host.data_root), "addWritePerm", "-b", "broker-a", "--unsigned")
+    assert ("NO_PERMISSION" in wiped.stderr) == (state == "administration"), wiped
+    asyncio.run(send(name_server, b"afterwards"))
+    read = admin(name_server, Path(row.host.data_root), "consumeMessage", "-t", "hello", "--unsigned")
+    assert "before" in read.stdout and "afterwards" in read.stdout, read
+
+
+@pytest.mark.nightly
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("goes_back", [False, True])
+def test_an_agent_that_dies_in_every_step_leaves_the_cluster_as_shown(
+    agent: AgentProcess, api: APIClient, tmp_path: Path, goes_back: bool
+) -> None:
+    new = {"name": "orders", "groups": 1, "slaves": 1, "allow_same_host": True, "overrides": SMALL}
+    finish(begin(api, "", new))
+    asyncio.run(send(api.get(f"{BASE}orders/").data["name_server_addresses"][0], b"before"))
+    die_in(agent, "undo access_control" if goes_back else "access_control", tmp_path / "deaths")
+    operation = begin(api, "orders/access_control/", {"access_control": "administration"})
+    if goes_back:
+        cancel_after(api, operation, "await_registration")
+        tell(api, operation, "roll_back")
+    deaths = through_deaths(agent, operation)
+    finish(operation, "rolled_back" if goes_back else "succeeded")
+    print(len(deaths), deaths)
+    steps = Step.objects.filter(operation=operation, is_undo=goes_back).exclude(state="skipped")
+    died_done = [death.removeprefix("done ") for death in deaths if death.startswith("done")]
+    assert sorted(died_done) == sorted(step.kind for step in steps)
+    assert deaths.count("stopped restart") == steps.filter(kind="restart").count() >= 3
+    assert_as_shown(agent, api, "off" if goes_back else "administration")
+
+
+# -- an agent of the release before --------------------------------------------------------------------------
+
+
+@pytest.mark.nightly
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.timeout(400)
+def test_what_an_agent_of_the_release_before_starts_is_shown_and_put_right_by_ours(
+    agent: AgentProcess, api: APIClient, tmp_path: Path
+) -> None:
+    """It heals by itself, and nobody can keep it from that: what it started has no access control."""
+    new = {"name": "orders", "access_control": "administration", "overrides": SMALL}
+    finish(begin(api, "", new))
+    asyncio.run(send(api.get(f"{BASE}orders/").data["name_server_addresses"][0], b"before"))
+    agent.stop()
+    agent.program = str(old_tree.check_out(tmp_path / "old") / "manage.py")
+    agent.start()
+    wait(lambda: Host.objects.get().agent_version == "1")
+    refused = api.post(f"{BASE}orders/restart/", {}, format="json")
+    assert (refused.status_code, refused.data["code"]) == (409, "old_agent")
+    [broker] = agent.engines()["broker-a-0"]
+    broker.kill()
+
+    def shown() -> dict[str, Any]:
+        return dict(api.get(f"{BASE}orders/brokers/broker-a-0/").data["process"])
+
+    wait(lambda: shown()["observed"] == "running" and shown()["pid"] not in (None, broker.pid), 60, agent.log)
+    assert shown()["is_drifted"] is True
+    agent.stop()
+    agent.program = "manage.py"
+    agent.start()
+    wait(lambda: Host.objects.get().agent_version == VERSION)
+    finish(begin(api, "orders/repair/"))
+    assert shown()["is_drifted"] is False
+    assert_as_shown(agent, api, "administration")

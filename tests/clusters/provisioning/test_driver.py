@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import signal
@@ -14,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from clusters.provisioning import driver, fences, presence
+from clusters.provisioning import disk_room, driver, fences, presence
 from clusters.provisioning.confs import (
     BrokerConf,
     NameServerConf,
@@ -24,7 +25,7 @@ from clusters.provisioning.confs import (
     text_of,
 )
 from clusters.provisioning.driver import DriverError, Kind, Presence, ProcessSpec
-from clusters.provisioning.folders import UnsafeName, folder_of, part, remove
+from clusters.provisioning.folders import UnsafeName, folder_of, part, remove, write_if_changed
 from clusters.provisioning.log_tails import tail
 from tests.clusters.failing_consumers import until
 from tests.clusters.provisioning.agent_process import engines_below, free_block
@@ -128,6 +129,44 @@ def test_a_process_that_ends_at_once_says_why(root: Path) -> None:
     driver.write_conf(spec, text_of({**spec.settings, "flushDiskType": "NEVER"}), SECRET)
     with pytest.raises(DriverError, match=r"ended while it started: .*flushDiskType"):
         driver.start(spec, root, "t", 1)
+    # What another start printed is not why this one ended.
+    assert "flushDiskType" in driver.last_words(spec)
+    assert driver.last_words(spec, spec.folder.out.stat().st_size) == "it printed nothing"
+
+
+def test_a_process_that_cannot_be_begun_says_why(root: Path) -> None:
+    spec = _name_server(root)
+    driver.write_conf(spec, text_of(spec.settings), {})
+    spec.folder.pid.with_name("pid.json.new").mkdir()
+    with pytest.raises(DriverError, match=r"namesrv-1 was not started: .*pid\.json\.new: Is a directory$"):
+        driver.start(spec, root, "t", 1)
+    assert driver.look(spec).presence is Presence.ABSENT
+
+
+def test_a_reason_on_a_full_disk_says_what_to_do(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert disk_room.little_room(root) == ""
+    monkeypatch.setattr(disk_room, "LITTLE_BYTES", 1 << 62)
+    spec = _broker(root)
+    driver.write_conf(spec, text_of({**spec.settings, "flushDiskType": "NEVER"}), SECRET)
+    with pytest.raises(DriverError, match=r"flushDiskType.*; its disk has \d+ KB left: free space there"):
+        driver.start(spec, root, "t", 1)
+
+
+def test_a_file_that_is_not_written_leaves_nothing_beside_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "broker.conf"
+    write_if_changed(path, "a=1\n")
+
+    def full(handle: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "fsync", full)
+    write_if_changed(path, "a=1\n")
+    with pytest.raises(OSError, match=r"No space left on device: '.*broker\.conf'"):
+        write_if_changed(path, "a=2\n")
+    assert [each.name for each in tmp_path.iterdir()] == ["broker.conf"]
+    assert path.read_text() == "a=1\n"
 
 
 def test_a_release_that_is_not_installed_is_named(root: Path) -> None:
@@ -138,6 +177,19 @@ def test_a_release_that_is_not_installed_is_named(root: Path) -> None:
     driver.write_conf(other, "", {})
     with pytest.raises(DriverError, match=r"release 9\.9 is not installed"):
         driver.start(other, root, "t", 1)
+
+
+def test_a_release_that_does_not_know_administration_is_not_started_with_it(root: Path) -> None:
+    python = root / "releases" / "old" / "bin" / "python"
+    python.parent.mkdir(parents=True)
+    python.write_text("#!/bin/sh\necho 0.1.0\n")
+    python.chmod(0o700)
+    about = [getattr(_name_server(root), name) for name in ("kind", "label", "address", "port", "folder")]
+    spec = ProcessSpec(*about, "old", {"signalboxAccessControl": "administration"})
+    driver.write_conf(spec, "", {})
+    with pytest.raises(DriverError, match=r"release old is signalbox 0\.1\.0, which does not know access"):
+        driver.start(spec, root, "t", 1)
+    assert not spec.folder.out.exists(), "nothing was run"
 
 
 def test_two_launchers_at_once_start_one_process(root: Path) -> None:

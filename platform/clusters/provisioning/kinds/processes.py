@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from clusters.models import Broker, NameServer
+from clusters.models import Broker, Cluster, NameServer
 from clusters.provisioning import driver, folders, ports, running
 from clusters.provisioning.driver import Presence
 from clusters.provisioning.inventory import Process, cluster_of, find_process, spec_of
 from clusters.provisioning.registry import Registry, StepContext
-from clusters.provisioning.releases import version_of
+from clusters.provisioning.releases import refuse_without_administration, version_of
 from clusters.provisioning.undoing import Undone
 from console.core.problems import Problem
 
@@ -37,6 +37,8 @@ def find_release(ctx: StepContext) -> dict[str, Any]:
     release = ctx.arguments["release"]
     version = version_of(Path(host.data_root), release)
     ctx.log(f"{release} on {host.name} is signalbox {version}")
+    if ctx.cluster.access_control == Cluster.AccessControl.ADMINISTRATION:
+        refuse_without_administration(release, version)
     return {"version": version}
 
 
