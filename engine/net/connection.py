@@ -35,6 +35,15 @@ _INT32_MAX = 0x7FFFFFFF
 class Connection(ServingProtocol):
     """`serve` is called for each request; `request` and `send` talk to the peer."""
 
+    __slots__ = (
+        "_close_callbacks",
+        "_next_opaque",
+        "_on_closed",
+        "_pending",
+        "_serve",
+        "tags",
+    )
+
     def __init__(
         self,
         loop: asyncio.AbstractEventLoop,

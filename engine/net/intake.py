@@ -55,6 +55,13 @@ class ReceiveRoom:
             self._short_of.add(what)
         else:
             self._short_of.discard(what)
+        self._choose()
+
+    def resize_small(self, size_bytes: int) -> None:
+        self._small = self.whole[:size_bytes]
+        self._choose()
+
+    def _choose(self) -> None:
         self.view = self._small if self._short_of else self.whole
 
 

@@ -12,6 +12,8 @@ from collections.abc import Callable, Coroutine, Hashable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
+from msgspec import Struct
+
 from engine.protocol.commands import Buffer, Command
 
 if TYPE_CHECKING:
@@ -28,17 +30,75 @@ class Reply:
     body: Buffer = b""
 
 
-@dataclass(frozen=True, slots=True)
-class Hold:
-    """A long poll: park under `keys` until one is woken with an accepted arrival, or for `timeout_ms`.
+class Shared(Protocol):
+    @property
+    def weight(self) -> int:
+        """Of how many polls it takes the room."""
 
-    `accepts` sees what the waker passes (an arrival); `resume` runs the request again, not parking twice.
+
+class Poll(Protocol):
+    """What a long poll waits for, and how it goes on.
+
+    There may be a hundred thousand of them, so each is one small object that keeps no more than its answer
+    needs. Names are interned, so that they are shared; keys are made when they are asked for. As structs with
+    gc=False they cost the garbage collector nothing (none is part of a cycle).
     """
 
-    keys: tuple[Hashable, ...]
+    @property
+    def shared(self) -> Shared | None:
+        """What it keeps beside itself if that is large; other polls may keep the same."""
+
+    def parked_under(self) -> tuple[Hashable, ...]:
+        """Its keys; the same each time."""
+
+    def accepts(self, arrival: object, /) -> bool:
+        """Whether it goes on with what the waker passes (an arrival)."""
+
+    def resume(self) -> Outcome:
+        """The request runs again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hold:
+    """A long poll: park until it is woken with an arrival that it accepts, or for `timeout_ms`."""
+
+    poll: Poll
     timeout_ms: int
-    accepts: Callable[[object], bool]
+
+
+class Later(Struct, frozen=True, eq=False):
+    """A poll for a few: it goes on with whatever comes under its keys."""
+
     resume: Callable[[], Outcome]
+    waits_for: tuple[Hashable, ...] = ()
+    shared: None = None
+
+    def parked_under(self) -> tuple[Hashable, ...]:
+        return self.waits_for
+
+    def accepts(self, arrival: object, /) -> bool:
+        return True
+
+
+class HeldRequest(Struct, eq=False, gc=False):
+    """A request while its poll waits: whose it is, and what its answer needs of it."""
+
+    poll: Poll
+    client: Connection
+    finish: Callable[[HeldRequest], None]
+    code: int
+    opaque: int
+    flag: int
+    serialize_type: int
+    due: int = -1
+    """The table's in which it is parked."""
+
+    def done(self) -> None:
+        """Call it once: the wait is over."""
+        self.client.run_step(self._finish, is_costly=True)
+
+    def _finish(self) -> None:
+        self.finish(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +188,7 @@ class Waits(Protocol):
 class LogWaits(Waits, Protocol):
     """What only a daemon with a log waits for besides."""
 
-    def when_woken(self, hold: Hold, client: Connection, done: Callable[[], None]) -> None: ...
+    def when_woken(self, held: HeldRequest, timeout_ms: int) -> None: ...
 
     def when_flushed(self, commit_log_offset: int, timeout_ms: int, done: Callable[[bool], None]) -> None: ...
 

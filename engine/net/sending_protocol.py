@@ -3,7 +3,7 @@
 All frames of one turn of the loop leave in one write. As soon as the peer takes no more, what follows stays
 in the outbox and everything is counted in the budget (`outgo`); a server then neither reads nor serves the
 peer until all of it is sent. The transport keeps a write as a whole until its last byte is gone, so of a
-large one any rest counts; up to OWN_BYTES of small ones are the connection's own. `_pauses` says why it is
+large one any rest counts; a few kilobytes of small ones are the connection's own. `_pauses` says why it is
 not read. Loop thread only.
 """
 
@@ -32,6 +32,29 @@ STOPS = SENDING | WAITING
 
 
 class SendingProtocol(asyncio.BufferedProtocol):
+    # A dict of so many attributes would take a kilobyte and a half of each of 10,000 connections.
+    __slots__ = (
+        "_given_remote",
+        "_is_flush_scheduled",
+        "_is_reading",
+        "_left_bytes",
+        "_limits",
+        "_loop",
+        "_outbox",
+        "_outbox_bytes",
+        "_own_bytes",
+        "_pauses",
+        "_shares",
+        "_transport",
+        "_unsent_bytes",
+        "is_closed",
+        "is_encrypted",
+        "is_verified",
+        "local",
+        "remote",
+        "times",
+    )
+
     def __init__(
         self,
         loop: asyncio.AbstractEventLoop,
@@ -43,6 +66,7 @@ class SendingProtocol(asyncio.BufferedProtocol):
         self._limits = limits
         self._given_remote = remote
         self._shares = shares
+        self._own_bytes = OWN_BYTES if shares is None else shares.own_bytes
         self._transport: asyncio.Transport | None = None
         self._outbox: list[bytes] = []
         self._outbox_bytes = 0
@@ -67,7 +91,7 @@ class SendingProtocol(asyncio.BufferedProtocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.Transport, transport)
         if self._shares is not None:
-            self._transport.set_write_buffer_limits(OWN_BYTES, 0)
+            self._transport.set_write_buffer_limits(self._own_bytes, 0)
         else:
             limits = self._limits
             self._transport.set_write_buffer_limits(limits.write_high_bytes, limits.write_low_bytes)
@@ -174,7 +198,7 @@ class SendingProtocol(asyncio.BufferedProtocol):
         transport = self._transport
         if transport is None:
             return
-        if len(data) <= OWN_BYTES:
+        if len(data) <= self._own_bytes:
             transport.write(data)
         else:
             self._write(data)
@@ -186,14 +210,14 @@ class SendingProtocol(asyncio.BufferedProtocol):
         transport = self._transport
         if transport is None:
             return
-        if self._shares is None or len(data) <= OWN_BYTES or transport.is_closing():
+        if self._shares is None or len(data) <= self._own_bytes or transport.is_closing():
             transport.write(data)
             return
         # The transport keeps all of it until its last byte is sent, so we want to be told if any is left.
         transport.set_write_buffer_limits(0, 0)
         transport.write(data)
         if not transport.is_closing():
-            transport.set_write_buffer_limits(OWN_BYTES, 0)
+            transport.set_write_buffer_limits(self._own_bytes, 0)
 
     def _next_piece(self) -> bytes:
         """Of what waits to be sent: some frames, or a large one."""

@@ -164,6 +164,7 @@ class Server:
     def _connection(self, arrival: Arrival) -> Connection:
         def closed(connection: Connection) -> None:
             self.connections.discard(connection)
+            self.shares.note_connections(len(self.connections))
             self._forget_ip(arrival.ip)
 
         connection = Connection(
@@ -176,6 +177,7 @@ class Server:
             self.shares,
         )
         self.connections.add(connection)
+        self.shares.note_connections(len(self.connections))
         return connection
 
     def _handshake(self, arrival: Arrival, context: ssl.SSLContext) -> TlsStream:

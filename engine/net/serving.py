@@ -6,7 +6,7 @@ Loop thread only; `in_flight` counts what still waits, for a graceful drain.
 
 A client whose requests wait in great number is not served further meanwhile (`begin_wait`), and what was
 waited for is not answered before the client has read what it was sent (`run_step`): a request that waits
-costs two kilobytes, an answer up to four megabytes.
+costs up to two kilobytes (a long poll a quarter of one), an answer up to four megabytes.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from engine.net.outcomes import (
     ColdRead,
     EncodedReply,
     Handler,
+    HeldRequest,
     Hold,
     LogWaits,
     Outcome,
@@ -65,30 +66,19 @@ _REPLY = _PLAIN_REPLY.replace(b'"serializeType', b'"remark":%b,"serializeType')
 
 
 class _Waiting:
-    """A request that waits: one small object, because there may be a hundred thousand long polls."""
+    """A request that waits for something; long polls are `HeldRequest`s."""
 
-    __slots__ = ("_is_costly", "_serving", "_step", "client", "is_poll", "request")
+    __slots__ = ("_is_costly", "_serving", "_step", "client", "request")
 
-    def __init__(
-        self, serving: Serving, request: Command, client: Connection, is_poll: bool, is_costly: bool
-    ) -> None:
+    def __init__(self, serving: Serving, request: Command, client: Connection, is_costly: bool) -> None:
         self._serving = serving
         self._is_costly = is_costly
         self.request = request
         self.client = client
-        self.is_poll = is_poll
         self._step: Callable[[], Outcome] | None = None
-
-    def will_do(self, step: Callable[[], Outcome]) -> Callable[[], None]:
-        """What to call once: `proceed` with this step."""
-        self._step = step
-        return self._go
 
     def proceed(self, step: Callable[[], Outcome]) -> None:
         self._step = step
-        self._go()
-
-    def _go(self) -> None:
         self.client.run_step(self._finish, is_costly=self._is_costly)
 
     def _finish(self) -> None:
@@ -155,11 +145,9 @@ class Serving:
     def _wait(self, request: Command, client: Connection, outcome: Outcome) -> None:
         if isinstance(outcome, WaitFlush | WaitReplicas):
             request.body = b""  # it is stored; only the answer is still to be made
-        is_poll = isinstance(outcome, Hold)
-        if not is_poll:
-            self._begin_wait(client)
-        is_costly = is_poll or isinstance(outcome, ColdRead | Slices)
-        self._start_wait(outcome, client, _Waiting(self, request, client, is_poll, is_costly))
+        self._begin_wait(client)
+        is_costly = isinstance(outcome, ColdRead | Slices)
+        self._start_wait(outcome, client, _Waiting(self, request, client, is_costly))
 
     def finish(self, waiting: _Waiting, step: Callable[[], Outcome]) -> None:
         """What it waited for has happened, and it is its turn."""
@@ -167,9 +155,8 @@ class Serving:
         client = waiting.client
         if not client.is_closed:
             self._run(waiting.request, client, step)
-        if not waiting.is_poll:
-            self._waiting -= 1
-            client.end_wait()
+        self._waiting -= 1
+        client.end_wait()
 
     def _begin_wait(self, client: Connection) -> None:
         self._waiting += 1
@@ -226,12 +213,33 @@ class LogServing(Serving):
         self._handlers = handlers
         self._log_waits = waits
         self._works: set[asyncio.Task[Reply]] = set()
+        self._finish_poll = self.finish_poll  # one bound method for all of them
+
+    def _wait(self, request: Command, client: Connection, outcome: Outcome) -> None:
+        if not isinstance(outcome, Hold):
+            super()._wait(request, client, outcome)
+            return
+        held = HeldRequest(
+            outcome.poll,
+            client,
+            self._finish_poll,
+            request.code,
+            request.opaque,
+            request.flag,
+            request.serialize_type,
+        )
+        self._log_waits.when_woken(held, outcome.timeout_ms)
+
+    def finish_poll(self, held: HeldRequest) -> None:
+        """What it waited for is there, or its time is up."""
+        self.in_flight -= 1
+        if not held.client.is_closed:
+            request = Command(held.code, held.opaque, held.flag, serialize_type=held.serialize_type)
+            self._run(request, held.client, held.poll.resume)
 
     def _start_wait(self, outcome: Outcome, client: Connection, waiting: _Waiting) -> None:
         proceed = waiting.proceed
-        if isinstance(outcome, Hold):
-            self._log_waits.when_woken(outcome, client, waiting.will_do(outcome.resume))
-        elif isinstance(outcome, WaitFlush):
+        if isinstance(outcome, WaitFlush):
             flush = outcome
             self._log_waits.when_flushed(
                 flush.commit_log_offset,

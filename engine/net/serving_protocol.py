@@ -32,7 +32,7 @@ from engine.net.sending_protocol import (
     WAITING,
     SendingProtocol,
 )
-from engine.net.shares import OWN_BYTES, Shares
+from engine.net.shares import Shares
 from engine.net.turns import SLICE_S, SMALL_BYTES, WORTH_NOTING_S, Turns
 from engine.protocol.commands import Command
 from engine.protocol.frames import FrameParser
@@ -42,12 +42,28 @@ log = logging.getLogger(__name__)
 _NEVER = float("inf")
 _TCP_CLOSE = 7
 """The state of a connection that its peer has reset (tcp_states.h)."""
+_STEP_BYTES = 512
+"""What a request takes that is held back, about."""
 _TAKEN_AT_ONCE = 64
 _TAKEN_OFWAITING = 8
 """Requests that are parsed but not served in this turn are parsed again later."""
 
 
 class ServingProtocol(SendingProtocol):
+    __slots__ = (
+        "_buffer",
+        "_frame_room",
+        "_has_noted",
+        "_held_back",
+        "_held_back_bytes",
+        "_is_queued",
+        "_parser",
+        "_room",
+        "last_read_at",
+        "read_at",
+        "unanswered",
+    )
+
     def __init__(
         self,
         loop: asyncio.AbstractEventLoop,
@@ -65,7 +81,10 @@ class ServingProtocol(SendingProtocol):
         self._is_queued = False
         self._has_noted = False
         """Whether what waits to be served is counted in the budget."""
-        self._held_back: deque[Callable[[], None]] = deque()
+        self._held_back: deque[Callable[[], None]] | None = None
+        """Steps that wait until it reads, or for their turn; most connections never have any."""
+        self._held_back_bytes = 0
+        """What of it is counted in the budget for sending."""
         self.read_at = self.last_read_at = loop.time()
         """When what is being served was read, and when this connection was last read or written before that:
         what a client sends upon our answers has not waited while we made them."""
@@ -183,7 +202,7 @@ class ServingProtocol(SendingProtocol):
         if self._has_noted:
             self._has_noted = False
             shares.intake.give_back(self)
-        if wanted_bytes > OWN_BYTES:
+        if wanted_bytes > self._own_bytes:
             self._ask_for_room(shares)
         elif self._pauses & MEMORY:
             shares.intake.give_back(self)
@@ -206,6 +225,10 @@ class ServingProtocol(SendingProtocol):
     def _refuse(self, error: ProtocolError) -> None:
         log.info("closing %s:%d: %s", *self.remote, error.text)
         self.close()
+
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        self._note_held_back()
 
     def eof_received(self) -> bool:
         return False
@@ -233,7 +256,7 @@ class ServingProtocol(SendingProtocol):
 
     def may_receive(self) -> None:
         """The large frame that it waited for has its place."""
-        if self._parser.wanted_bytes > OWN_BYTES:
+        if self._parser.wanted_bytes > self._own_bytes:
             self._open_frame()
         self._resume(MEMORY)
 
@@ -272,7 +295,10 @@ class ServingProtocol(SendingProtocol):
 
     def hold_back(self, step: Callable[[], None]) -> None:
         """For later: when it reads again, or is gone."""
+        if self._held_back is None:
+            self._held_back = deque()
         self._held_back.append(step)
+        self._note_held_back()
         self._wait_for_turn()
 
     def begin_wait(self, is_too_much: bool) -> None:
@@ -295,7 +321,7 @@ class ServingProtocol(SendingProtocol):
         if shares is None or self.is_closed:
             return
         waiting = self._parser.waiting_bytes
-        if waiting > OWN_BYTES:
+        if waiting > self._own_bytes:
             self._has_noted = True
             shares.intake.note(self, waiting)
         self._pause(SERVING)
@@ -307,9 +333,20 @@ class ServingProtocol(SendingProtocol):
         """What kept us from serving it is over."""
         if self._pauses & STOPS:
             return
+        self._note_held_back()
         if self._held_back or self._pauses & SERVING:
             self._wait_for_turn()
         self._resume(0)
+
+    def _note_held_back(self) -> None:
+        """While the peer does not read, what is held back for it counts like what is to be sent: long polls
+        that woke up are no longer counted among those that wait."""
+        size = len(self._held_back or ()) * _STEP_BYTES if self._pauses & SENDING else 0
+        more, self._held_back_bytes = size - self._held_back_bytes, size
+        if self._shares is not None and more > 0:
+            self._shares.outgo.hold(self, more)
+        elif self._shares is not None and more < 0:
+            self._shares.outgo.sent(self, -more)
 
     def _is_reset(self) -> bool:
         """Whether the peer is gone. While a socket is not read nobody is told, and its requests would be

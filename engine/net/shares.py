@@ -17,7 +17,12 @@ from engine.net.turns import Turns
 
 RECEIVE_BUFFER_BYTES = 256 * 1024
 OWN_BYTES = 16 * 1024
-"""What any connection may hold of an unfinished frame, and of requests that are not served yet."""
+"""What a connection may hold of an unfinished frame, of requests that are not served yet, and of answers that
+are not sent yet."""
+MANY_CONNECTIONS = 2048
+OWN_BYTES_OF_MANY = 5 * 1024
+"""The same of each connection that comes when many are there: 10,000 then hold 72 MB, not 160. Not less than
+this, because a read of `turns.SMALL_BYTES` counts as one small request."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +55,15 @@ class Shares:
         self.intake = Intake(loop, self.room, limits.receiving(), self.closings_receiving)
         self.outgo = Outgo(loop.time, limits.sending(), self.closings_sending)
         self.turns = Turns(loop, self.room)
+        self.own_bytes = OWN_BYTES
+        """Of the next connection."""
+
+    def note_connections(self, count: int) -> None:
+        """So many are there."""
+        own_bytes = OWN_BYTES if count < MANY_CONNECTIONS else OWN_BYTES_OF_MANY
+        if own_bytes != self.own_bytes:
+            self.own_bytes = own_bytes
+            self.room.resize_small(own_bytes)
 
     def close(self) -> None:
         self.intake.close()

@@ -11,7 +11,9 @@ import argparse
 import dataclasses
 import ipaddress
 import json
+import resource
 import struct
+from string import ascii_letters
 
 from tests.crash import requests as rq
 from tests.crash.wire import encode_request
@@ -22,6 +24,7 @@ MIB = 1 << 20
 PULLS = 1000
 SENDERS_GROUP = "HostileSenders"
 REGISTER_BROKER = 103
+STAMP = "@STAMP@@"
 
 
 def pipelined_pulls(topic: str = TOPIC, count: int = PULLS, suspend_ms: int = 0) -> bytes:
@@ -56,6 +59,20 @@ def sql_bomb(number: int = 0) -> bytes:
     terms = " OR ".join(f"(a{number}x{term} = 'x' AND b > {term})" for term in range(250))
     fields = rq.pull_fields(TOPIC, GROUP, 0, 0) | {"subscription": terms, "expressionType": "SQL92"}
     return b"".join(encode_request(rq.PULL, 1 + at, fields) for at in range(20))
+
+
+def filtered_polls() -> bytes:
+    """Long polls with large filters, none of which anybody has seen before (STAMP)."""
+    tags = [f"{first}{second}" for first in ascii_letters for second in ascii_letters]
+    by_tags = f"{STAMP}||{'||'.join(tags)}"
+    by_sql = f"a = {STAMP} OR {' OR '.join(f'b > {number}' for number in range(120))}"
+    frames = []
+    for number in range(8):
+        fields = rq.pull_fields(WANTED_TOPIC, GROUP, 0, 0, suspend_ms=30_000)
+        fields["subscription"] = by_sql if number == 0 else f"{by_tags}||{number}"
+        fields["expressionType"] = "TAG" if number else "SQL92"
+        frames.append(encode_request(rq.PULL, 1 + number, fields))
+    return b"".join(frames)
 
 
 def registration(broker: int = 0, topics: int = 20_000) -> bytes:
@@ -94,11 +111,15 @@ def manners(name: str) -> Manners:
         case "refused_then_unfinished":
             return Manners(first=refused(), payload=unfinished(), reopens=True)
         case "unread_pulls":
-            return Manners(payload=pipelined_pulls(), repeats=10)
+            return Manners(first=refused(), payload=pipelined_pulls(), repeats=10, gathers=True)
         case "pipelined_pulls":
             return Manners(payload=pipelined_pulls(), repeats=1000, reads=True, reopens=True)
         case "long_polls":
-            return Manners(payload=pipelined_pulls(WANTED_TOPIC, suspend_ms=30_000), repeats=10)
+            waiting = pipelined_pulls(WANTED_TOPIC, suspend_ms=30_000)
+            return Manners(first=refused(), payload=waiting, repeats=10, gathers=True)
+        case "filtered_polls":
+            payload, stamp = filtered_polls(), STAMP.encode()
+            return Manners(first=refused(), payload=payload, stamp=stamp, repeats=1000, gathers=True)
         case "slow_loris":
             return Manners(first=refused(), payload=unfinished(), trickle_bytes=1, reopens=True)
         case "header_bombs":
@@ -108,6 +129,14 @@ def manners(name: str) -> Manners:
         case "registrations":
             return Manners(payload=registration(), repeats=1000, reads=True, reopens=True)
     raise SystemExit(f"no attack {name!r}")
+
+
+def raise_descriptor_limit(wanted: int) -> None:
+    """A login shell's 1,024 are not enough for a crowd."""
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if hard < wanted:
+        raise SystemExit(f"{wanted} descriptors are needed, and {hard} are allowed (ulimit -Hn)")
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
 
 def main() -> None:
@@ -122,6 +151,7 @@ def main() -> None:
     for address in (host, *chosen.source):
         if not ipaddress.ip_address(address).is_loopback:
             raise SystemExit(f"{address} is no loopback address: attacks stay on this machine")
+    raise_descriptor_limit(chosen.count + 100)
     crowd = Crowd((host, int(port)), chosen.source, chosen.count, manners(chosen.name))
     try:
         tally = crowd.run(chosen.seconds)

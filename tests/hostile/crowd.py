@@ -1,7 +1,8 @@
 """Many raw connections of one attacker, driven by one epoll loop; bounded in count and in time.
 
 Each connection sends a payload as fast as its socket takes it, and reads, trickles or does neither as told.
-Connections that the server closes are counted, and opened again where the attack says so.
+Connections that the server closes are counted, and opened again where the attack says so. A crowd that
+gathers begins when all of it is there.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from tests.crash.wire import Address
 
 _PIECE_BYTES = 1 << 18
 _OPENED_PER_TURN = 50
+GATHER_S = 60.0
 _GONE = (BrokenPipeError, ConnectionError, TimeoutError)
 
 
@@ -27,12 +29,16 @@ class Manners:
     first: bytes = b""
     """Sent once, before the payload."""
     payload: bytes = b""
+    stamp: bytes = b""
+    """What stands in the payload for a number of eight digits that is another one each time."""
     repeats: int = 1
     reads: bool = False
     trickle_bytes: int = 0
     """Sent one piece of this size at a time, every `trickle_s`, instead of as fast as possible."""
     trickle_s: float = 1.0
     reopens: bool = False
+    gathers: bool = False
+    """Whether payloads are sent only when all connections are open and have sent their `first`."""
 
 
 @dataclass(slots=True)
@@ -41,6 +47,7 @@ class _Peer:
     left: int = 0
     """Bytes of `first` and all payloads that are still to be sent."""
     next_at: float = 0.0
+    payload: bytes = b""
 
 
 @dataclass(slots=True)
@@ -50,6 +57,7 @@ class Tally:
     sent_bytes: int = 0
     received_bytes: int = 0
     opened_all_s: float = 0.0
+    most_open: int = 0
     errors: dict[str, int] = field(default_factory=dict)
 
 
@@ -62,20 +70,37 @@ class Crowd:
         self._whole = len(manners.first) + len(manners.payload) * manners.repeats
         self._epoll = select.epoll()
         self._peers: dict[int, _Peer] = {}
+        self._is_gathered = not manners.gathers
+        self._stamps = 0
         self.tally = Tally()
 
     def run(self, seconds: float) -> Tally:
+        """For so long, once all are gathered."""
         begun = time.monotonic()
-        while (now := time.monotonic()) < begun + seconds:
+        until = begun + (seconds if self._is_gathered else GATHER_S)
+        while (now := time.monotonic()) < until:
             self._open_some()
+            self.tally.most_open = max(self.tally.most_open, len(self._peers))
             if self.tally.opened >= self._count and not self.tally.opened_all_s:
                 self.tally.opened_all_s = now - begun
+            if not self._is_gathered and self._are_all_here():
+                self._is_gathered = True
+                until = now + seconds
+                for peer in self._peers.values():
+                    self._epoll.modify(peer.sock.fileno(), self._events(peer))
             self._trickle(now)
             for descriptor, event in self._epoll.poll(0.05, 512):
                 peer = self._peers.get(descriptor)
                 if peer is not None:
                     self._serve(peer, event)
+        if not self._is_gathered:
+            raise SystemExit(f"{len(self._peers)} of {self._count} connections after {GATHER_S:g} s")
         return self.tally
+
+    def _are_all_here(self) -> bool:
+        if self.tally.opened < self._count:
+            return False
+        return not any(self._wants_to_send(peer) for peer in self._peers.values())
 
     def close(self) -> None:
         for peer in list(self._peers.values()):
@@ -109,7 +134,13 @@ class Crowd:
 
     def _events(self, peer: _Peer) -> int:
         wants = select.EPOLLRDHUP | (select.EPOLLIN if self._manners.reads else 0)
-        return wants | (select.EPOLLOUT if peer.left and not self._manners.trickle_bytes else 0)
+        wants_out = self._wants_to_send(peer) and not self._manners.trickle_bytes
+        return wants | (select.EPOLLOUT if wants_out else 0)
+
+    def _wants_to_send(self, peer: _Peer) -> bool:
+        """Before all are gathered, `first` alone."""
+        later = 0 if self._is_gathered else self._whole - len(self._manners.first)
+        return peer.left > later
 
     def _serve(self, peer: _Peer, event: int) -> None:
         try:
@@ -119,7 +150,7 @@ class Crowd:
                 raise ConnectionResetError
             if event & select.EPOLLOUT:
                 self._send(peer, _PIECE_BYTES)
-                if not peer.left:
+                if not self._wants_to_send(peer):
                     self._epoll.modify(peer.sock.fileno(), self._events(peer))
         except _GONE as error:
             self._count_error(error)
@@ -139,11 +170,19 @@ class Crowd:
             piece = manners.first[at : at + most]
         else:
             inside = (at - len(manners.first)) % len(manners.payload)
-            piece = manners.payload[inside : inside + most]
+            if inside == 0:
+                peer.payload = self._stamped()
+            piece = peer.payload[inside : inside + most]
         with contextlib.suppress(BlockingIOError):
             sent = peer.sock.send(piece)
             peer.left -= sent
             self.tally.sent_bytes += sent
+
+    def _stamped(self) -> bytes:
+        if not self._manners.stamp:
+            return self._manners.payload
+        self._stamps += 1
+        return self._manners.payload.replace(self._manners.stamp, b"%08d" % self._stamps)
 
     def _trickle(self, now: float) -> None:
         manners = self._manners

@@ -7,9 +7,12 @@ from __future__ import annotations
 
 import argparse
 import tempfile
+import time
 from pathlib import Path
 
 from tests.hostile.victim import OTHER, OWN, Victim, attack
+
+LATER_S = 60.0
 
 
 def main() -> None:
@@ -26,14 +29,17 @@ def main() -> None:
             try:
                 victim.start()
                 outcome = attack(victim, name, count=int(count or 100), seconds=chosen.seconds, source=source)
+                time.sleep(max(0.0, LATER_S - outcome.given_back_s))
+                kept = victim.daemon.sample().anonymous_bytes - outcome.idle_bytes
             finally:
                 victim.daemon.kill()
         report = outcome.report
         print(
             f"{name} × {count} from {source}: {outcome.above_idle_bytes >> 20} MB above idle, slowest of "
             f"{report.requests} requests {report.slowest_s:.2f} s ({report.busy} busy), memory back after "
-            f"{outcome.given_back_s:.1f} s, {outcome.tally['closed_by_server']} connections closed; "
-            f"{'; '.join(report.failures) or 'no failures'}",
+            f"{outcome.given_back_s:.1f} s, {kept >> 20} MB kept after {LATER_S:g} s; at most "
+            f"{report.most_connections:.0f} connections open, {outcome.tally['closed_by_server']} closed, "
+            f"{report.most_long_polls:.0f} long polls; {'; '.join(report.failures) or 'no failures'}",
             flush=True,
         )
 

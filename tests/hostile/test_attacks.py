@@ -42,6 +42,7 @@ def check(outcome: Outcome, victim: Victim) -> None:
         ("unread_pulls", OTHER),
         ("pipelined_pulls", OWN),
         ("long_polls", OTHER),
+        ("filtered_polls", OWN),
         ("slow_loris", OWN),
         ("header_bombs", OTHER),
         ("sql_bombs", OWN),

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterator
+from itertools import islice
 from typing import NamedTuple
 
-from engine.broker.holds import SLICE_MS, Holds, Parked
+from engine.broker.pulling.long_polls import SLICE_MS, Holds, Parked
+from engine.broker.pulling.wake_walks_task import AT_ONCE, WakeWalks
 from engine.net.connection import Connection
-from engine.net.outcomes import Hold
+from engine.net.outcomes import HeldRequest
 from engine.store.results import Arrival
 
 _WATCHED = "broker.holds_watched"
@@ -21,8 +23,8 @@ _FLUSH_TICK_S = 0.1
 MAX_HOLDS_PER_CLIENT = 65_536
 """Beyond it a pull that finds nothing is answered at once: one client cannot fill the memory."""
 MAX_HOLDS = 100_000
-"""Of all clients. Beyond it only who has less than its share is parked, at the cost of who has the most."""
-_WOKEN_AT_ONCE = 512
+"""Of all clients, by weight. Beyond it only who has less than its share is parked, at the cost of who has the
+most."""
 
 Saved = Callable[[OSError | None], None]
 ReplicaWait = Callable[[int, int, int, Callable[[bool], None]], None]
@@ -82,22 +84,23 @@ class BrokerWaits:
         self._is_fenced = False
         self._is_closing = False
         self.holds = Holds()
+        self._walks = WakeWalks(loop, self.holds, _finish)
         self.flushes = FlushWaits()
         self.wait_for_replicas: ReplicaWait | None = None
         """Set while this broker is master of a group."""
 
     # -- long polls -----------------------------------------------------------------------------------------
 
-    def when_woken(self, hold: Hold, client: Connection, done: Callable[[], None]) -> None:
+    def when_woken(self, held: HeldRequest, timeout_ms: int) -> None:
+        client = held.client
         if not self.can_park(client):
-            done()
+            held.done()
             return
         if _WATCHED not in client.tags:
             client.tags[_WATCHED] = True
             client.on_close(self._client_left)
-        deadline_ms = int(self._loop.time() * 1000) + hold.timeout_ms
-        self.holds.park(Parked(hold.keys, deadline_ms, hold.accepts, client, done))
-        if len(self.holds) > self.most_holds + self.most_holds // 16:
+        self.holds.park(held, int(self._loop.time() * 1000) + timeout_ms)
+        if self.holds.weight > self.most_holds + self.most_holds // 16:
             _finish(self.holds.thin_out(self.most_holds))
         if self._hold_timer is None:
             self._hold_timer = self._loop.call_later(SLICE_MS / 1000, self._expire_holds)
@@ -105,29 +108,19 @@ class BrokerWaits:
     def can_park(self, client: Connection) -> bool:
         """Whether a request of this client may wait. Otherwise it is resumed at once: who would wait again
         asks here first."""
-        own, most = self.holds.count_of(client), self.most_holds
-        has_room = own < MAX_HOLDS_PER_CLIENT and (
-            len(self.holds) < most or own < self.holds.fair_share(most)
-        )
+        holds, most = self.holds, self.most_holds
+        own = holds.weight_of(client)
+        has_room = own < MAX_HOLDS_PER_CLIENT and (holds.weight < most or own < holds.fair_share(most))
         return has_room and not client.is_closed and not self._is_closing
 
     def wake_soon(self, key: Hashable) -> None:
         """Not for a message that arrived, but because what waits under this key may find something now."""
-        if key in self.holds:
-            self._loop.call_soon(lambda: _finish(self.holds.wake(key, object())))
+        if self.holds.count_at(key):
+            self._loop.call_soon(self._walks.wake_at, key)
 
     def arrived(self, arrivals: list[Arrival]) -> None:
-        holds = self.holds
         for arrival in arrivals:
-            key = (arrival.topic, arrival.queue_id)
-            if key in holds:
-                self._wake_some(holds.at(key), key, arrival)
-
-    def _wake_some(self, holds: list[Parked], key: Hashable, arrival: object) -> None:
-        """A few at a time: to look at a hundred thousand takes longer than others should wait."""
-        _finish(self.holds.wake_among(holds[:_WOKEN_AT_ONCE], key, arrival))
-        if len(holds) > _WOKEN_AT_ONCE:
-            self._loop.call_soon(self._wake_some, holds[_WOKEN_AT_ONCE:], key, arrival)
+            self._walks.arrived(arrival)
 
     def release_holds(self) -> None:
         """Every long poll is answered now; from here on none is parked."""
@@ -145,14 +138,15 @@ class BrokerWaits:
 
     def _expire_holds(self) -> None:
         self._hold_timer = None
-        self._finish_some(self.holds.expire(int(self._loop.time() * 1000)))
+        self._finish_some(iter(self.holds.expire(int(self._loop.time() * 1000))))
         if len(self.holds):
             self._hold_timer = self._loop.call_later(SLICE_MS / 1000, self._expire_holds)
 
-    def _finish_some(self, holds: list[Parked]) -> None:
-        _finish(holds[:_WOKEN_AT_ONCE])
-        if len(holds) > _WOKEN_AT_ONCE:
-            self._loop.call_soon(self._finish_some, holds[_WOKEN_AT_ONCE:])
+    def _finish_some(self, holds: Iterator[Parked]) -> None:
+        some = list(islice(holds, AT_ONCE))
+        _finish(some)
+        if len(some) == AT_ONCE:
+            self._loop.call_soon(self._finish_some, holds)
 
     # -- flushes --------------------------------------------------------------------------------------------
 

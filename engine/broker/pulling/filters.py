@@ -13,18 +13,41 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
 
 from engine.errors import Refused
 from engine.protocol.bodies.heartbeats import ALL_TAGS, SQL92_EXPRESSION, TAG_EXPRESSION, SubscriptionData
 from engine.protocol.codes import ResponseCode
 from engine.protocol.hashes import tags_code
 from engine.protocol.sql92 import sql_filter
+from engine.protocol.text_cache import TextCache
 from engine.store.results import RecordFilter
 
 MAX_EXPRESSION_LENGTH = 32 * 1024
+_MOST_CHARS = 256 * 1024
+"""Of expressions that are remembered; a parsed one takes about 50 bytes for each character."""
+
+# A long poll takes up to 600 bytes. A filter of its own takes 20 bytes for each character of tags, and 65 for
+# each of SQL92; the first tags count nothing, so that everyday subscriptions do not.
+_LIGHT_TAGS_CHARS, _TAGS_CHARS_PER_WEIGHT, _SQL_CHARS_PER_WEIGHT = 64, 16, 8
 
 Matches = Callable[[int], bool]
+
+
+def is_tag_type(expression_type: str | None) -> bool:
+    return not expression_type or expression_type == TAG_EXPRESSION
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MessageFilter:
+    """What a read asks: `tags` about each queue unit's code, `wanted` about each record's properties."""
+
+    tags: Matches | None = None
+    wanted: RecordFilter | None = None
+    weight: int = 0
+    """Of how many long polls it takes the room, while one waits with it."""
+
+
+NO_FILTER = MessageFilter()
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,17 +56,17 @@ class TagFilter:
 
     tags: frozenset[str]
     codes: frozenset[int] | None
+    filter: MessageFilter
 
     @property
     def matches(self) -> Matches | None:
-        return None if self.codes is None else self.codes.__contains__
+        return self.filter.tags
 
 
-EVERYTHING = TagFilter(frozenset(), None)
+EVERYTHING = TagFilter(frozenset(), None, NO_FILTER)
 
 
-@lru_cache(maxsize=4096)
-def tag_filter(expression: str) -> TagFilter:
+def _parse_tags(expression: str) -> TagFilter:
     if len(expression) > MAX_EXPRESSION_LENGTH:
         raise _unparsable(f"the expression is longer than {MAX_EXPRESSION_LENGTH} characters")
     if expression.strip() in ("", ALL_TAGS):
@@ -51,22 +74,20 @@ def tag_filter(expression: str) -> TagFilter:
     tags = frozenset(tag for part in expression.split("||") if (tag := part.strip()))
     if not tags:
         raise _unparsable(f"no tag between the bars of {expression!r:.200}")
-    return TagFilter(tags, frozenset(map(tags_code, tags)))
+    codes = frozenset(map(tags_code, tags))
+    weight = max(0, len(expression) - _LIGHT_TAGS_CHARS) // _TAGS_CHARS_PER_WEIGHT
+    return TagFilter(tags, codes, MessageFilter(tags=codes.__contains__, weight=weight))
 
 
-def is_tag_type(expression_type: str | None) -> bool:
-    return not expression_type or expression_type == TAG_EXPRESSION
+def _parse_sql(expression: str) -> MessageFilter:
+    compiled = sql_filter(expression)
+    wanted = RecordFilter(compiled.matches, compiled.max_scan)
+    return MessageFilter(wanted=wanted, weight=len(expression) // _SQL_CHARS_PER_WEIGHT)
 
 
-@dataclass(frozen=True, slots=True)
-class MessageFilter:
-    """What a read asks: `tags` about each queue unit's code, `wanted` about each record's properties."""
-
-    tags: Matches | None = None
-    wanted: RecordFilter | None = None
-
-
-NO_FILTER = MessageFilter()
+# Remembered, so that all who wait with the same expression share one filter.
+tag_filter = TextCache(_parse_tags, _MOST_CHARS)
+_sql = TextCache(_parse_sql, _MOST_CHARS)
 
 
 def subscription_filter(
@@ -75,10 +96,9 @@ def subscription_filter(
     """The filter of a subscription: Refused with 23 when it cannot be parsed, with 1 when its type is not
     allowed here."""
     if is_tag_type(expression_type):
-        return MessageFilter(tags=tag_filter(expression or ALL_TAGS).matches)
+        return tag_filter(expression or ALL_TAGS).filter
     if is_sql(expression_type) and allows_sql:
-        compiled = sql_filter(expression or "")
-        return MessageFilter(wanted=RecordFilter(compiled.matches, compiled.max_scan))
+        return _sql(expression or "")
     raise Refused(
         f"The broker does not support consumer to filter message by {expression_type:.40}",
         code=ResponseCode.SYSTEM_ERROR,

@@ -7,7 +7,10 @@ and run again, without parking, when a wanted message arrives or its time is up.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Hashable
+
+from msgspec import Struct
 
 from engine.broker.clients.consumer_table import ConsumerTable
 from engine.broker.damage.damaged_reads import DamagedReads, skip_remark, wait_remark
@@ -22,7 +25,7 @@ from engine.broker.pulling.slave_reads import (
     suggested_broker,
 )
 from engine.broker.settings.options import LiveOptions
-from engine.broker.state.table_writer_task import GROUPS_FILE
+from engine.broker.state.table_files import GROUPS_FILE
 from engine.broker.stats.traffic import Traffic
 from engine.broker.topics.permissions import (
     check_broker_readable,
@@ -63,28 +66,46 @@ def response_code(status: GetStatus, queue_offset: int) -> ResponseCode:
     return ResponseCode.PULL_OFFSET_MOVED
 
 
-class _HeldPull:
-    """A pull that waits. One small object instead of closures: there may be a hundred thousand."""
+class _HeldPull(Struct, frozen=True, eq=False, gc=False):
+    """A pull that waits (see `outcomes.Poll`)."""
 
-    __slots__ = ("_group", "_handlers", "_header", "_wanted")
+    handlers: PullHandlers
+    group: SubscriptionGroupConfig
+    group_name: str
+    topic: str
+    queue_id: int
+    queue_offset: int
+    max_msg_nums: int
+    max_msg_bytes: int | None
+    wanted: MessageFilter
 
-    def __init__(
-        self,
-        handlers: PullHandlers,
-        header: PullMessageRequest,
-        group: SubscriptionGroupConfig,
-        wanted: MessageFilter,
-    ) -> None:
-        self._handlers = handlers
-        self._header = header
-        self._group = group
-        self._wanted = wanted
+    @property
+    def shared(self) -> MessageFilter | None:
+        return self.wanted if self.wanted.weight else None
 
-    def accepts(self, arrival: object) -> bool:
-        return self._handlers.accepts(self._header, self._wanted, arrival)
+    def parked_under(self) -> tuple[Hashable, ...]:
+        return ((self.topic, self.queue_id),)
+
+    def accepts(self, arrival: object, /) -> bool:
+        return self.handlers.accepts(self, arrival)
 
     def resume(self) -> Outcome:
-        return self._handlers.read_again(self._header, self._group, self._wanted)
+        return self.handlers.read_again(self.header(), self.group, self.wanted)
+
+    def header(self) -> PullMessageRequest:
+        """Again, as far as reading asks for it."""
+        return PullMessageRequest(
+            self.group_name,
+            self.topic,
+            self.queue_id,
+            self.queue_offset,
+            self.max_msg_nums,
+            sys_flag=0,
+            commit_offset=0,
+            suspend_timeout_millis=0,
+            sub_version=0,
+            max_msg_bytes=self.max_msg_bytes,
+        )
 
 
 class PullHandlers:
@@ -141,8 +162,6 @@ class PullHandlers:
         if outcome is not None:
             return outcome
         outcome = self._read(header, group, wanted, may_hold=header.may_suspend)
-        if isinstance(outcome, Hold):
-            request.fields = {}  # they are in the header; a parked pull should be small
         # A slave keeps offsets only for who says so in a request of its own.
         if header.commits_offset and self._role.is_master:
             self._offsets.commit(header.topic, header.consumer_group, header.queue_id, header.commit_offset)
@@ -232,18 +251,27 @@ class PullHandlers:
         timeout_ms = header.suspend_timeout_millis
         if not self._live.long_polling_enable:
             timeout_ms = self._live.short_polling_time_mills
-        held = _HeldPull(self, header, group, wanted)
-        key = (header.topic, header.queue_id)
-        return Hold((key,), max(0, min(timeout_ms, _MAX_SUSPEND_MS)), held.accepts, held.resume)
+        held = _HeldPull(
+            self,
+            group,
+            sys.intern(header.consumer_group),
+            sys.intern(header.topic),
+            header.queue_id,
+            header.queue_offset,
+            header.max_msg_nums,
+            header.max_msg_bytes,
+            wanted,
+        )
+        return Hold(held, max(0, min(timeout_ms, _MAX_SUSPEND_MS)))
 
-    def accepts(self, header: PullMessageRequest, wanted: MessageFilter, arrival: object) -> bool:
+    def accepts(self, held: _HeldPull, arrival: object) -> bool:
         """Whether a held pull wants what arrived."""
         if not isinstance(arrival, Arrival):
-            return self._offsets.has_reset(header.topic, header.consumer_group, header.queue_id)
-        at, tags, properties = arrival.next_queue_offset, wanted.tags, wanted.wanted
-        if at <= header.queue_offset or (tags is not None and not tags(arrival.tags_code)):
+            return self._offsets.has_reset(held.topic, held.group_name, held.queue_id)
+        at, tags, properties = arrival.next_queue_offset, held.wanted.tags, held.wanted.wanted
+        if at <= held.queue_offset or (tags is not None and not tags(arrival.tags_code)):
             return False
-        return properties is None or self._store.wanted_at(header.topic, header.queue_id, at - 1, properties)
+        return properties is None or self._store.wanted_at(held.topic, held.queue_id, at - 1, properties)
 
     def read_again(
         self, header: PullMessageRequest, group: SubscriptionGroupConfig, wanted: MessageFilter

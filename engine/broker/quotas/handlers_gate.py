@@ -8,14 +8,17 @@ quotas has no gate in its table of handlers: `gated` gives the table back as it 
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
+
+from msgspec import Struct
 
 from engine.broker.quotas.quota_table import Charge, Quotas
 from engine.broker.settings.options import LiveOptions
 from engine.errors import Refused
 from engine.net.connection import Connection
-from engine.net.outcomes import ColdRead, Handler, Hold, Outcome, Reply
+from engine.net.outcomes import ColdRead, Handler, Hold, Later, Outcome, Poll, Reply, Shared
 from engine.protocol.codes import RequestCode, ResponseCode
 from engine.protocol.commands import Command
 from engine.protocol.names import is_retry_topic
@@ -64,6 +67,28 @@ class _Held:
     size_bytes: int = 0
 
 
+class _PayingPoll(Struct, frozen=True, eq=False, gc=False):
+    """A long poll that pays when it is answered."""
+
+    poll: Poll
+    gate: QuotaGate
+    client: Connection
+    group: str
+
+    @property
+    def shared(self) -> Shared | None:
+        return self.poll.shared
+
+    def parked_under(self) -> tuple[Hashable, ...]:
+        return self.poll.parked_under()
+
+    def accepts(self, arrival: object, /) -> bool:
+        return self.poll.accepts(arrival)
+
+    def resume(self) -> Outcome:
+        return self.gate.paying(self.poll.resume(), self.client, self.group)
+
+
 class QuotaGate:
     """`gated(routes)` is the table to serve by; make it again when a quota or a handler has changed."""
 
@@ -99,16 +124,21 @@ class QuotaGate:
 
     def read(self, request: Command, client: Connection) -> Outcome:
         live, group = self._live, request.fields.get("consumerGroup", "")
-        later = [
-            *_charges(("client bytes", client.remote), live.signalbox_client_bytes_per_second, 0),
-            *_charges(("group bytes", group), live.signalbox_group_bytes_per_second, 0),
-        ]
+        later = self._charges_of_bytes(client, group, 0)
         charges = [
             *_charges(("client", client.remote), live.signalbox_client_requests_per_second, 1),
             *_charges(("group", group), live.signalbox_group_requests_per_second, 1),
             *later,
         ]
-        return self._paying(self._admit(request, client, charges, 0, later), later)
+        return self.paying(self._admit(request, client, charges, 0, later), client, group)
+
+    def _charges_of_bytes(self, client: Connection, group: str, size: int) -> list[Charge]:
+        """What a read pays when it is answered."""
+        live = self._live
+        return [
+            *_charges(("client bytes", client.remote), live.signalbox_client_bytes_per_second, size),
+            *_charges(("group bytes", group), live.signalbox_group_bytes_per_second, size),
+        ]
 
     def _admit(
         self,
@@ -187,20 +217,19 @@ class QuotaGate:
         if held is not None:
             self._held_bytes -= held.size_bytes
 
-    def _paying(self, outcome: Outcome, later: list[Charge]) -> Outcome:
+    def paying(self, outcome: Outcome, client: Connection, group: str) -> Outcome:
         """The same outcome, at the end of which the bytes that it answers with are paid."""
         if isinstance(outcome, Reply):
             size = len(outcome.body)
-            if size and later:
-                paid = [Charge(charge.key, charge.rate, size) for charge in later]
-                self._quotas.pay(paid, self._clock())
+            charges = self._charges_of_bytes(client, group, size) if size else []
+            if charges:
+                self._quotas.pay(charges, self._clock())
             return outcome
         if isinstance(outcome, Hold):
-            resume = outcome.resume
-            return replace(outcome, resume=lambda: self._paying(resume(), later))
+            return Hold(_PayingPoll(outcome.poll, self, client, sys.intern(group)), outcome.timeout_ms)
         if isinstance(outcome, ColdRead):
             finish = outcome.finish
-            return replace(outcome, finish=lambda data: self._paying(finish(data), later))
+            return replace(outcome, finish=lambda data: self.paying(finish(data), client, group))
         return outcome
 
 
@@ -209,11 +238,7 @@ def _charges(key: Hashable, rate: int, cost: float) -> tuple[Charge, ...]:
 
 
 def _wait(seconds: float, resume: Callable[[], Outcome]) -> Hold:
-    return Hold((), int(seconds * 1000) + 1, _accepts_nothing, resume)
-
-
-def _accepts_nothing(arrival: object) -> bool:
-    return False
+    return Hold(Later(resume), int(seconds * 1000) + 1)
 
 
 def _over_quota(is_send: bool) -> Refused:

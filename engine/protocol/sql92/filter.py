@@ -8,7 +8,6 @@ compiling gave, a filter or a refusal, is remembered by the text: pulls ask for 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
 
 from engine.errors import Refused
 from engine.protocol._properties_cy import read_properties
@@ -16,9 +15,12 @@ from engine.protocol.sql92.lexer import Kind, tokens
 from engine.protocol.sql92.operands import Evaluate, Properties
 from engine.protocol.sql92.parser import parse
 from engine.protocol.sql92.places import refused_at
+from engine.protocol.text_cache import TextCache
 
 MAX_EXPRESSION_LENGTH = 32 * 1024
 _SCAN_TERMS, _MIN_SCAN, _MAX_SCAN = 4_096, 16, 400
+_MOST_CHARS = 256 * 1024
+"""Of expressions that are remembered; a compiled one takes up to 65 bytes for each character."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,10 +74,12 @@ def sql_filter(expression: str) -> SqlFilter:
     return compiled
 
 
-@lru_cache(maxsize=512)
-def _compiled(expression: str) -> SqlFilter | Refused:
+def _compile(expression: str) -> SqlFilter | Refused:
     try:
         truth = parse(expression)
     except Refused as refusal:
         return refusal.with_traceback(None)
     return SqlFilter(expression, truth.evaluate, truth.terms)
+
+
+_compiled = TextCache(_compile, _MOST_CHARS)

@@ -16,7 +16,7 @@ from engine.net.intake import ReceiveRoom
 from engine.net.outcomes import ColdRead, Reply
 from engine.net.server import Server, listen
 from engine.net.serving import Serving
-from engine.net.shares import OWN_BYTES, MemoryLimits
+from engine.net.shares import OWN_BYTES, OWN_BYTES_OF_MANY, MemoryLimits
 from engine.net.turns import SLICE_S, TURN_S, Turns
 from engine.protocol.commands import Command, encode_command
 
@@ -144,6 +144,40 @@ async def test_answers_that_nobody_reads_stop_the_requests_behind_them(host: Hos
     silent.close()
 
 
+async def test_what_is_held_back_for_a_client_that_does_not_read_counts_too(host: Host):
+    """Ten thousand long polls of one that does not read its first answers, all woken by one message."""
+    silent = await connect(host, requests(LARGE, 20))
+    await until(lambda: host.shares.outgo.held_bytes > 0)
+    (connection,) = host.server.connections
+    before, done = host.shares.outgo.held_bytes, []
+    for number in range(10_000):
+        connection.run_step(lambda number=number: done.append(number), is_costly=True)
+    assert host.shares.outgo.held_bytes >= before + 10_000 * 500
+    assert not done
+    loop, received = asyncio.get_running_loop(), 0
+    while received < 20 * MIB // 2:
+        received += len(await loop.sock_recv(silent, MIB))
+    await until(lambda: done == list(range(10_000)))
+    assert host.shares.outgo.held_bytes == 0
+    silent.close()
+
+
+async def test_what_waited_for_its_turn_counts_as_soon_as_its_client_does_not_read(host: Host):
+    silent = await connect(host, requests(QUICK, 1))
+    await until(lambda: len(host.served) == 1)
+    (connection,) = host.server.connections
+    done: list[int] = []
+    for _ in range(1000):
+        connection.hold_back(lambda: connection.send(bytes(MIB // 2)) or done.append(1))
+    assert host.shares.outgo.held_bytes == 0
+    await until(lambda: connection.is_clogged)
+    unsent = connection._unsent_bytes + connection._outbox_bytes
+    assert host.shares.outgo.held_bytes - unsent >= (1000 - len(done)) * 500 > 900 * 500
+    silent.close()
+    await until(lambda: not host.server.connections)
+    assert host.shares.outgo.held_bytes == 0
+
+
 async def test_cold_reads_of_a_client_that_does_not_read_stop_too(host: Host):
     silent = await connect(host, requests(COLD, 200))
     await until(lambda: host.shares.outgo.held_bytes > 0)
@@ -196,6 +230,25 @@ async def test_unfinished_frames_hold_no_more_than_the_budget_and_their_own_shar
     await until(lambda: not made.server.connections)
     assert made.shares.intake.held_bytes == made.shares.intake.waiting_count == 0
     await made.server.close()
+
+
+async def test_where_many_are_there_already_a_connection_holds_less_of_its_own(
+    host: Host, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("engine.net.shares.MANY_CONNECTIONS", 3)
+    begun = encode_command(Command(QUICK, 1)) + unfinished(OWN_BYTES - 100, 8)
+    first = [await connect(host, begun) for _ in range(3)]
+    await until(lambda: len(host.served) == 3)
+    assert host.shares.intake.held_bytes == 0, "all of it is their own"
+    host.shares.room.is_short_of("time", True)
+    assert len(host.shares.room.view) == OWN_BYTES_OF_MANY
+    late = await connect(host, begun)
+    await until(lambda: host.shares.intake.held_bytes == OWN_BYTES - 100 + 4)
+    for sock in (*first, late):
+        sock.close()
+    await until(lambda: not host.server.connections)
+    assert len(host.shares.room.view) == host.shares.own_bytes == OWN_BYTES
+    host.shares.room.is_short_of("time", False)
 
 
 @pytest.mark.parametrize("size", [OWN_BYTES, 100_000, 4 * MIB, 15 * MIB])

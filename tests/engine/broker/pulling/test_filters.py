@@ -38,6 +38,26 @@ def test_an_expression_without_sense_is_refused(expression: str) -> None:
     assert refused.value.code == ResponseCode.SUBSCRIPTION_PARSE_FAILED
 
 
+@pytest.mark.parametrize(
+    ("expression", "kind", "weight"),
+    [
+        ("*", "TAG", 0),
+        ("red || green || blue", None, 0),
+        ("a" * 64 + "||" + "b" * 14, "TAG", 1),
+        ("||".join(f"tag-{number}" for number in range(1_000)), "TAG", 551),
+        ("age > 17 AND region = 'north'", "SQL92", 3),
+    ],
+)
+def test_a_poll_with_a_large_filter_counts_as_several(expression: str, kind: str | None, weight: int) -> None:
+    assert subscription_filter(expression, kind, allows_sql=True).weight == weight
+
+
+@pytest.mark.parametrize(("expression", "kind"), [("red || blue", "TAG"), ("age > 17", "SQL92")])
+def test_the_same_expression_is_the_same_filter(expression: str, kind: str) -> None:
+    first = subscription_filter(expression, kind, allows_sql=True)
+    assert subscription_filter(expression, kind, allows_sql=True) is first
+
+
 def test_sql_is_refused_as_rocketmq_does_without_property_filter() -> None:
     with pytest.raises(Refused) as refused:
         subscription_filter("a > 1", "SQL92", allows_sql=False)

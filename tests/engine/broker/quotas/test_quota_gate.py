@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 
-from engine.broker.quotas.quota_table import handlers_gate as quota_gate
+from engine.broker.quotas import handlers_gate as quota_gate
 from engine.protocol.codes import RequestCode, ResponseCode
 from tests.engine.broker.peers import Peer, eventually, records
 

@@ -1,0 +1,79 @@
+"""When a message arrives, those who wait for its queue are looked at: a few at a time, one walk per queue.
+
+To look at a hundred thousand takes longer than others should wait. Messages that arrive during a walk are
+looked at afterwards, one walk each. If too many come, as when thousands wait for a busy queue with filters
+that nothing matches, all who wait are woken and look by themselves: what nobody keeps up with would grow
+without end. Then a pull that finds nothing is told where to go on. Loop thread only.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Callable, Hashable, Iterator
+from itertools import islice
+
+from engine.broker.pulling.long_polls import Holds, Parked, QueueKey
+from engine.store.results import Arrival
+
+AT_ONCE = 512
+MOST_BEHIND = 64
+"""Messages that may wait for the end of a walk."""
+
+
+class WakeWalks:
+    """`finish` is called with those that are parked no more."""
+
+    def __init__(
+        self, loop: asyncio.AbstractEventLoop, holds: Holds, finish: Callable[[list[Parked]], None]
+    ) -> None:
+        self._loop = loop
+        self._holds = holds
+        self._finish = finish
+        self._behind: dict[QueueKey, deque[Arrival]] = {}
+        """Of the queues with a walk under way: what has arrived since it began, or one too many of it."""
+
+    def arrived(self, arrival: Arrival) -> None:
+        key = arrival.topic, arrival.queue_id
+        behind = self._behind.get(key)
+        if behind is not None:
+            if len(behind) <= MOST_BEHIND:
+                behind.append(arrival)
+            return
+        waiting = self._holds.at_queue(*key)
+        if len(waiting) <= AT_ONCE:
+            self._finish(self._holds.wake_among(waiting, arrival))
+        else:
+            self._behind[key] = deque()
+            self._walk(key, iter(waiting), arrival)
+
+    def wake_at(self, key: Hashable) -> None:
+        """Not for a message: what waits under this key may find something now."""
+        self._wake_some(iter(self._holds.at(key)), object())
+
+    def _wake_some(self, waiting: Iterator[Parked], arrival: object) -> None:
+        some = list(islice(waiting, AT_ONCE))
+        self._finish(self._holds.wake_among(some, arrival))
+        if len(some) == AT_ONCE:
+            self._loop.call_soon(self._wake_some, waiting, arrival)
+
+    def _walk(self, key: QueueKey, waiting: Iterator[Parked], arrival: Arrival | None) -> None:
+        """One step of a walk; None: everybody is woken."""
+        some = list(islice(waiting, AT_ONCE))
+        if arrival is None:
+            self._finish(self._holds.release(some))
+        else:
+            self._finish(self._holds.wake_among(some, arrival))
+        if len(some) == AT_ONCE:
+            self._loop.call_soon(self._walk, key, waiting, arrival)
+        else:
+            self._end(key)
+
+    def _end(self, key: QueueKey) -> None:
+        behind = self._behind.pop(key)
+        if len(behind) > MOST_BEHIND:
+            self._behind[key] = deque()
+            self._loop.call_soon(self._walk, key, iter(self._holds.at_queue(*key)), None)
+            return
+        while behind:
+            self.arrived(behind.popleft())
