@@ -49,3 +49,8 @@ def unpack_host(packed: bytes) -> Host:
     if len(packed) not in (V4_SIZE, V6_SIZE):
         raise BadInput(f"a packed host has {V4_SIZE} or {V6_SIZE} bytes, not {len(packed)}")
     return str(ip_address(packed[:-4])), _PORT.unpack(packed[-4:])[0]
+
+
+def joined(host: str, port: int) -> str:
+    """host:port, an IPv6 address in brackets."""
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"

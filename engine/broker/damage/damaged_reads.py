@@ -10,10 +10,9 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 
-from engine.broker.damage.damaged_records import DAMAGE_FILE, DamagedRecords
-from engine.broker.damage.repair_task import WAIT_MS, RepairTask, wait_key
+from engine.broker.damage.damaged_records import DAMAGE_FILE, WAIT_MS, DamagedRecords, Repairs, wait_key
 from engine.broker.failover.role import Role, RoleKind
-from engine.net.outcomes import Hold, Outcome, Persist
+from engine.net.outcomes import Hold, Later, Outcome, Persist
 from engine.store.message_store import MessageStore
 from engine.store.results import Damage
 
@@ -30,7 +29,7 @@ class DamagedReads:
         self,
         store: MessageStore,
         records: DamagedRecords,
-        repairs: RepairTask,
+        repairs: Repairs,
         role: Role,
         *,
         now_ms: Callable[[], int],
@@ -60,7 +59,7 @@ class DamagedReads:
             self._repairs.begin(record)
             if again is None:
                 return later()
-            return Hold((wait_key(damage),), WAIT_MS, lambda arrival: True, again)
+            return Hold(Later(again, (wait_key(damage),)), WAIT_MS)
         if may_not_skip(self._role):
             return later()
         if not self._records.skip(record, group, way, self._now_ms()):

@@ -1,22 +1,23 @@
-"""The damaged records that this broker knows of, and which group has skipped which of them. Pure.
+"""The damaged records that this broker knows of, and who has skipped which of them. Pure.
 
-    config/damagedRecords.json   {"records":[{"offset":1048576,"size":231,"file":"00000000000000000000",
-                                  "topic":"Orders","queueId":0,"queueOffset":41,"foundMs":…,"repairedMs":0,
-                                  "skips":{"billing":{"atMs":…,"way":"pull","redeliveredMs":0}}}],
-                                  "repaired":2}
+    config/damagedRecords.json   {"records":[…],"repaired":2}      the rows are those of `record_rows`
 
-A record that the scrub found has no queue yet: its topic is empty. What a group skipped stays in the list
-until it was redelivered and its part of the log has expired. The list is bounded: the oldest go first, those
-that nobody waits for before the others. Loop thread only; `now_ms` is an argument."""
+A record that the scrub found has no queue yet: its topic is empty. What was skipped stays in the list until
+it was redelivered and its part of the log has expired. The list is bounded: the oldest go first, those that
+nobody waits for before the others.
+
+Who skipped what belongs to the whole broker group (`skip_exchange`); what is damaged belongs to the disk of
+each member. Loop thread only; `now_ms` is an argument."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
-from typing import Any
+from collections.abc import Awaitable, Callable, Hashable, Iterator
+from dataclasses import replace
+from typing import Any, Protocol
 
 import orjson
 
+from engine.broker.damage.record_rows import DamagedRecord, Key, Skip, rows_of, to_row
 from engine.store.results import Damage
 
 DAMAGE_FILE = "damagedRecords.json"
@@ -25,36 +26,28 @@ _NO_QUEUE = ("", -1, -1)
 MAX_SKIPS = 1_000
 """Groups that one record remembers."""
 
-Key = tuple[str, int, int, int]
-"""Topic, queue id, queue offset, commit log offset."""
+
+WAIT_MS = 15_000
+"""How long a read waits for a repair; longer than one attempt takes."""
+
+RepairWait = Callable[[Damage], Awaitable[bool]]
+"""Waits for the repair of a damaged record; whether it may be read now."""
 
 
-@dataclass(slots=True)
-class Skip:
-    at_ms: int
-    way: str
-    """How the group reads: "pull" or "pop"."""
-    redelivered_ms: int = 0
+def wait_key(damage: Damage) -> Hashable:
+    return "damage", damage.commit_log_offset, damage.size
 
 
-@dataclass(slots=True)
-class DamagedRecord:
-    damage: Damage
-    found_ms: int
-    repaired_ms: int = 0
-    skips: dict[str, Skip] = field(default_factory=dict)
-    tried_ms: int = 0
-    """When the last attempt at a repair failed; not saved, so that a start tries again."""
+class Repairs(Protocol):
+    """Repairs that run beside the reads."""
 
-    @property
-    def key(self) -> Key:
-        damage = self.damage
-        return damage.topic, damage.queue_id, damage.queue_offset, damage.commit_log_offset
+    def note(self, damage: Damage) -> DamagedRecord: ...
 
-    @property
-    def is_owed(self) -> bool:
-        """Whether a group has skipped it and has not got it since."""
-        return any(not skip.redelivered_ms for skip in self.skips.values())
+    def is_given_up(self, record: DamagedRecord) -> bool: ...
+
+    def begin(self, record: DamagedRecord) -> object: ...
+
+    async def wait_for_delivery(self, damage: Damage) -> bool: ...
 
 
 class DamagedRecords:
@@ -64,6 +57,8 @@ class DamagedRecords:
         """Since the list was begun."""
         self.skipped_since_start = 0
         self.repaired_since_start = 0
+        self.revision = 0
+        """Changes with every skip and every redelivery."""
         self._last: dict[str, object] | None = None
 
     def __len__(self) -> int:
@@ -75,11 +70,13 @@ class DamagedRecords:
     # -- what happens to them -------------------------------------------------------------------------------
 
     def note(self, damage: Damage, now_ms: int) -> tuple[DamagedRecord, bool]:
-        """The record, and whether it was unknown (or thought to be repaired)."""
+        """The record, and whether its damage was unknown (or thought to be repaired)."""
         key = damage.topic, damage.queue_id, damage.queue_offset, damage.commit_log_offset
         record = self._records.get(key) or self._same_place(damage)
         if record is not None and not record.repaired_ms:
-            return record, False
+            is_new = not record.found_ms
+            record.found_ms = record.found_ms or now_ms
+            return record, is_new
         skips = record.skips if record is not None else {}
         self._make_room()
         self._records[key] = record = DamagedRecord(damage, now_ms, skips=skips)
@@ -89,9 +86,14 @@ class DamagedRecords:
         """Whoever found it first may not have known its queue: now the record has one."""
         offset = damage.commit_log_offset
         if damage.topic:
-            record = self._records.pop((*_NO_QUEUE, offset), None)
-            if record is None or record.repaired_ms or record.damage.size != damage.size:
+            record = self._records.get((*_NO_QUEUE, offset))
+            if record is None or record.repaired_ms:
                 return None
+            if record.damage.size != damage.size:
+                if not record.skips:
+                    del self._records[record.key]
+                return None
+            del self._records[record.key]
             named = replace(record, damage=damage)
             self._records[named.key] = named
             return named
@@ -102,6 +104,7 @@ class DamagedRecords:
         while len(self._records) >= MAX_RECORDS:
             settled = (key for key, record in self._records.items() if not record.is_owed)
             del self._records[next(settled, next(iter(self._records)))]
+            self.revision += 1
 
     def skip(self, record: DamagedRecord, group: str, way: str, now_ms: int) -> bool:
         """Whether the group had not skipped it before."""
@@ -111,6 +114,7 @@ class DamagedRecords:
         if known is None and len(record.skips) >= MAX_SKIPS:
             del record.skips[next(iter(record.skips))]
         record.skips[group] = Skip(now_ms, way)
+        self.revision += 1
         self.skipped_since_start += 1
         self._note_last(record, "skipped", now_ms)
         return True
@@ -124,13 +128,40 @@ class DamagedRecords:
             and start <= record.damage.commit_log_offset
             and record.damage.commit_log_offset + record.damage.size <= end
         ]
+        was_damaged = [record for record in found if record.found_ms]
         for record in found:
             record.repaired_ms = now_ms
-        if found:
+        if was_damaged:
             self.repaired_count += 1
             self.repaired_since_start += 1
-            self._note_last(found[0], "repaired", now_ms)
+            self._note_last(was_damaged[0], "repaired", now_ms)
         return found
+
+    def redelivered(self, skip: Skip, now_ms: int) -> None:
+        """Whoever skipped it has got it, for good."""
+        skip.redelivered_ms, skip.appended = now_ms, None
+        self.revision += 1
+
+    def hear(self, given: DamagedRecord, file: str, *, is_masters: bool) -> bool:
+        """Another member's skips of a record; whether they were news. The master's word counts for a slave,
+        unless the slave has seen a later skip; a slave can only tell its master of skips that this has not
+        got. This member's own copy of the record may be whole: that is yet to be seen."""
+        damage = given.damage._replace(file=file)
+        record = self._records.get(given.key) or self._same_place(damage)
+        news = {
+            name: skip
+            for name, skip in given.skips.items()
+            if _is_news(record.skips.get(name) if record is not None else None, skip, is_masters)
+        }
+        if not news or (record is None and len(self._records) >= MAX_RECORDS):
+            return False
+        if record is None:
+            record = self._records[given.key] = DamagedRecord(damage, found_ms=0)
+        for name, skip in news.items():
+            if name in record.skips or len(record.skips) < MAX_SKIPS:
+                record.skips[name] = Skip(skip.at_ms, skip.way, skip.redelivered_ms if is_masters else 0)
+        self.revision += 1
+        return True
 
     def _note_last(self, record: DamagedRecord, outcome: str, now_ms: int) -> None:
         damage = record.damage
@@ -151,27 +182,35 @@ class DamagedRecords:
         ]
         for key in gone:
             del self._records[key]
+            self.revision += 1
         return len(gone)
 
     # -- who asks -------------------------------------------------------------------------------------------
 
     def broken(self) -> list[DamagedRecord]:
+        """Not repaired yet, and those that this member has not looked at."""
         return [record for record in self._records.values() if not record.repaired_ms]
 
     def owed(self) -> list[DamagedRecord]:
         """Repaired, and not yet redelivered to every group that skipped them."""
         return [record for record in self._records.values() if record.repaired_ms and record.is_owed]
 
-    @property
-    def skipped_count(self) -> int:
-        """Messages that some group has skipped and not got since."""
-        return sum(1 for record in self._records.values() if record.is_owed)
+    def known_count(self) -> int:
+        """Damaged here, as far as this member has seen."""
+        return sum(1 for record in self._records.values() if record.found_ms and not record.repaired_ms)
 
-    def section(self) -> dict[str, object] | None:
-        """For the collector's snapshot; None while nothing was ever damaged."""
-        if not self._records and self._last is None and not self.repaired_count:
+    def skips(self) -> Iterator[tuple[Key, str, Skip]]:
+        """Every skip: the record, and who has skipped it."""
+        for key, record in self._records.items():
+            for name, skip in record.skips.items():
+                yield key, name, skip
+
+    def section(self, skipped_count: int) -> dict[str, object] | None:
+        """For the collector's snapshot; None while nothing was ever damaged here."""
+        has_own = any(record.found_ms for record in self._records.values())
+        if not (has_own or skipped_count or self.repaired_count) and self._last is None:
             return None
-        section: dict[str, object] = {"skipped": self.skipped_count, "repaired": self.repaired_count}
+        section: dict[str, object] = {"skipped": skipped_count, "repaired": self.repaired_count}
         return section if self._last is None else {**section, "last": self._last}
 
     # -- on disk and on the wire ----------------------------------------------------------------------------
@@ -179,7 +218,7 @@ class DamagedRecords:
     def rows(self, group: str | None = None) -> list[dict[str, Any]]:
         """All, or those that the group has skipped."""
         return [
-            _to_json(record, group)
+            to_row(record, group)
             for record in self._records.values()
             if group is None or group in record.skips
         ]
@@ -189,62 +228,22 @@ class DamagedRecords:
         return {"records": self.rows(), "repaired": self.repaired_count, **last}
 
     def load(self, content: Any) -> None:
-        """What cannot be read is left out: the list is about messages, it is not one."""
-        rows = content.get("records") if isinstance(content, dict) else None
-        for row in rows if isinstance(rows, list) else ():
-            record = _from_json(row)
-            if record is not None and len(self._records) < MAX_RECORDS:
-                self._records[record.key] = record
+        for record in rows_of(content)[:MAX_RECORDS]:
+            self._records[record.key] = record
         if isinstance(content, dict):
             repaired, last = content.get("repaired"), content.get("last")
             self.repaired_count = repaired if isinstance(repaired, int) else 0
             self._last = last if isinstance(last, dict) else None
 
 
+def _is_news(known: Skip | None, given: Skip, is_masters: bool) -> bool:
+    if known is None:
+        return True
+    if is_masters:
+        same = (known.at_ms, known.redelivered_ms) == (given.at_ms, given.redelivered_ms)
+        return not same and given.at_ms >= known.at_ms
+    return given.at_ms > known.at_ms
+
+
 def encode_records(snapshot: dict[str, Any]) -> bytes:
     return orjson.dumps(snapshot, option=orjson.OPT_INDENT_2)
-
-
-def _to_json(record: DamagedRecord, group: str | None) -> dict[str, Any]:
-    damage = record.damage
-    return {
-        "offset": damage.commit_log_offset,
-        "size": damage.size,
-        "file": damage.file,
-        "topic": damage.topic,
-        "queueId": damage.queue_id,
-        "queueOffset": damage.queue_offset,
-        "foundMs": record.found_ms,
-        "repairedMs": record.repaired_ms,
-        "skips": {
-            name: {"atMs": skip.at_ms, "way": skip.way, "redeliveredMs": skip.redelivered_ms}
-            for name, skip in record.skips.items()
-            if group in (None, name)
-        },
-    }
-
-
-def _from_json(row: Any) -> DamagedRecord | None:
-    match row:
-        case {
-            "offset": int(offset),
-            "size": int(size),
-            "file": str(file),
-            "topic": str(topic),
-            "queueId": int(queue_id),
-            "queueOffset": int(queue_offset),
-            "foundMs": int(found_ms),
-            "repairedMs": int(repaired_ms),
-            "skips": dict(skips),
-        }:
-            damage = Damage(topic, queue_id, queue_offset, offset, size, file)
-            read = {str(name): skip for name, value in skips.items() if (skip := _skip(value)) is not None}
-            return DamagedRecord(damage, found_ms, repaired_ms, read)
-    return None
-
-
-def _skip(value: Any) -> Skip | None:
-    match value:
-        case {"atMs": int(at_ms), "way": "pull" | "pop" as way, "redeliveredMs": int(redelivered_ms)}:
-            return Skip(at_ms, way, redelivered_ms)
-    return None

@@ -3,8 +3,8 @@ again.
 
 Whoever reads a damaged record asks for its repair and waits under `wait_key` for a bounded time; nothing here
 runs on the path of a read. A record that no reachable member has is *given up* for a while, and tried again
-every RETRY_S: a member may come back, and an operator may restore the file. Loop thread only; files are read
-and synced in threads."""
+every RETRY_S: a member may come back, and an operator may restore the file. What is whole again is
+redelivered at once. Loop thread only; files are read and synced in threads."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ import logging
 from collections.abc import Awaitable, Callable, Hashable
 from concurrent.futures import Executor
 
-from engine.broker.damage.damaged_records import DAMAGE_FILE, DamagedRecord, DamagedRecords
+from engine.broker.damage.damaged_records import DAMAGE_FILE, WAIT_MS, DamagedRecords, wait_key
+from engine.broker.damage.record_rows import DamagedRecord, describe
 from engine.daemon.background_tasks import start_task, stop_tasks
 from engine.store.message_store import MessageStore
 from engine.store.recovery.record_repair import LogRange
@@ -22,25 +23,16 @@ from engine.store.results import Damage
 log = logging.getLogger(__name__)
 
 RETRY_S = 60.0
-WAIT_MS = 15_000
-"""How long a read waits for a repair; longer than one attempt takes."""
 ATTEMPT_S = 10.0
 """For how long members that do not answer are asked again."""
+DELIVERY_WAIT_S = 3.0
+"""How long the delivery of delayed messages waits: all others that are due wait with it."""
 _PAUSE_S = 1.0
 _AT_ONCE = 4
 _PER_ROUND = 100
 
 Fetch = Callable[[LogRange], Awaitable[tuple[bytes, bool]]]
 """The bytes that a member has of the range (empty: none has them), and whether all members have answered."""
-
-
-async def fetch_nothing(place: LogRange) -> tuple[bytes, bool]:
-    """For a broker without a group."""
-    return b"", True
-
-
-def wait_key(damage: Damage) -> Hashable:
-    return "damage", damage.commit_log_offset, damage.size
 
 
 class RepairTask:
@@ -53,7 +45,7 @@ class RepairTask:
         fetch: Fetch,
         save: Callable[[str], None],
         wake: Callable[[Hashable], None],
-        redeliver: Callable[[], Awaitable[None]],
+        redeliver: Callable[[], Awaitable[bool]],
         now_ms: Callable[[], int],
     ) -> None:
         self._store = store
@@ -66,15 +58,30 @@ class RepairTask:
         self._now_ms = now_ms
         self._running: dict[tuple[int, int], asyncio.Task[None]] = {}
         self._turns = asyncio.Semaphore(_AT_ONCE)
-        self._task: asyncio.Task[None] | None = None
+        self._is_look_wanted = asyncio.Event()
+        self._is_redelivery_wanted = asyncio.Event()
+        self._tasks: list[asyncio.Task[None]] = []
 
     def start(self) -> None:
         for record in self._adopt_known():
             self.begin(record)
-        self._task = start_task(self._retry_forever(), "repair damaged records")
+        self._tasks = [
+            start_task(self._retry_forever(), "repair damaged records"),
+            start_task(self._redeliver_forever(), "redeliver repaired records"),
+        ]
+        # What is in the list may have been restored while the broker was down.
+        self.look_soon()
 
     async def stop(self) -> None:
-        await stop_tasks(self._task, *self._running.values())
+        await stop_tasks(*self._tasks, *self._running.values())
+
+    def look_soon(self) -> None:
+        """There may be news of the records in the list."""
+        self._is_look_wanted.set()
+
+    def redeliver_soon(self) -> None:
+        """This broker is master (again), or something was repaired."""
+        self._is_redelivery_wanted.set()
 
     # -- who finds damage -----------------------------------------------------------------------------------
 
@@ -114,14 +121,17 @@ class RepairTask:
         self._running.pop(place, None)
         self._wake(wait_key(damage))
 
-    async def wait(self, damage: Damage) -> bool:
+    async def wait(self, damage: Damage, timeout_s: float = WAIT_MS / 1000) -> bool:
         """For tasks that read records: whether another look is worth it."""
         if self._store.repairs.mend_queue(damage.topic, damage.queue_id, damage.queue_offset):
             return True
         record = self.note(damage)
         if not self.is_given_up(record):
-            await asyncio.wait([self.begin(record)], timeout=WAIT_MS / 1000)
+            await asyncio.wait([self.begin(record)], timeout=timeout_s)
         return bool(record.repaired_ms)
+
+    async def wait_for_delivery(self, damage: Damage) -> bool:
+        return await self.wait(damage, DELIVERY_WAIT_S)
 
     # -- the repair -----------------------------------------------------------------------------------------
 
@@ -143,6 +153,7 @@ class RepairTask:
         if place.accepts(old):
             self._finish(place, "is whole again")
             return True
+        self.note(damage)
         self._store.repairs.damaged.add(place.commit_log_offset, place.commit_log_offset + place.size)
         data = await self._ask(place)
         if not data:
@@ -168,18 +179,32 @@ class RepairTask:
     def _finish(self, place: LogRange, how: str) -> None:
         self._store.repairs.repaired(place)
         end = place.commit_log_offset + place.size
-        if self._records.repaired(place.commit_log_offset, end, self._now_ms()):
+        found = self._records.repaired(place.commit_log_offset, end, self._now_ms())
+        if found:
             self._save(DAMAGE_FILE)
+        if any(record.found_ms for record in found):
             where = place.commit_log_offset, place.file, place.size
             log.warning("the record at commit-log offset %d (%s, %d bytes) %s", *where, how)
+        if any(record.is_owed for record in found):
+            self.redeliver_soon()
 
     async def _retry_forever(self) -> None:
         while True:
-            await asyncio.sleep(RETRY_S)
-            await self.retry()
+            await _set_within(self._is_look_wanted, RETRY_S)
+            await self._repair_again()
+
+    async def _redeliver_forever(self) -> None:
+        is_done = True
+        while True:
+            await _set_within(self._is_redelivery_wanted, RETRY_S if is_done else _PAUSE_S)
+            is_done = await self._redeliver()
 
     async def retry(self) -> None:
         """Another attempt at what was given up, and redelivery of what was repaired since."""
+        await self._repair_again()
+        await self._redeliver()
+
+    async def _repair_again(self) -> None:
         log_min_offset = self._store.commit_log_min_offset
         self._store.repairs.damaged.drop_before(log_min_offset)
         if self._records.forget_expired(log_min_offset):
@@ -189,20 +214,17 @@ class RepairTask:
         for record in oldest[:_PER_ROUND]:
             if record.damage.commit_log_offset >= 0:
                 await asyncio.wait([self.begin(record)])
-        await self._redeliver()
 
     async def _in_thread(self, work: Callable[[], bytes | None]) -> bytes:
         found = await asyncio.get_running_loop().run_in_executor(self._threads, work)
         return found or b""
 
 
-def describe(damage: Damage) -> str:
-    """For the log: where it lies, as far as that is known."""
-    where = f"commit-log offset {damage.commit_log_offset} in {damage.file} ({damage.size} bytes)"
-    if damage.commit_log_offset < 0:
-        where = "an unknown commit-log offset (its queue unit is unreadable)"
-    if not damage.topic:
-        return f"damaged bytes at {where}"
-    return (
-        f"damaged record at {where}: queue offset {damage.queue_offset} of {damage.topic}@{damage.queue_id}"
-    )
+async def _set_within(event: asyncio.Event, timeout_s: float) -> None:
+    """Returns when it is set, or after that time; it is not set any more then."""
+    try:
+        async with asyncio.timeout(timeout_s):
+            await event.wait()
+    except TimeoutError:
+        pass
+    event.clear()

@@ -1,7 +1,8 @@
 """Delivers delayed messages when their level's time has passed: one task that looks ten times a second.
 
 Never early: a message goes out once the broker's clock has reached its store time plus the level's delay. At
-least once: the offset moves after the append, and is saved only as far as the log is on disk.
+least once: the offset moves after the append, and is saved only as far as the log is on disk. A message that
+is damaged when its time has come is listed, and delivered once it is whole again (`damaged_deliveries`).
 """
 
 from __future__ import annotations
@@ -15,9 +16,9 @@ from engine.broker.delivery.deliverer_io import Delivered, Deliverer
 from engine.broker.delivery.redelivery import restored
 from engine.daemon.background_tasks import start_task, stop_tasks
 from engine.protocol.names import SCHEDULE_TOPIC
-from engine.protocol.records import decode_record
+from engine.protocol.records import Record, decode_record
 from engine.store.message_store import MessageStore
-from engine.store.results import QueueUnit
+from engine.store.results import Damage, QueueUnit
 
 log = logging.getLogger(__name__)
 
@@ -103,25 +104,53 @@ class DelayDelivery:
         if due.next_due_ms is not None:
             self._heads[level] = due.next_offset, due.next_due_ms
         if not await self._deliver(level, due.units):
-            return False
+            return level not in self._heads
         self._offsets.set(level, due.next_offset)
         return due.next_due_ms is None
 
     async def _deliver(self, level: int, units: tuple[QueueUnit, ...]) -> bool:
-        """False: the store takes nothing for the moment."""
+        """False: look again, at once if the level has no head, else at its time."""
         raws = await self._deliverer.read([(unit.commit_log_offset, unit.size) for unit in units])
         for unit, raw in zip(units, raws, strict=True):
-            draft = None
-            if raw is not None:
-                draft = restored(decode_record(raw, 0, False), ())
-            now_ms = self._now_ms()
-            if draft is None:
-                log.error("the delayed message %d of level %d is lost: unreadable", unit.queue_offset, level)
-            elif self._deliverer.deliver(draft, unit.tags_code, now_ms) is Delivered.LATER:
-                self._heads[level] = unit.queue_offset, now_ms + _RETRY_MS
+            record = None if raw is None else decode_record(raw, 0, False)
+            if record is None or (record.topic, record.queue_offset) != (SCHEDULE_TOPIC, unit.queue_offset):
+                is_done = await self._pass_over(level, unit)
+            else:
+                is_done = self._deliver_one(level, unit, record)
+            if not is_done:
                 return False
             self._offsets.set(level, unit.queue_offset + 1)
         return True
+
+    def _deliver_one(self, level: int, unit: QueueUnit, record: Record) -> bool:
+        draft = restored(record, ())
+        if draft is None:
+            log.error("the delayed message %d of level %d names no real topic", unit.queue_offset, level)
+        elif self._deliverer.deliver(draft, unit.tags_code, self._now_ms()) is Delivered.LATER:
+            self._put_off(level, unit)
+            return False
+        return True
+
+    async def _pass_over(self, level: int, unit: QueueUnit) -> bool:
+        """Its place does not hold the message: the queue is wrong, or retention took it, or it is damaged."""
+        queue_id, place = level - 1, (unit.commit_log_offset, unit.size)
+        if self._store.repairs.mend_queue(SCHEDULE_TOPIC, queue_id, unit.queue_offset):
+            self._heads.pop(level, None)
+            return False
+        damaged = self._deliverer.damaged
+        if not damaged.is_in_log(place):
+            log.error("the delayed message %d of level %d is gone", unit.queue_offset, level)
+            return True
+        file = self._store.repairs.damage_at(*place).file
+        damage = Damage(SCHEDULE_TOPIC, queue_id, unit.queue_offset, *place, file)
+        if not await damaged.skip_delivery(damage, "delay"):
+            self._put_off(level, unit)
+            return False
+        return True
+
+    def _put_off(self, level: int, unit: QueueUnit) -> None:
+        """The store takes nothing for the moment."""
+        self._heads[level] = unit.queue_offset, self._now_ms() + _RETRY_MS
 
     def _correct(self, level: int, offset: int, end: int) -> bool:
         """The queue does not have the offset: its start was deleted, or a power cut took its end."""

@@ -1,33 +1,31 @@
 """Reads messages that have waited and appends them where they belong: for delay levels and for timers.
 
 Cold reads go to a thread; appends happen on the loop. What was appended in the seconds before a crash, and
-not yet noted as delivered, is found through the index and not appended again. Loop thread only.
+not yet noted as delivered, is found through the index and not appended again. What is damaged is not lost:
+see `damaged_deliveries`. Loop thread only.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
 from enum import Enum
 
+from engine.broker.damage.damaged_deliveries_io import DamagedDeliveries
 from engine.broker.delivery.redelivery import was_delivered
 from engine.broker.stats.traffic import Traffic
 from engine.protocol.properties import Property, find_property
 from engine.store.message_store import MessageStore
 from engine.store.reading.record_reads import Place
-from engine.store.results import Damage, MessageDraft, PutStatus
+from engine.store.results import MessageDraft, PutStatus
 
 log = logging.getLogger(__name__)
 
 _NEVER = (PutStatus.MESSAGE_ILLEGAL, PutStatus.PROPERTIES_SIZE_EXCEEDED)
 _INDEX_SLACK_MS = 2_000
 _MAX_FOUND = 64
-
-
-RepairWait = Callable[[Damage], Awaitable[bool]]
-"""Waits for the repair of a damaged record; whether it may be read now."""
 
 
 class Delivered(Enum):
@@ -46,14 +44,14 @@ class Deliverer:
         since_ms: int,
         *,
         appended: Callable[[], None],
-        repair: RepairWait,
+        damaged: DamagedDeliveries,
     ) -> None:
         self._store = store
         self._traffic = traffic
         self._threads = threads
         self._since_ms = since_ms
         self._appended = appended
-        self._repair = repair
+        self.damaged = damaged
 
     def begin(self, now_ms: int) -> None:
         """What was due until now, another process or another master may have delivered."""
@@ -62,16 +60,13 @@ class Deliverer:
     async def read(self, places: Sequence[Place]) -> list[bytes | None]:
         """The records at these places; None for one that is gone or damaged. Damage is repaired first, where
         another member has the record."""
-        records = await self._read(places)
-        for number, place in enumerate(places):
-            if records[number] is None and self._is_in_log(place):
-                damage = self._store.repairs.damage_at(*place)
-                if await self._repair(damage):
-                    records[number] = (await self._read([place]))[0]
-        return records
-
-    def _is_in_log(self, place: Place) -> bool:
-        return place[1] > 0 and self._store.repairs.locate(*place) is not None
+        records = dict(zip(places, await self._read(places), strict=True))
+        missing = [place for place, record in records.items() if record is None]
+        damaged = [place for place in missing if self.damaged.is_in_log(place)]
+        if damaged:
+            again = await self.damaged.repaired(damaged)
+            records |= zip(again, await self._read(again), strict=True)
+        return [records[place] for place in places]
 
     async def _read(self, places: Sequence[Place]) -> list[bytes | None]:
         reads = self._store.plan_record_reads(places)

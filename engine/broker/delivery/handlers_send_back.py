@@ -15,7 +15,7 @@ from engine.broker.delivery.retries import RetryRule, SendBackPlan, plan_send_ba
 from engine.broker.sending.durability import Durability
 from engine.broker.sending.send_checks import disk_full
 from engine.broker.settings.options import LiveOptions
-from engine.broker.state.table_writer_task import TOPICS_FILE
+from engine.broker.state.table_files import TOPICS_FILE
 from engine.broker.stats.traffic import Traffic
 from engine.broker.storage.disk_room import DiskRoom
 from engine.broker.topics.topic_table import TopicTable, retry_topic_config

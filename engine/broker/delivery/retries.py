@@ -15,7 +15,7 @@ from engine.broker.clients.queue_locks import QueueLocks
 from engine.broker.delivery.redelivery import draft_of
 from engine.broker.groups.group_table import SubscriptionGroupTable
 from engine.broker.settings.options import LiveOptions
-from engine.broker.state.table_writer_task import GROUPS_FILE
+from engine.broker.state.table_files import GROUPS_FILE
 from engine.broker.topics.permissions import no_such_group
 from engine.protocol.bodies.groups import SubscriptionGroupConfig
 from engine.protocol.headers.send import ConsumerSendMsgBackRequest, SendMessageRequest

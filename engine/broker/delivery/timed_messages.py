@@ -9,12 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from engine.broker.delivery.redelivery import restored
 from engine.errors import Refused
 from engine.protocol.codes import ResponseCode
 from engine.protocol.layouts.timer_files import TIMER_DEFAULT, TIMER_DELETE, TIMER_ROLL
 from engine.protocol.message_ids import RecallHandle
 from engine.protocol.names import TIMER_TOPIC
 from engine.protocol.properties import Property
+from engine.protocol.records import Record
 from engine.store.results import MessageDraft
 from engine.store.timers.timer_wheel import PRECISION_MS
 
@@ -102,6 +104,12 @@ def delete_keys(properties: Mapping[str, str]) -> tuple[str, ...]:
     if topic is None or unique_key is None:
         return ()
     return delete_key(topic, unique_key), unique_key
+
+
+def timed_draft(record: Record, now_ms: int) -> MessageDraft | None:
+    """What its consumers get; None when it names no real topic."""
+    dropped = Property.REAL_TOPIC, Property.REAL_QID
+    return restored(record, dropped, {Property.TIMER_DEQUEUE_MS: str(now_ms)})
 
 
 def rolled(properties: Mapping[str, str]) -> dict[str, str]:

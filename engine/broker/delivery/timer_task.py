@@ -3,7 +3,9 @@
 Nothing of a second is delivered before every message that was stored until then is on the wheel: a call-back
 is taken only before its second begins, so it is always seen. Only the messages of the passing second are
 touched, however many wait. At least once: a second counts as read when all of it is appended, and is noted as
-such only when the log is on disk; what was appended before a crash is found through the index.
+such only when the log is on disk; what was appended before a crash is found through the index. A message that
+is damaged goes on the wheel if it says its time, and is listed when its time has come; one that does not even
+say its time is listed at once (`damaged_deliveries`).
 """
 
 from __future__ import annotations
@@ -16,8 +18,8 @@ from dataclasses import dataclass
 from itertools import islice
 
 from engine.broker.delivery.deliverer_io import Delivered, Deliverer
-from engine.broker.delivery.redelivery import draft_of, restored
-from engine.broker.delivery.timed_messages import delete_keys, out_time_ms, rolled, wheel_time
+from engine.broker.delivery.redelivery import draft_of
+from engine.broker.delivery.timed_messages import delete_keys, out_time_ms, rolled, timed_draft, wheel_time
 from engine.broker.delivery.timer_counts import TimerCounts
 from engine.broker.delivery.timer_second import TimerSecond, exact_time_ms
 from engine.daemon.background_tasks import start_task, stop_tasks
@@ -27,6 +29,7 @@ from engine.protocol.names import TIMER_TOPIC
 from engine.protocol.properties import Property, encode_properties
 from engine.protocol.records import Record, decode_record
 from engine.store.message_store import MessageStore
+from engine.store.results import Damage, QueueUnit
 from engine.store.timers.timer_store import TimerStore
 from engine.store.timers.timer_wheel import PRECISION_MS
 
@@ -42,7 +45,6 @@ _RETRY_S = 1.0
 _SECONDS_PER_ROUND = 512
 _SYNC_SLACK_MS = 10_000
 _KEEP_MS = 86_400_000
-_DROPPED = (Property.REAL_TOPIC, Property.REAL_QID)
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,10 +160,34 @@ class TimerDelivery:
             return is_behind
         raws = await self._deliverer.read([(unit.commit_log_offset, unit.size) for unit in units])
         for unit, raw in zip(units, raws, strict=True):
-            if raw is not None and not self._enqueue(decode_record(raw, 0, False)):
+            record = None if raw is None else decode_record(raw, 0, False)
+            if record is None or (record.topic, record.queue_offset) != (TIMER_TOPIC, unit.queue_offset):
+                is_done = await self._enqueue_damaged(unit)
+            else:
+                is_done = self._enqueue(record)
+            if not is_done:
                 return False
             timers.queue_offset = unit.queue_offset + 1
         return True
+
+    async def _enqueue_damaged(self, unit: QueueUnit) -> bool:
+        """The queue is wrong, or retention took the message, or it is damaged: then its time is still known
+        if all but its body is sound."""
+        if self._store.repairs.mend_queue(TIMER_TOPIC, 0, unit.queue_offset):
+            return False
+        place, damaged = (unit.commit_log_offset, unit.size), self._deliverer.damaged
+        if not damaged.is_in_log(place):
+            log.error("the timed message %d is gone", unit.queue_offset)
+            return True
+        record = await damaged.claimed(place)
+        if record is not None and (record.topic, record.queue_offset) == (TIMER_TOPIC, unit.queue_offset):
+            out_ms = out_time_ms(record.properties)
+            if out_ms is not None and out_ms < self._timers.delivered_before_ms:
+                return True
+            if out_ms is not None and out_ms > self._now_ms():
+                return self._enqueue(record)
+        file = self._store.repairs.damage_at(*place).file
+        return await damaged.skip_delivery(Damage(TIMER_TOPIC, 0, unit.queue_offset, *place, file), "timer")
 
     def _enqueue(self, record: Record) -> bool:
         """False: it could not be delivered now, and must be tried again."""
@@ -215,7 +241,11 @@ class TimerDelivery:
                 raise
             for number, raw in enumerate(raws):
                 due_ms, _, unit = entries[number]
-                if not self._settle(unit, raw, second.recalled, due_ms):
+                if raw is None and self._deliverer.damaged.is_in_log(places[number]):
+                    is_done = await self._pass_over(unit)
+                else:
+                    is_done = self._settle(unit, raw, second.recalled, due_ms)
+                if not is_done:
                     second.put_back(entries[number:])
                     return False
             await asyncio.sleep(0)
@@ -231,6 +261,13 @@ class TimerDelivery:
                     properties = decode_record(raw, 0, False).properties
                     keys.add(properties.get(Property.TIMER_DEL_UNIQKEY, ""))
         return keys - {""}
+
+    async def _pass_over(self, unit: TimerLogUnit) -> bool:
+        """It is damaged. (A call-back that is damaged calls nothing back.)"""
+        if unit.magic & TIMER_DELETE:
+            return True
+        damage = self._store.repairs.damage_at(unit.commit_log_offset, unit.record_size)
+        return await self._deliverer.damaged.skip_delivery(damage, "timer")
 
     def _settle(self, unit: TimerLogUnit, raw: bytes | None, recalled: set[str], due_ms: int) -> bool:
         """Deliver, roll or drop one message; False: try again later."""
@@ -251,8 +288,7 @@ class TimerDelivery:
         return True
 
     def _deliver(self, record: Record, due_ms: int, now_ms: int) -> Delivered:
-        added = {Property.TIMER_DEQUEUE_MS: str(now_ms)}
-        draft = restored(record, _DROPPED, added)
+        draft = timed_draft(record, now_ms)
         if draft is None:
             log.error("the message at %d names no real topic: dropped", record.commit_log_offset)
             return Delivered.DONE

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from engine.broker.groups.group_table import SubscriptionGroupTable
 from engine.broker.settings.options import LiveOptions
-from engine.broker.state.table_writer_task import GROUPS_FILE
+from engine.broker.state.table_files import GROUPS_FILE
 from engine.broker.topics.permissions import (
     check_broker_readable,
     check_group_enabled,
@@ -23,6 +23,9 @@ from engine.protocol.codes import ResponseCode
 MAX_POPPED = 32
 MAX_INVISIBLE_MS = 3 * 86_400_000
 """What RocketMQ's timers bear: a checkpoint for later is not stored, so nothing is given."""
+
+MAX_ATTEMPT_LENGTH = 256
+"""Clients send a UUID."""
 
 
 class PopAdmission:
@@ -71,6 +74,15 @@ class PopAdmission:
 def check_invisible(invisible_ms: int) -> None:
     if not 0 < invisible_ms <= MAX_INVISIBLE_MS:
         raise Refused(f"an invisible time of {invisible_ms} ms is outside 1..{MAX_INVISIBLE_MS}")
+
+
+def admitted_attempt(attempt_id: str | None, *, is_ordered: bool) -> str | None:
+    """Only a pop in order has one. It is kept while the pop waits, and with what it was given."""
+    if not is_ordered or attempt_id is None:
+        return None
+    if len(attempt_id) > MAX_ATTEMPT_LENGTH:
+        raise _invalid(f"an attemptId of {len(attempt_id)} characters, at most {MAX_ATTEMPT_LENGTH}")
+    return attempt_id
 
 
 def _invalid(text: str) -> Refused:

@@ -10,12 +10,14 @@ topics; of one group's waiting pops an arrival wakes one.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import replace
+import sys
+from collections.abc import Callable, Hashable
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from engine.broker.damage.damaged_reads import DamagedReads
-from engine.broker.holds import Holds
-from engine.broker.pop.admission import PopAdmission, check_invisible
+from engine.broker.pop.admission import PopAdmission, admitted_attempt, check_invisible
 from engine.broker.pop.orders import OrderTable
 from engine.broker.pop.pop_answer import PopAnswer
 from engine.broker.pop.pop_requests import (
@@ -26,11 +28,13 @@ from engine.broker.pop.pop_requests import (
     poll_deadline_ms,
     queues_of,
     retry_topics,
+    waited_for,
     waiting_key,
 )
 from engine.broker.pop.queue_reads import QueueReads, queue_offsets
 from engine.broker.pop.revive_log import REVIVE_QUEUES, ReviveLog
-from engine.broker.pulling.filters import NO_FILTER, subscription_filter
+from engine.broker.pulling.filters import NO_FILTER, MessageFilter, subscription_filter
+from engine.broker.pulling.long_polls import Holds
 from engine.broker.settings.options import LiveOptions
 from engine.broker.stats.traffic import Traffic
 from engine.broker.topics.topic_table import TopicTable
@@ -44,6 +48,30 @@ from engine.protocol.pop_handles import ORDER_REVIVE_QUEUE
 from engine.store.message_store import MessageStore
 from engine.store.reading.reader import select_records
 from engine.store.results import Arrival, Damage, GetResult, PutResult, PutStatus
+
+
+class _HeldPop(Struct, frozen=True, eq=False, gc=False):
+    """A pop that waits (see `outcomes.Poll`)."""
+
+    handlers: PopHandlers
+    asked: PopRequest
+    client: Connection
+
+    @property
+    def shared(self) -> MessageFilter | None:
+        return self.asked.wanted if self.asked.wanted.weight else None
+
+    def parked_under(self) -> tuple[Hashable, ...]:
+        asked = self.asked
+        places = waited_for(asked.topic, asked.group, asked.queue_id)
+        # Nothing comes back for a group that pops in order.
+        return (*(places[:1] if asked.is_ordered else places), asked.waiting_key, ALL_POPS)
+
+    def accepts(self, arrival: object, /) -> bool:
+        return self.handlers.accepts(self.asked, arrival)
+
+    def resume(self) -> Outcome:
+        return self.handlers.attempt(self.asked, self.client)
 
 
 class PopHandlers:
@@ -100,22 +128,22 @@ class PopHandlers:
         if header.exp:
             wanted = subscription_filter(header.exp, header.exp_type, allows_sql=self._allows_sql)
         asked = PopRequest(
-            header.topic,
-            header.consumer_group,
+            sys.intern(topic),
+            sys.intern(group),
             header.queue_id,
             max(1, header.max_msg_nums),
             header.invisible_time,
             header.init_mode,
             bool(header.order),
-            header.attempt_id,
+            admitted_attempt(header.attempt_id, is_ordered=bool(header.order)),
             wanted,
             poll_deadline_ms(header.poll_time, self._now_ms()) if header.poll_time > 0 else 0,
         )
-        return self._attempt(asked, client)
+        return self.attempt(asked, client)
 
     # -- reading --------------------------------------------------------------------------------------------
 
-    def _attempt(self, asked: PopRequest, client: Connection) -> Outcome:
+    def attempt(self, asked: PopRequest, client: Connection) -> Outcome:
         config = self._topics.get(asked.topic)
         answer = self._new_answer(asked)
         if config is not None:
@@ -236,13 +264,13 @@ class PopHandlers:
         def finish(body: bytes) -> Outcome:
             is_ours = self._reads.position(topic, asked.group, queue_id, asked.init_mode) == begin
             if not is_ours or (asked.is_ordered and self._is_blocked(asked, queue_id)):
-                return self._attempt(asked, client)
+                return self.attempt(asked, client)
             next_offset = damages[0].queue_offset if damages else result.next_begin_offset
             if next_offset == begin:
                 return self._damaged_first(asked, place, begin, damages[0], self._new_answer(asked), client)
             if not body:
                 self._reads.advance(topic, asked.group, queue_id, next_offset)
-                return self._attempt(asked, client)
+                return self.attempt(asked, client)
             answer = self._new_answer(asked)
             self._add(asked, place, begin, next_offset, body, answer)
             answer.rest = self._reads.rest(topic, asked.group, queue_id)
@@ -266,10 +294,10 @@ class PopHandlers:
         def skip() -> Outcome:
             if self._reads.position(topic, asked.group, queue_id, asked.init_mode) == begin:
                 self._reads.advance(topic, asked.group, queue_id, damage.queue_offset + 1)
-            return self._attempt(asked, client)
+            return self.attempt(asked, client)
 
         def again() -> Outcome:
-            return self._attempt(replace(asked, repaired_at=damage.commit_log_offset), client)
+            return self.attempt(replace(asked, repaired_at=damage.commit_log_offset), client)
 
         return self._damaged.answer(
             damage,
@@ -301,31 +329,19 @@ class PopHandlers:
         ):
             return self._nothing(answer, ResponseCode.POLLING_FULL)
         until_ms = asked.deadline_ms
-        places = self._waited_for(asked)
         if asked.is_ordered:
-            free = [self._free_at_ms(asked, queue_id) for _, queue_id in places]
-            until_ms = min([until_ms, *(at for at in free if at is not None)])
-        keys = (*places, asked.waiting_key, ALL_POPS)
-        return Hold(
-            keys,
-            max(1, until_ms - now_ms),
-            lambda arrival: self._accepts(asked, arrival),
-            lambda: self._attempt(asked, client),
-        )
+            until_ms = min([until_ms, *self._free_at_ms(asked, now_ms)])
+        return Hold(_HeldPop(self, asked, client), max(1, until_ms - now_ms))
 
-    def _free_at_ms(self, asked: PopRequest, queue_id: int) -> int | None:
-        return self._orders.blocked_until_ms(
-            asked.topic, asked.group, queue_id, asked.attempt_id, self._now_ms()
-        )
-
-    def _waited_for(self, asked: PopRequest) -> list[Place]:
+    def _free_at_ms(self, asked: PopRequest, now_ms: int) -> list[int]:
+        """When each of its queues that is blocked is so no longer."""
         config = self._topics.get(asked.topic)
         places = queues_of(asked.topic, asked.queue_id, config.read_queue_nums if config else 1)
-        if not asked.is_ordered:
-            places += [(topic, 0) for topic in retry_topics(asked.topic, asked.group)]
-        return places
+        until, group, attempt = self._orders.blocked_until_ms, asked.group, asked.attempt_id
+        blocked = [until(topic, group, queue_id, attempt, now_ms) for topic, queue_id in places]
+        return [at for at in blocked if at is not None]
 
-    def _accepts(self, asked: PopRequest, arrival: object) -> bool:
+    def accepts(self, asked: PopRequest, arrival: object) -> bool:
         if isinstance(arrival, Arrival):
             tags = asked.wanted.tags
             if tags is not None and arrival.topic == asked.topic and not tags(arrival.tags_code):

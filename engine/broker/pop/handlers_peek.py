@@ -6,14 +6,24 @@ anything, and the polling info counts who waits.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Hashable
 
-from engine.broker.holds import Holds
-from engine.broker.pop.admission import PopAdmission
+from msgspec import Struct
+
+from engine.broker.pop.admission import PopAdmission, admitted_attempt
 from engine.broker.pop.orders import OrderTable
-from engine.broker.pop.pop_requests import Place, poll_deadline_ms, queues_of, retry_topics, waiting_key
+from engine.broker.pop.pop_requests import (
+    Place,
+    poll_deadline_ms,
+    queues_of,
+    retry_topics,
+    waited_for,
+    waiting_key,
+)
 from engine.broker.pop.queue_reads import QueueReads
 from engine.broker.pulling.filters import NO_FILTER
+from engine.broker.pulling.long_polls import Holds
 from engine.broker.settings.options import LiveOptions
 from engine.broker.topics.topic_table import TopicTable
 from engine.net.connection import Connection
@@ -30,6 +40,37 @@ from engine.protocol.headers.pop import (
 )
 from engine.store.message_store import MessageStore
 from engine.store.results import GetResult, GetStatus
+
+
+class _Notification(Struct, frozen=True, eq=False, gc=False):
+    """One that asks whether there is a message, and waits (see `outcomes.Poll`)."""
+
+    handlers: PopLookHandlers
+    client: Connection
+    topic: str
+    group: str
+    queue_id: int
+    deadline_ms: int
+    is_ordered: bool
+    attempt_id: str | None
+
+    @property
+    def shared(self) -> None:
+        return None
+
+    @property
+    def waiting_key(self) -> Hashable:
+        return "notification", self.topic, self.group, self.queue_id
+
+    def parked_under(self) -> tuple[Hashable, ...]:
+        return (*waited_for(self.topic, self.group, self.queue_id), self.waiting_key)
+
+    def accepts(self, arrival: object, /) -> bool:
+        return True
+
+    def resume(self) -> Outcome:
+        """It asks again each time: an ordered queue may still be blocked."""
+        return self.handlers.notify(self)
 
 
 class PopLookHandlers:
@@ -110,35 +151,37 @@ class PopLookHandlers:
 
     def notification(self, request: Command, client: Connection) -> Outcome:
         header = NotificationRequest.decode(request.fields)
-        self._admission.admit(header.topic, header.queue_id, header.consumer_group, client.remote[0])
-        deadline_ms = poll_deadline_ms(header.poll_time, self._now_ms()) if header.poll_time > 0 else 0
-        return self._notify(header, client, deadline_ms)
-
-    def _notify(self, header: NotificationRequest, client: Connection, deadline_ms: int) -> Outcome:
         topic, group = header.topic, header.consumer_group
-        config = self._topics.get(topic)
-        places = queues_of(topic, header.queue_id, config.read_queue_nums if config is not None else 1)
-        if any(self._has_message(header, place) for place in places + self._retry_places(topic, group)):
-            return Reply(fields=NotificationResponse(has_msg=True).encode())
-        remaining_ms = deadline_ms - self._now_ms()
-        if remaining_ms <= 0 or not self._can_park(client):
-            return Reply(fields=NotificationResponse().encode())
-        key = ("notification", topic, group, header.queue_id)
-        if self._holds.count_at(key) >= self._live.pop_polling_size:
-            return Reply(fields=NotificationResponse(polling_full=True).encode())
-        retries = [(retry, 0) for retry in retry_topics(topic, group)]
-        # It asks again each time: an ordered queue may still be blocked.
-        return Hold(
-            (*places, *retries, key),
-            remaining_ms,
-            lambda arrival: True,
-            lambda: self._notify(header, client, deadline_ms),
+        self._admission.admit(topic, header.queue_id, group, client.remote[0])
+        asked = _Notification(
+            self,
+            client,
+            sys.intern(topic),
+            sys.intern(group),
+            header.queue_id,
+            poll_deadline_ms(header.poll_time, self._now_ms()) if header.poll_time > 0 else 0,
+            bool(header.order),
+            admitted_attempt(header.attempt_id, is_ordered=bool(header.order)),
         )
+        return self.notify(asked)
 
-    def _has_message(self, header: NotificationRequest, place: Place) -> bool:
-        (topic, queue_id), group = place, header.consumer_group
-        if header.order:
-            blocked = self._orders.blocked_until_ms(topic, group, queue_id, header.attempt_id, self._now_ms())
+    def notify(self, asked: _Notification) -> Outcome:
+        config = self._topics.get(asked.topic)
+        places = queues_of(asked.topic, asked.queue_id, config.read_queue_nums if config is not None else 1)
+        places += self._retry_places(asked.topic, asked.group)
+        if any(self._has_message(asked, place) for place in places):
+            return Reply(fields=NotificationResponse(has_msg=True).encode())
+        remaining_ms = asked.deadline_ms - self._now_ms()
+        if remaining_ms <= 0 or not self._can_park(asked.client):
+            return Reply(fields=NotificationResponse().encode())
+        if self._holds.count_at(asked.waiting_key) >= self._live.pop_polling_size:
+            return Reply(fields=NotificationResponse(polling_full=True).encode())
+        return Hold(asked, remaining_ms)
+
+    def _has_message(self, asked: _Notification, place: Place) -> bool:
+        (topic, queue_id), group = place, asked.group
+        if asked.is_ordered:
+            blocked = self._orders.blocked_until_ms(topic, group, queue_id, asked.attempt_id, self._now_ms())
             if blocked is not None:
                 return False
         return self._reads.rest(topic, group, queue_id) > 0

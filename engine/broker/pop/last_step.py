@@ -13,8 +13,8 @@ import logging
 
 from engine.broker.delivery.redelivery import draft_of
 from engine.broker.pop.checkpoints import Checkpoints, OpenCheckpoint
+from engine.broker.pop.retry_messages import comes_back_in, retry_draft
 from engine.broker.pop.revive_log import REVIVE_QUEUES, ReviveLog
-from engine.broker.pop.revive_task import comes_back_in, retry_draft
 from engine.broker.settings.options import LiveOptions
 from engine.protocol.properties import Property, encode_properties
 from engine.protocol.records import Record

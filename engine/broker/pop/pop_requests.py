@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from engine.broker.pulling.filters import MessageFilter
+from engine.broker.pulling.long_polls import ALL_QUEUES
 from engine.protocol.names import is_retry_topic, pop_retry_topic, pop_retry_topic_v1
 
 Place = tuple[str, int]
@@ -17,8 +19,9 @@ _MARGIN_MS = 50
 _MAX_POLL_MS = 60_000
 
 
-@dataclass(frozen=True, slots=True)
-class PopRequest:
+class PopRequest(Struct, frozen=True, eq=False, gc=False):
+    """Small, because many may wait (`outcomes.Poll`)."""
+
     topic: str
     group: str
     queue_id: int
@@ -37,7 +40,7 @@ class PopRequest:
         return waiting_key(self.topic, self.group, self.queue_id)
 
 
-ALL_POPS = "pops"
+ALL_POPS = ("pops",)
 """What all long polls are counted under."""
 
 
@@ -56,6 +59,11 @@ def retry_topics(topic: str, group: str) -> tuple[str, ...]:
     if is_retry_topic(topic):
         return ()
     return pop_retry_topic_v1(group, topic), pop_retry_topic(group, topic)
+
+
+def waited_for(topic: str, group: str, queue_id: int) -> tuple[Place, ...]:
+    """What a long poll is parked under: one queue or all of the topic, and what comes back for its group."""
+    return (topic, queue_id if queue_id >= 0 else ALL_QUEUES), *((t, 0) for t in retry_topics(topic, group))
 
 
 def queues_of(topic: str, queue_id: int, queue_nums: int, first: int = 0) -> list[Place]:

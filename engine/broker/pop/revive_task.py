@@ -13,39 +13,22 @@ import logging
 from collections.abc import Awaitable, Callable
 
 from engine.broker.delivery.deliverer_io import Deliverer
-from engine.broker.delivery.redelivery import draft_of
 from engine.broker.groups.group_table import SubscriptionGroupTable
 from engine.broker.pop.checkpoints import Checkpoints, OpenCheckpoint
+from engine.broker.pop.retry_messages import comes_back_in, retry_draft
 from engine.broker.pop.revive_log import ReviveLog
 from engine.broker.settings.options import LiveOptions
-from engine.broker.state.table_writer_task import GROUPS_FILE
+from engine.broker.state.table_files import GROUPS_FILE
 from engine.broker.topics.topic_table import TopicTable, retry_topic_config
 from engine.daemon.background_tasks import start_task, stop_tasks
-from engine.protocol.names import is_retry_topic, pop_retry_topic, pop_retry_topic_v1
-from engine.protocol.properties import Property, encode_properties
-from engine.protocol.records import Record, decode_record
+from engine.protocol.records import decode_record
 from engine.store.message_store import MessageStore
-from engine.store.results import MessageDraft, PutStatus
+from engine.store.results import Damage, PutStatus
 
 log = logging.getLogger(__name__)
 
 POLL_S = 0.1
 _SLICE = 64
-
-
-def retry_draft(record: Record, topic: str, pop_time_ms: int) -> MessageDraft:
-    """The message once more, in the retry topic, all its properties kept."""
-    properties: dict[str, str | None] = {**record.properties}
-    properties.setdefault(Property.FIRST_POP_TIME, str(pop_time_ms))
-    draft = draft_of(record, topic, 0, encode_properties(properties).encode())
-    return draft._replace(reconsume_times=record.reconsume_times + 1)
-
-
-def comes_back_in(topic: str, group: str, *, is_v2: bool) -> str:
-    """The retry topic of a message that was popped from `topic`; what lies in one already stays there."""
-    if is_retry_topic(topic):
-        return topic
-    return pop_retry_topic(group, topic) if is_v2 else pop_retry_topic_v1(group, topic)
 
 
 class Revival:
@@ -106,8 +89,24 @@ class Revival:
         await self._make_topic(target)
         for queue_offset, raw in (await self._read(entry)).items():
             # It may have been acknowledged while it was read.
+            is_open = queue_offset in entry.unacked
+            if is_open and raw is None and not await self._pass_over(entry, queue_offset):
+                return False
             if queue_offset in entry.unacked and not self._bring_back(entry, queue_offset, raw, target):
                 return False
+        return True
+
+    async def _pass_over(self, entry: OpenCheckpoint, queue_offset: int) -> bool:
+        """The queue is wrong, or the message is damaged: then it is listed, and comes back when it is whole
+        again. Or retention was faster than the consumer."""
+        queue, damaged = (entry.topic, entry.queue_id, queue_offset), self._deliverer.damaged
+        if self._store.repairs.mend_queue(*queue):
+            return False
+        for unit in self._store.queue_units(*queue, 1):
+            place = unit.commit_log_offset, unit.size
+            if damaged.is_in_log(place):
+                damage = Damage(*queue, *place, self._store.repairs.damage_at(*place).file)
+                return await damaged.skip(damage, entry.group, "pop")
         return True
 
     def _has_group(self, name: str) -> bool:
@@ -136,7 +135,6 @@ class Revival:
 
     def _bring_back(self, entry: OpenCheckpoint, queue_offset: int, raw: bytes | None, target: str) -> bool:
         if raw is None:
-            # Retention was faster than the consumer.
             log.warning("%s@%d has no message %d to bring back", entry.topic, entry.queue_id, queue_offset)
             return self._close(entry, [queue_offset])
         now_ms = self._now_ms()

@@ -14,6 +14,9 @@ class MessageQueue(Body, frozen=True, order=True):
     broker_name: str
     queue_id: Int32
 
+    def __str__(self) -> str:
+        return f"{self.topic}@{self.broker_name}@{self.queue_id}"
+
 
 class DataVersion(Body, frozen=True):
     """The version of a table. Two tables are taken as equal when all three members are."""

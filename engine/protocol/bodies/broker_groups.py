@@ -33,6 +33,8 @@ class GroupStatus(Body, frozen=True):
     """Before this offset its log does not count in an election: it began empty and is still catching up."""
     confirmed_offset: Int64 = 0
     in_sync: InSyncInfo = InSyncInfo()
+    promised_in_sync: Int32 = 1
+    """The highest minInSyncReplicas that it has heard of."""
     members: dict[str, str] = field(default_factory=dict)
     ha_address: str | None = None
     start_offset: Int64 | None = None

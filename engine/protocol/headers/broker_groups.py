@@ -70,6 +70,15 @@ class RecordRequest(Header, frozen=True):
     nonce: Int64
 
 
+class SkipsRequest(Header, frozen=True):
+    """30017: the body has the skipped records that the sender knows of, as rows of damagedRecords.json."""
+
+    cluster_name: str
+    broker_name: str
+    epoch: Int32
+    reign: Int64
+
+
 class DamagedRecordsRequest(Header, frozen=True):
     """30030: the damaged records of this broker; with a group those that it has skipped."""
 

@@ -94,10 +94,16 @@ class RecordRepair:
         self.damaged = damaged
 
     def locate(self, commit_log_offset: int, size: int) -> LogRange | None:
-        """None: the range is not all in one segment, or not all readable yet."""
+        """None: the range is not all in one segment, or not all readable yet, or too large for a repair."""
+        if size > MAX_PIECE_BYTES or commit_log_offset + size > self.settled_end:
+            return None
+        return self.find(commit_log_offset, size)
+
+    def find(self, commit_log_offset: int, size: int) -> LogRange | None:
+        """To be looked at, as it is. None: the range is not all in one segment."""
         end = commit_log_offset + size
         file = self._log.files.at(commit_log_offset)
-        if file is None or not 0 < size <= MAX_PIECE_BYTES or end > min(file.end_offset, self.settled_end):
+        if file is None or size <= 0 or end > file.end_offset:
             return None
         return LogRange(
             str(file.path), file.base_offset, commit_log_offset, size, ends_segment=end == file.end_offset

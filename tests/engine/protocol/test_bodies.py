@@ -33,6 +33,10 @@ QUEUE = MessageQueue("t", "b", 0)
 QUEUE_TEXT = b'{"brokerName":"b","queueId":0,"topic":"t"}'
 
 
+def test_a_queue_is_written_as_operators_write_it() -> None:
+    assert f"{MessageQueue('orders', 'broker-a', 3)}" == "orders@broker-a@3"
+
+
 def test_route_in_both_styles() -> None:
     route = TopicRouteData(
         (QueueData("b", 4, 4, 6),),

@@ -146,6 +146,11 @@ async def test_a_skipped_message_is_redelivered_once_it_is_whole_again(
     (again,) = records(await peer.pull("%RETRY%consumers", 0))
     assert (again.body, again.properties["RETRY_TOPIC"]) == (b"message %02d" % VICTIM, "Orders")
     assert again.reconsume_times == 0
+    # A power cut may still take the copy back: it is noted once it is on disk, and not given twice meanwhile.
+    await broker.inner.damage.repairs.retry()
+    assert broker.inner.store.max_offset("%RETRY%consumers", 0) == 1
+    await broker.inner.flusher.bring_to_disk()
+    await broker.inner.damage.repairs.retry()
     (row,) = await listed(peer, "consumers")
     assert row["repairedMs"] > 0 and row["skips"]["consumers"]["redeliveredMs"] > 0
     section = await damage_section(peer)

@@ -54,6 +54,18 @@ async def test_the_same_attempt_may_pop_again(broker: RunningBroker, peer: Peer)
     assert (await ask_pop(peer, "orders", order=True, attempt_id="a2")).code == ResponseCode.POLLING_TIMEOUT
 
 
+async def test_an_attempt_id_is_no_room_for_other_things(broker: RunningBroker, peer: Peer) -> None:
+    """It is kept while the pop waits, and in consumerOrderInfo.json."""
+    await fill(broker, peer, 1)
+    longest, too_long = "a" * 256, "a" * 257
+    answer = await ask_pop(peer, "orders", order=True, attempt_id=too_long, poll_time=5_000)
+    assert answer.code == ResponseCode.INVALID_PARAMETER
+    assert "257" in (answer.remark or "")
+    assert (await ask_pop(peer, "orders", order=True, attempt_id=longest)).code == 0
+    unordered = await ask_pop(peer, "orders", consumer_group="others", attempt_id=too_long)
+    assert unordered.code == 0, "nobody looks at it"
+
+
 async def test_a_changed_time_frees_the_queue(broker: RunningBroker, peer: Peer) -> None:
     await fill(broker, peer, 1)
     (given,) = await pop(peer, "orders", order=True)

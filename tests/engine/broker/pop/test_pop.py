@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from engine.broker.holds import Holds, Parked
-from engine.broker.pop.pop_requests import ALL_POPS, waiting_key
+from engine.broker.pop.pop_requests import ALL_POPS, waited_for, waiting_key
+from engine.broker.pulling.long_polls import Holds
 from engine.protocol.bodies.pop import BatchAck, BatchAckMessageRequestBody, encode_bit_set
 from engine.protocol.bodies.stats import BrokerStatsData
 from engine.protocol.codes import RequestCode, ResponseCode
@@ -22,6 +22,7 @@ from engine.store.results import MessageDraft, PutStatus
 from tests.engine.broker.conftest import StartBroker
 from tests.engine.broker.peers import Peer, RunningBroker, eventually, records
 from tests.engine.broker.pop.popping import ack, ask_pop, change, pop
+from tests.engine.broker.pulling.test_holds import Request
 
 REVIVE = "rmq_sys_REVIVE_LOG_TestCluster"
 SOON = 300
@@ -406,7 +407,7 @@ def park_pops(broker: RunningBroker, count: int, keys: tuple[Hashable, ...]) -> 
     holds = broker.inner.waits.holds
     for number in range(count):
         client = f"client-{number % 100}"
-        holds.park(Parked(keys, 1 << 40, lambda arrival: False, client, lambda: None))
+        holds.park(Request(*keys, client=client, accepts=lambda arrival: False), 1 << 40)
 
 
 @pytest.mark.parametrize(
@@ -464,11 +465,11 @@ def test_a_hundred_thousand_waiting_pops_fit_in_memory() -> None:
     tracemalloc.start()
     for number in range(100_000):
         group = f"group-{number}"
-        keys = (*(("orders", queue_id) for queue_id in range(4)), waiting_key("orders", group, -1), ALL_POPS)
-        holds.park(Parked(keys, number, lambda arrival: False, number % 100, lambda: None))
+        keys = (*waited_for("orders", group, -1), waiting_key("orders", group, -1), ALL_POPS)
+        holds.park(Request(*keys, client=number % 100), number)
     used, _ = tracemalloc.get_traced_memory()
     tracemalloc.stop()
-    assert used < 200 << 20
+    assert used < 120 << 20
     assert len(holds.release_all()) == 100_000
     assert holds.count_at(ALL_POPS) == 0
 
