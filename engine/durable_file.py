@@ -47,11 +47,18 @@ def _write_synced(temporary: Path, data: bytes) -> None:
         os.ftruncate(descriptor, len(data))
         os.fsync(descriptor)
     except OSError as error:
-        # A failed write names no file by itself, and whoever makes room must know where.
-        error.filename = str(temporary)
-        raise
+        raise named(error, descriptor) from None
     finally:
         os.close(descriptor)
+
+
+def named(error: OSError, descriptor: int) -> OSError:
+    """The same error with the file's name: a failed write through a descriptor has none, and whoever makes
+    room must know where."""
+    if error.filename is None:
+        with contextlib.suppress(OSError):
+            error.filename = os.readlink(f"/proc/self/fd/{descriptor}")
+    return error
 
 
 def read_durable(path: Path, parse: Callable[[bytes], _T]) -> tuple[_T | None, str | None]:

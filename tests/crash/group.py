@@ -81,6 +81,12 @@ class Member(Broker):
         self._settings.update(settings)
         self._write_config()
 
+    def drop_settings(self, *names: str) -> None:
+        """For the next start: its broker.conf says nothing of these."""
+        for name in names:
+            self._settings.pop(name, None)
+        self._write_config()
+
     @property
     def place(self) -> str:
         return f"{self.address[0]}:{self.address[1]}"

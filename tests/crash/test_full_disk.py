@@ -198,6 +198,19 @@ def test_a_safe_master_on_a_full_disk_deletes_nothing(
     assert log_start(broker.store / "commitlog") == 0
 
 
+def test_a_start_without_room_names_the_file_and_what_to_do(make_broker: MakeBroker, tmp_path: Path) -> None:
+    small = SmallDisk(tmp_path / "disk", tmp_path / "store")
+    broker = make_broker(environment=small.environment)
+    small.fill(BRIM)
+    with pytest.raises(AssertionError, match="ended with 1"):
+        broker.start()
+    last = broker.tail(1)
+    assert last.startswith(f"error: {broker.store}/") and "No space left on device" in last
+    assert last.endswith("Free space on the disk of that file, then start again")
+    small.free()
+    broker.start()
+
+
 @pytest.fixture
 def small_disk(tmp_path: Path, daemons: list[Daemon]) -> Iterator[Path]:
     folder = tmp_path / "small"

@@ -5,11 +5,17 @@ nothing that could be read and has not expired vanishes at the front.
 from __future__ import annotations
 
 import itertools
+import os
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from engine.admin.main import main
+from engine.client import Message
+from engine.client.blocking import Producer
+from tests.crash.checker.replica_equality import log_start
 from tests.crash.cluster import ASYNC, SYNC, Daemon
 from tests.crash.conftest import MakeGroup
 from tests.crash.full_members import (
@@ -23,12 +29,50 @@ from tests.crash.full_members import (
     every_round,
     make_full_members,
 )
-from tests.crash.small_disk import FORCE, LEVELS, REFUSE, MountedDisk
+from tests.crash.group import Group, until
+from tests.crash.small_disk import FORCE, LEVELS, REFUSE, MountedDisk, SmallDisk
+
+ROUNDS_S = 1.5
+"""Some rounds of cleaning, every 200 ms."""
 
 
 def test_a_full_disk_and_a_promotion_lose_nothing(make_group: MakeGroup, tmp_path: Path, seed: int) -> None:
     rounds = [Round(SLAVE, TO_FULL, FORCE), Round(MASTER, BY_HAND, REFUSE)]
     make_full_members(make_group, tmp_path, 2, seed, flush=SYNC).run(rounds)
+
+
+def test_a_promoted_slave_that_says_nothing_keeps_what_its_group_promised(
+    make_group: MakeGroup, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """RocketMQ's defaults in its broker.conf, and a disk at which RocketMQ deletes."""
+    disk = SmallDisk(tmp_path / "disk", tmp_path / "1" / "store")
+    group: Group = make_group(2, settings=SETTINGS, environments={1: disk.environment})
+    master, slave = group.members
+    slave.drop_settings("minInSyncReplicas", "allAckInSyncStateSet")
+    group.start()
+    name_server = f"127.0.0.1:{group.name_server.port}"
+    with Producer("filling", namesrv=name_server) as producer:
+        for _ in range(100):
+            producer.send(Message("filling", os.urandom(12_000)))
+    group.promote(master, wanted=1)
+    group.await_in_sync()
+    disk.fill(FORCE)
+    for _ in range(2):
+        until(lambda: group.master()[1].in_sync.min_in_sync == 1, "it promises less itself")
+        assert group.master()[1].promised_in_sync == 2
+        time.sleep(ROUNDS_S)
+        assert log_start(slave.commit_log) == 0
+        assert "has promised minInSyncReplicas=2, the settings of this master say 1" in slave.tail(200)
+        # What it remembers outlives a crash.
+        slave.kill()
+        slave.start()
+        group.await_in_sync()
+    assert main(["groupStatus", "-n", name_server, "-b", slave.place]) == 0
+    assert "minInSyncReplicas 1, where 2 were promised" in capsys.readouterr().out
+    slave.kill()
+    slave.change_settings(cleanFileForciblyEnable="true")
+    slave.start()
+    until(lambda: log_start(slave.commit_log) > 0, "what broker.conf says is obeyed")
 
 
 @pytest.mark.crash_long

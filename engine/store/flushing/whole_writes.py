@@ -9,10 +9,15 @@ from __future__ import annotations
 
 import os
 
+from engine.durable_file import named
+
 
 def pwrite_all(fd: int, data: bytes | bytearray | memoryview, position: int) -> None:
     view = memoryview(data)
     while view:
-        written = os.pwrite(fd, view, position)
+        try:
+            written = os.pwrite(fd, view, position)
+        except OSError as error:
+            raise named(error, fd) from None
         position += written
         view = view[written:]

@@ -19,6 +19,7 @@ from itertools import islice
 from pathlib import Path
 from zlib import crc32
 
+from engine.durable_file import named
 from engine.protocol._index_cy import chain_entries, write_slots
 from engine.protocol.layouts.index_files import (
     FIRST_ENTRY,
@@ -159,7 +160,10 @@ class IndexFile:
 
     def _map_slots(self) -> mmap.mmap:
         """Blocks first: a write through a map onto a full disk would kill the process."""
-        os.posix_fallocate(self._fd, 0, self._entries_at)
+        try:
+            os.posix_fallocate(self._fd, 0, self._entries_at)
+        except OSError as error:
+            raise named(error, self._fd) from None
         return mmap.mmap(self._fd, self._entries_at)
 
     def _write_header(self, header: IndexHeader) -> None:

@@ -41,8 +41,9 @@ class MappedFile:
             for pos in range(0, min(pretouch_bytes, size), len(_TOUCH_SLICE)):
                 os.pwrite(file.fd, _TOUCH_SLICE[: size - pos], pos)
             file.map = mmap.mmap(file.fd, size)
-        except OSError:
+        except OSError as error:
             file.delete()
+            error.filename = str(path)
             raise
         return file
 

@@ -14,6 +14,7 @@ from collections import deque
 from mmap import mmap
 from pathlib import Path
 
+from engine.durable_file import named
 from engine.errors import StoreError
 from engine.protocol.layouts.segment_names import parse_segment_name, segment_name
 from engine.store.log.mapped_file import MappedFile
@@ -73,6 +74,8 @@ class MappedFiles:
         fd = os.open(file.path, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)
         try:
             os.posix_fallocate(fd, 0, self.file_size)
+        except OSError as error:
+            raise named(error, fd) from None
         finally:
             os.close(fd)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from engine.durable_file import named
 from engine.protocol.layouts.checkpoint_page import CheckpointPage, DurableOffsets, decode_page, encode_page
 from engine.protocol.layouts.checkpoints import CHECKPOINT_FILE_SIZE, Checkpoint
 
@@ -36,5 +37,7 @@ def write_checkpoint(path: Path, times: Checkpoint, offsets: DurableOffsets) -> 
         os.pwrite(fd, encode_page(times, offsets), 0)
         os.ftruncate(fd, CHECKPOINT_FILE_SIZE)
         os.fdatasync(fd)
+    except OSError as error:
+        raise named(error, fd) from None
     finally:
         os.close(fd)

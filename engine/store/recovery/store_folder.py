@@ -14,6 +14,7 @@ import errno
 import fcntl
 import os
 import struct
+from collections.abc import Iterator
 from pathlib import Path
 
 import orjson
@@ -55,7 +56,8 @@ class StoreFolder:
         except OSError as error:
             os.close(fd)
             raise StoreLocked(f"another process uses the store in {self._root}") from error
-        os.pwrite(fd, b"lock", 0)
+        with _full_disk_suppressed():
+            os.pwrite(fd, b"lock", 0)
         self._lock_fd = fd
 
     def mark_running(self) -> None:
@@ -64,11 +66,9 @@ class StoreFolder:
         process_id = str(os.getpid()).encode()
         fd = os.open(self._abort_path, os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666)
         try:
-            os.pwrite(fd, process_id, 0)
-            os.ftruncate(fd, len(process_id))
-        except OSError as error:
-            if error.errno not in (errno.ENOSPC, errno.EDQUOT):
-                raise
+            with _full_disk_suppressed():
+                os.pwrite(fd, process_id, 0)
+                os.ftruncate(fd, len(process_id))
         finally:
             os.close(fd)
         self._sync()
@@ -88,6 +88,16 @@ class StoreFolder:
         if self._lock_fd >= 0:
             os.close(self._lock_fd)
             self._lock_fd = -1
+
+
+@contextlib.contextmanager
+def _full_disk_suppressed() -> Iterator[None]:
+    """For files of which only the presence, or a lock on them, counts."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+            raise
 
 
 def refuse_unsupported(root: Path, commit_log_dir: Path) -> None:

@@ -44,7 +44,7 @@ def test_a_kill_at_any_moment_loses_nothing_acknowledged(tmp_path: Path, mode: s
             [sys.executable, "-c", _CHILD, str(tmp_path), mode, str(acknowledged)],
             stdout=subprocess.PIPE,
             text=True,
-            cwd=Path(__file__).parents[3],
+            cwd=Path(__file__).parents[4],
         )
         assert child.stdout is not None
         for _ in range(chance.randrange(5, 60)):
