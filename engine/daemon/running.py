@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
 import gc
 import logging
 import os
@@ -54,6 +55,12 @@ def _run(main: Coroutine[Any, Any, int]) -> int:
     return uvloop.run(main)
 
 
+def _advice(error: OSError) -> str:
+    text = f"{error.filename or 'start'}: {error.strerror or error}"
+    is_full = error.errno in (errno.ENOSPC, errno.EDQUOT)
+    return f"{text}. Free space on the disk of that file, then start again" if is_full else text
+
+
 async def _main(make: Callable[[], Daemon]) -> int:
     loop = asyncio.get_running_loop()
     stopping = asyncio.Event()
@@ -73,7 +80,7 @@ async def _main(make: Callable[[], Daemon]) -> int:
         ready = await daemon.start()
     except OSError as error:
         # A folder that is missing, full or not ours: an operator's matter, not a defect.
-        raise BadInput(f"{error.filename or 'start'}: {error.strerror or error}") from error
+        raise BadInput(_advice(error)) from error
     gc.enable()
     gc.freeze()
     log.info("%s", ready)

@@ -10,7 +10,7 @@ from engine.broker.clients.producer_table import ProducerTable
 from engine.broker.groups.group_table import SubscriptionGroupTable
 from engine.broker.pulling.filters import is_tag_type, normal_subscription, subscription_filter
 from engine.broker.settings.options import LiveOptions
-from engine.broker.state.table_writer_task import GROUPS_FILE, TOPICS_FILE
+from engine.broker.state.table_files import GROUPS_FILE, TOPICS_FILE
 from engine.broker.topics.auto_creation import AutoCreationRefused
 from engine.broker.topics.topic_table import TopicTable, retry_topic_config
 from engine.errors import BadRequest, NotFound

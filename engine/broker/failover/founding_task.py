@@ -14,7 +14,7 @@ import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from engine.broker.failover.promotion_task import Members
+from engine.broker.failover.members import Members
 from engine.errors import EngineError, PeerError
 from engine.protocol.bodies.broker_groups import GroupStatus
 from engine.protocol.codes import ResponseCode

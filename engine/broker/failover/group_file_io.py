@@ -12,7 +12,7 @@ from pathlib import Path
 
 import orjson
 
-from engine.broker.failover.group_state import GROUP_FILE, GroupState, from_json, to_json
+from engine.broker.failover.group_state import GROUP_FILE, GroupState, from_json, remember_promise, to_json
 from engine.durable_file import read_durable, write_durable
 from engine.errors import BadInput, CorruptRecord
 
@@ -51,7 +51,7 @@ class GroupFile:
     async def _change(self, step: Callable[[GroupState], GroupState]) -> GroupState:
         async with self._turn:
             old = self.known
-            new = step(old)
+            new = remember_promise(step(old))
             if new is not old:
                 data = orjson.dumps(to_json(new))
                 loop = asyncio.get_running_loop()

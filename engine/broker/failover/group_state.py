@@ -4,7 +4,7 @@
                                   "members":{"0":"10.0.0.1:10911",…},
                                   "inSync":{"epoch":3,"version":5,"ids":[0,1],"minInSync":2},
                                   "confirmedOffset":8192,"copiedFrom":0,"wholeAt":0,
-                                  "startOffset":4096,"neededFrom":4096}
+                                  "startOffset":4096,"neededFrom":4096,"promisedInSync":2}
 
 The epoch only rises, and with it whom this member obeys: every transition returns a new value or raises
 StaleEpoch, and the caller stores the new value on disk before it acts on it or answers. A member that cannot
@@ -25,6 +25,13 @@ GROUP_FILE = "signalboxGroup.json"
 
 class StaleEpoch(Refused):
     """Somebody speaks for an epoch, or a reign, that this member has left behind."""
+
+
+@dataclass(frozen=True, slots=True)
+class GroupName:
+    cluster: str
+    broker: str
+    member_id: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +72,9 @@ class GroupState:
     None: this member has not heard of one (docs/adr/0015)."""
     needed_from: int = 0
     """Start of the oldest segment that had not expired, as the master said last."""
+    promised_in_sync: int = 1
+    """The highest minInSyncReplicas that this member has heard of: what was acknowledged rests on it, also
+    under a master whose own settings promise less."""
 
 
 def check_reign(state: GroupState, epoch: int, reign: int) -> None:
@@ -83,7 +93,7 @@ def found(member_id: int, address: str, reign: int, min_in_sync: int) -> GroupSt
     """A group begins with its first master, alone."""
     in_sync = InSyncSet(1, 1, (member_id,), min_in_sync, (member_id,))
     history, members = begin((), 1, reign, 0), {member_id: address}
-    return GroupState(1, reign, member_id, history, members, in_sync, start_offset=0)
+    return remember_promise(GroupState(1, reign, member_id, history, members, in_sync, start_offset=0))
 
 
 def crown(state: GroupState, epoch: int, reign: int, member_id: int, log_end: int) -> GroupState:
@@ -146,6 +156,12 @@ def take_start(
     return replace(state, start_offset=start_offset, needed_from=needed_from)
 
 
+def remember_promise(state: GroupState) -> GroupState:
+    """After every change."""
+    promised = state.in_sync.min_in_sync
+    return state if promised <= state.promised_in_sync else replace(state, promised_in_sync=promised)
+
+
 def wire_id(member_id: int, master_id: int | None) -> int:
     """The brokerId that a member shows to clients: the master is 0, and member 0 as a slave borrows the
     number that the master does not use. Without a known master member 0 shows the lowest number that no
@@ -173,6 +189,7 @@ def to_json(state: GroupState) -> dict[str, Any]:
         "wholeAt": state.whole_at,
         "startOffset": state.start_offset,
         "neededFrom": state.needed_from,
+        "promisedInSync": state.promised_in_sync,
     }
 
 
@@ -180,7 +197,7 @@ def from_json(content: Any) -> GroupState:
     """The state, or CorruptRecord: with any doubt about it this member must not take part."""
     try:
         master, start = content["master"], content.get("startOffset")
-        return GroupState(
+        state = GroupState(
             epoch=int(content["epoch"]),
             reign=int(content["reign"]),
             master_id=None if master is None else int(master),
@@ -192,9 +209,11 @@ def from_json(content: Any) -> GroupState:
             whole_at=int(content.get("wholeAt", 0)),
             start_offset=None if start is None else int(start),
             needed_from=int(content.get("neededFrom", 0)),
+            promised_in_sync=int(content.get("promisedInSync", 1)),
         )
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise CorruptRecord(f"{GROUP_FILE}: {error}") from None
+    return remember_promise(state)
 
 
 def set_to_json(in_sync: InSyncSet) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Container
 from dataclasses import dataclass
 
 from engine.broker.failover.group_file_io import GroupFile
-from engine.broker.failover.promotion_task import Members
+from engine.broker.failover.members import Members
 from engine.errors import EngineError, PeerError
 from engine.protocol.bodies.broker_groups import GroupStatus
 from engine.protocol.codes import ResponseCode

@@ -20,6 +20,7 @@ from engine.protocol.headers.broker_groups import (
     HandOverRequest,
     PromiseRequest,
     RecordRequest,
+    SkipsRequest,
 )
 from engine.protocol.headers.query import ViewMessageRequest
 from engine.protocol.wire import Header
@@ -110,18 +111,28 @@ class MemberRequests:
             raise PeerError(f"{address} did not prove that it knows the cluster secret")
         return data
 
+    async def skips(self, address: str, epoch: int, reign: int, rows: bytes) -> None:
+        """Tells the master of skips that it does not know."""
+        header = SkipsRequest(self.cluster, self.broker, epoch, reign)
+        await self._demand(address, RequestCode.SIGNALBOX_GROUP_SKIPS, header, body=rows)
+
     async def viewed_record(self, address: str, commit_log_offset: int) -> bytes:
         """The same of a master without our requests: any RocketMQ broker shows the record at an offset."""
         fields = ViewMessageRequest(commit_log_offset).encode()
         return bytes((await self._ask(address, Command(RequestCode.VIEW_MESSAGE_BY_ID, fields=fields))).body)
 
     async def _demand(
-        self, address: str, code: RequestCode, header: Header, timeout_ms: int = TIMEOUT_MS
+        self,
+        address: str,
+        code: RequestCode,
+        header: Header,
+        timeout_ms: int = TIMEOUT_MS,
+        body: bytes = b"",
     ) -> Command:
         fields = header.encode()
         if self.secret is not None:
-            fields[PROOF_FIELD] = request_proof(self.secret, code, fields, b"")
-        return await self._ask(address, Command(code, fields=fields), timeout_ms)
+            fields[PROOF_FIELD] = request_proof(self.secret, code, fields, body)
+        return await self._ask(address, Command(code, fields=fields, body=body), timeout_ms)
 
     async def _ask(self, address: str, command: Command, timeout_ms: int = TIMEOUT_MS) -> Command:
         answer = await self.requester.request(address, command, timeout_ms)

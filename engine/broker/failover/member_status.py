@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from engine.broker.failover.front_state import front_trouble, missing_from
-from engine.broker.failover.group_state import GroupState
+from engine.broker.failover.group_state import GroupName, GroupState
 from engine.broker.replication.epochs import log_epoch
-from engine.broker.replication.master_task import GroupName
 from engine.protocol.bodies.broker_groups import GroupStatus, InSyncInfo
 from engine.store.message_store import MessageStore
 
@@ -41,6 +40,7 @@ def member_status(
         in_sync=InSyncInfo(told.epoch, told.version, told.ids, told.min_in_sync, told.settled),
         members={str(member): address for member, address in state.members.items()},
         ha_address=ha_address,
+        promised_in_sync=state.promised_in_sync,
         start_offset=state.start_offset,
         unexpired_from=store.front.unexpired_from(rules, now_ms),
         missing_from=missing,

@@ -16,6 +16,7 @@ from dataclasses import replace
 from engine.broker.failover.founding_task import ALONE_S, Founding
 from engine.broker.failover.group_file_io import GroupFile
 from engine.broker.failover.group_state import (
+    GroupName,
     GroupState,
     StaleEpoch,
     crown,
@@ -27,7 +28,8 @@ from engine.broker.failover.group_state import (
 from engine.broker.failover.hand_over_task import MAX_HAND_OVER_MS, note_request, wait_for_heir
 from engine.broker.failover.master_search_io import MasterSearch
 from engine.broker.failover.member_status import member_status, own_missing_from
-from engine.broker.failover.promotion_task import HigherEpoch, Members, Promoter, Self
+from engine.broker.failover.members import Members, Self
+from engine.broker.failover.promotion_task import HigherEpoch, Promoter
 from engine.broker.failover.role_hooks import GroupRules, RoleHooks
 from engine.broker.failover.takeover import (
     TAKEOVER_EPOCH,
@@ -37,7 +39,7 @@ from engine.broker.failover.takeover import (
 )
 from engine.broker.replication.epochs import History
 from engine.broker.replication.ha_server_io import HaServer
-from engine.broker.replication.master_task import GroupName, Mastering
+from engine.broker.replication.master_task import Mastering
 from engine.broker.replication.slave_task import Following
 from engine.daemon.background_tasks import start_task, stop_tasks
 from engine.errors import EngineError, Refused
@@ -203,8 +205,26 @@ class Replication:
         self.mastering.start()
         self._server.master = self.mastering
         log.warning("master of epoch %d", state.epoch)
+        self._keep_promise(state.promised_in_sync)
         # Slaves must be able to join meanwhile: writes are taken once the end of the log is confirmed.
         self._becoming = start_task(self._hooks.become_master(state.epoch), "take writes")
+
+    def _keep_promise(self, promised: int) -> None:
+        """What was acknowledged under another master must not depend on this member's silence about it."""
+        own = self._rules.min_in_sync
+        if promised <= own:
+            return
+        may_delete = self._hooks.keep_unexpired()
+        log.warning(
+            "the group has promised minInSyncReplicas=%d, the settings of this master say %d: "
+            "acknowledgements promise less from now on, and on a full disk messages that have not expired "
+            "are %s. Set minInSyncReplicas in its broker.conf",
+            promised,
+            own,
+            "deleted (cleanFileForciblyEnable=true)"
+            if may_delete
+            else "kept (cleanFileForciblyEnable=false)",
+        )
 
     async def _serve_under(self, state: GroupState) -> None:
         master_id = state.master_id

@@ -6,7 +6,11 @@ from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass
 from typing import Any
 
-from engine.broker.replication.slave_task import CopyHooks
+
+@dataclass(frozen=True, slots=True)
+class CopyHooks:
+    truncate: Callable[[int], Awaitable[None]]
+    appended: Callable[[], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +24,9 @@ class RoleHooks:
     copy: CopyHooks
     visible: Callable[[], None]
     """Dispatch may go on."""
+    keep_unexpired: Callable[[], bool]
+    """The group has promised more than this master's settings do: delete nothing that has not expired, unless
+    somebody has said otherwise here. Whether it may still be deleted."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from engine.broker.admin.table_pages import TablePages, table_reply
 from engine.broker.groups.group_table import SubscriptionGroupTable
 from engine.broker.offsets.offset_table import ConsumerOffsets
 from engine.broker.settings.options import LiveOptions
-from engine.broker.state.table_writer_task import GROUPS_FILE, OFFSETS_FILE
+from engine.broker.state.table_files import GROUPS_FILE, OFFSETS_FILE
 from engine.broker.stats.traffic import Traffic
 from engine.broker.topics.permissions import no_such_group
 from engine.broker.topics.topic_table import MAX_QUEUES_PER_TOPIC

@@ -17,8 +17,9 @@ from engine.broker.delivery.delay_levels import DelayOffsets
 from engine.broker.groups.group_table import SubscriptionGroupTable
 from engine.broker.offsets.offset_plans import correction_offsets, legacy_reset_offset
 from engine.broker.offsets.offset_table import ConsumerOffsets
+from engine.broker.pulling.long_polls import ALL_QUEUES
 from engine.broker.settings.options import LiveOptions
-from engine.broker.state.table_writer_task import OFFSETS_FILE
+from engine.broker.state.table_files import OFFSETS_FILE
 from engine.broker.topics.permissions import no_such_group, no_such_topic
 from engine.broker.topics.topic_table import TopicTable
 from engine.errors import BadRequest, NotFound, Refused
@@ -99,6 +100,7 @@ class OffsetAdminHandlers:
         for queue_id, queue_offset in wanted.items():
             self._offsets.reset(header.topic, header.group, queue_id, queue_offset)
             self._wake((header.topic, queue_id))
+        self._wake((header.topic, ALL_QUEUES))
         return Persist(OFFSETS_FILE, Reply(body=self._reset_body(header.topic, wanted).encode()))
 
     def _wanted_offsets(self, header: ResetOffsetRequest, topic: TopicConfig) -> dict[int, int]:

@@ -7,13 +7,13 @@ looked at, never all topics of the broker. Loop thread only.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import Any
 
 from engine.broker.admin.table_pages import SLICE
 from engine.broker.clients.consumer_table import ConsumerTable
 from engine.broker.offsets.offset_table import ConsumerOffsets
 from engine.broker.stats.broker_stats import BrokerStats
 from engine.broker.topics.topic_table import TopicTable
-from engine.net.connection import Connection
 from engine.protocol.bodies.basics import MessageQueue
 from engine.protocol.bodies.stats import OffsetWrapper, QueueTimeSpan
 from engine.protocol.bodies.topics import TopicConfig
@@ -26,7 +26,7 @@ class ConsumeProgress:
         broker_name: str,
         topics: TopicTable,
         offsets: ConsumerOffsets,
-        consumers: ConsumerTable[Connection],
+        consumers: ConsumerTable[Any],
         store: MessageStore,
         stats: BrokerStats,
     ) -> None:

@@ -26,11 +26,11 @@ from engine.broker.admin.handlers_plain_acl import PlainAclHandlers
 from engine.broker.admin.handlers_policies import PolicyHandlers
 from engine.broker.admin.handlers_users import UserHandlers
 from engine.broker.admin.refused_codes import REFUSALS
-from engine.broker.process.registration_task import BrokerIdentity
 from engine.broker.replication.replica_files import ReplicaFile, ReplicaFiles
+from engine.broker.settings.identity import BrokerIdentity
 from engine.broker.settings.options import BrokerOptions
 from engine.broker.state.admin_files_io import load_file
-from engine.broker.state.table_writer_task import StateFile
+from engine.broker.state.state_file_io import StateFile
 from engine.daemon.access_settings import AccessMode
 from engine.errors import BadInput, EngineError
 from engine.net.outcomes import Handler

@@ -64,7 +64,3 @@ def bind(host: str, port: int) -> socket.socket:
         raise BadInput(f"cannot listen on {host}:{port}: {error.strerror or error}") from None
     sock.setblocking(False)
     return sock
-
-
-def joined(host: str, port: int) -> str:
-    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"

@@ -22,17 +22,17 @@ from engine.broker.offsets.handlers_admin import OffsetAdminHandlers
 from engine.broker.offsets.handlers_progress import ProgressHandlers
 from engine.broker.offsets.progress import ConsumeProgress
 from engine.broker.process.damage_wiring import DamageControl
-from engine.broker.process.registration_task import BrokerIdentity
 from engine.broker.replication.handlers import HAAdminHandlers
 from engine.broker.replication.handlers_state import ReplicaStateHandlers
 from engine.broker.replication.handlers_status import HAStatus
 from engine.broker.replication.replica_files import ReplicaFiles
 from engine.broker.settings.config_changes import ConfigChanges
+from engine.broker.settings.identity import BrokerIdentity
 from engine.broker.settings.options import BrokerOptions
 from engine.broker.snapshots.broker_snapshot import Snapshots
 from engine.broker.snapshots.handlers import SnapshotHandlers
 from engine.broker.snapshots.retention_state import retention_state
-from engine.broker.state.state_files_io import Tables
+from engine.broker.state.tables import Tables
 from engine.broker.stats.broker_stats import BrokerStats
 from engine.broker.stats.traffic import Traffic
 from engine.broker.storage.disk_room import DiskRoom
@@ -140,7 +140,7 @@ def _snapshots(parts: AdminParts) -> Snapshots:
             "retention": lambda: retention_state(
                 parts.store.options.retention, parts.store.front.deleted_unexpired
             ),
-            "damage": lambda: parts.damage.records.section() or {},
+            "damage": lambda: parts.damage.section() or {},
             "certificate": lambda: _certificate_state(parts.tls),
         },
     )

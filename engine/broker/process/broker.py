@@ -24,11 +24,11 @@ from engine.broker.failover.handlers import BrokerGroupHandlers
 from engine.broker.failover.handlers_by_role import routes_of
 from engine.broker.failover.member_task import Replication
 from engine.broker.failover.role import first_role
-from engine.broker.metrics_sources import MetricsSources
+from engine.broker.failover.role_hooks import CopyHooks
 from engine.broker.offsets.progress import ConsumeProgress
 from engine.broker.pop.orders import ORDER_FILE
 from engine.broker.process.access_wiring import AccessControl
-from engine.broker.process.addresses_io import choose_addresses, joined
+from engine.broker.process.addresses_io import choose_addresses
 from engine.broker.process.admin_wiring import AdminParts, admin_handlers
 from engine.broker.process.damage_wiring import DamageControl
 from engine.broker.process.duties import Duties
@@ -43,22 +43,24 @@ from engine.broker.process.group_wiring import (
 from engine.broker.process.listeners_io import Listeners, connection_limits
 from engine.broker.process.live_effects import LiveEffects
 from engine.broker.process.message_wiring import MessageParts, message_handlers
-from engine.broker.process.metrics_export import MetricsExport
-from engine.broker.process.registration_task import Registration, identify
+from engine.broker.process.metrics_export import MetricsExport, MetricsSources
+from engine.broker.process.registration_task import Registration
 from engine.broker.process.role_changes import RoleChanges, role_hooks
 from engine.broker.process.waits import BrokerWaits
 from engine.broker.quotas.handlers_gate import QuotaGate
 from engine.broker.replication.handlers_records import GroupRecordHandlers
 from engine.broker.replication.handlers_status import HAStatus
 from engine.broker.replication.replica_files import ReplicaFiles, order_file
-from engine.broker.replication.slave_task import CopyHooks
 from engine.broker.sending.durability import durability
+from engine.broker.settings.identity import identify
 from engine.broker.settings.options import BrokerOptions
 from engine.broker.settings.store_options_io import store_options
 from engine.broker.state.admin_files_io import admin_files, load_request_modes, restored_changes
-from engine.broker.state.state_files_io import Tables, load_tables, state_files
+from engine.broker.state.state_files_io import load_tables, state_files
+from engine.broker.state.table_files import OFFSETS_FILE
 from engine.broker.state.table_saver_task import Saving
-from engine.broker.state.table_writer_task import OFFSETS_FILE, Persistence
+from engine.broker.state.table_writer_task import Persistence
+from engine.broker.state.tables import Tables
 from engine.broker.stats.broker_stats import BrokerStats, local_day
 from engine.broker.stats.put_times import PutTimes, TimedAppends
 from engine.broker.stats.runtime_info_io import BrokerMoment, disk_space, runtime_info
@@ -78,7 +80,7 @@ from engine.net.networks import parse_networks
 from engine.net.outcomes import Handler
 from engine.net.requester import Requester
 from engine.net.serving import Serving
-from engine.protocol.hosts import pack_host
+from engine.protocol.hosts import joined, pack_host
 
 log = logging.getLogger(__name__)
 
@@ -146,8 +148,8 @@ class Broker:
         has_group = (self.config_directory / GROUP_FILE).exists()
         self._is_in_group = is_in_group(options, has_group_file=has_group)
         self.role = first_role(options.is_slave, options.broker_id, self._is_in_group)
-        protects = options.protects_unexpired
-        self.changes = restored_changes(self.config_directory, self.live, protects_unexpired=protects)
+        rules = {"protects_unexpired": options.protects_unexpired, "says_deletion": options.says_deletion}
+        self.changes = restored_changes(self.config_directory, self.live, **rules)
 
     def _open_store(self) -> None:
         wanted = store_options(self.options, pack_host(self.address))
@@ -275,7 +277,7 @@ class Broker:
         )
         self.damage = DamageControl(self.config_directory, parts, self.consumers, self.role, self.lag)
         self.persistence.add(self.damage.files())
-        return Duties(self._loop, parts, self.damage.repairs.wait)
+        return Duties(self._loop, parts, self.damage)
 
     def _when_appended(self) -> Callable[[], None]:
         first = self.flusher.want if self.options.is_sync_flush else self.dispatching.schedule
@@ -292,7 +294,7 @@ class Broker:
     def _build_net(self, bind_host: str) -> None:
         options = self.options
         self.replica_files: ReplicaFiles = {ORDER_FILE: order_file(self.tables.orders, self.persistence.save)}
-        self.replica_files |= self.access.replica_files(self.persistence.save)
+        self.replica_files |= self.access.replica_files(self.persistence.save) | self.damage.replica_files()
         limits = connection_limits(options)
         proxies = parse_networks(options.signalbox_trusted_proxies)
         self.quotas = QuotaGate(self.live, self._loop.time)
@@ -342,7 +344,7 @@ class Broker:
         return self.group.replication if self.group is not None else None
 
     def _build_group(self, bind_host: str) -> BrokerGroup:
-        copied = CopyHooks(self.cut_log, self._when_copied)
+        copied, changed = CopyHooks(self.cut_log, self._when_copied), lambda: self.role_changes
         group = BrokerGroup(
             self.options,
             self.address,
@@ -352,12 +354,12 @@ class Broker:
             self.store,
             self.requester,
             self._threads,
-            role_hooks(lambda: self.role_changes, copied, self.dispatching.schedule),
+            role_hooks(changed, copied, self.dispatching.schedule, self.changes.keep_unexpired),
             self._secret,
             now_ms=now_ms,
         )
         self.waits.wait_for_replicas = group.wait
-        self.damage.fetch = group.record_fetch(lambda: self.role.master_address)
+        self.damage.members = group.damage_members(lambda: self.role.master_address)
         return group
 
     def _routes(self) -> dict[int, Handler]:
@@ -365,7 +367,7 @@ class Broker:
         admin = admin_handlers(self._admin_parts())
         name = self.options.broker_cluster_name, self.options.broker_name
         groups = BrokerGroupHandlers(*name, self._secret, self._streams())
-        records = GroupRecordHandlers(*name, self._secret, self.store, self._streams())
+        records = GroupRecordHandlers(*name, self._secret, self.store, self._streams(), self.damage.exchange)
         messages = (*message_handlers(self._message_parts()), *self.pops.handlers(self.damage.reads))
         for handler in (*messages, *admin, groups, records):
             routes.update(handler.routes())
@@ -373,19 +375,8 @@ class Broker:
 
     def _message_parts(self) -> MessageParts:
         return MessageParts(
-            options=self.options,
-            role=self.role,
-            address=self.address,
-            tables=self.tables,
-            consumers=self.consumers,
-            producers=self.producers,
-            locks=self.locks,
-            membership=self.membership,
-            store=self.store,
-            appends=self.appends,
-            traffic=self.traffic,
-            transactions=self.transactions,
-            disk=self.disk,
+            *(self.options, self.role, self.address, self.tables, self.consumers, self.producers, self.locks),
+            *(self.membership, self.store, self.appends, self.traffic, self.transactions, self.disk),
             now_ms=now_ms,
             waited_ms=self.lag.delay_ms,
             parking=self.parking,

@@ -11,7 +11,8 @@ import asyncio
 
 from engine.broker.delivery.deferred_task import WaitingMessages
 from engine.broker.delivery.delay_levels import DELAY_OFFSETS_FILE
-from engine.broker.delivery.deliverer_io import Deliverer, RepairWait
+from engine.broker.delivery.deliverer_io import Deliverer
+from engine.broker.process.damage_wiring import DamageControl
 from engine.broker.process.duty_parts import DutyParts
 from engine.broker.process.pop_wiring import Pops
 from engine.broker.transactions.check_task import TransactionChecks
@@ -20,13 +21,14 @@ from engine.broker.transactions.transaction_table import TransactionTable
 
 
 class Duties:
-    def __init__(self, loop: asyncio.AbstractEventLoop, parts: DutyParts, repair: RepairWait) -> None:
+    def __init__(self, loop: asyncio.AbstractEventLoop, parts: DutyParts, damage: DamageControl) -> None:
         self._parts = parts
+        self._damage = damage
         self._is_running = False
         self._is_unsettled = False
         tables, store, now_ms, appended = parts.tables, parts.store, parts.now_ms, parts.appended
         self._deliverer = deliverer = Deliverer(
-            store, parts.traffic, parts.threads, parts.booted_ms, appended=appended, repair=repair
+            store, parts.traffic, parts.threads, parts.booted_ms, appended=appended, damaged=damage.deliveries
         )
         self.waiting = WaitingMessages(
             store,
@@ -62,7 +64,7 @@ class Duties:
             now_ms=now_ms,
             appended=appended,
             save=self._save,
-            repair=repair,
+            repair=damage.repairs.wait,
         )
 
     def _save(self, file: str) -> None:
@@ -78,6 +80,7 @@ class Duties:
         self.waiting.start()
         self.pops.start()
         self.transaction_checks.start()
+        self._damage.repairs.redeliver_soon()
 
     async def stop(self) -> None:
         if not self._is_running:
@@ -93,6 +96,7 @@ class Duties:
             return
         self._is_unsettled = False
         await self.waiting.settle()
+        self._damage.settle()
         self.transactions.commit_offsets()
         self.pops.settle()
 

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from engine.broker.clients.producer_table import ProducerTable
 from engine.broker.process.waits import BrokerWaits
 from engine.broker.settings.options import BrokerOptions
-from engine.broker.state.state_files_io import Tables
-from engine.broker.state.table_writer_task import Done
+from engine.broker.state.table_files import Done
+from engine.broker.state.tables import Tables
 from engine.broker.stats.traffic import Traffic
 from engine.broker.storage.disk_room import DiskRoom
 from engine.net.connection import Connection

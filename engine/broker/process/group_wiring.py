@@ -14,27 +14,26 @@ from concurrent.futures import Executor
 from pathlib import Path
 
 from engine.broker.clients.request_modes import RequestModes
-from engine.broker.damage.repair_task import Fetch
 from engine.broker.failover.group_file_io import GroupFile
+from engine.broker.failover.group_state import GroupName
 from engine.broker.failover.member_requests_io import MemberRequests
 from engine.broker.failover.member_task import Replication
 from engine.broker.failover.role import Role
 from engine.broker.failover.role_hooks import GroupRules, RoleHooks
-from engine.broker.process.addresses_io import bind, joined
-from engine.broker.replication.damage_members_io import RecordFetch
+from engine.broker.process.addresses_io import bind
+from engine.broker.replication.damage_members_io import DamageMembers
 from engine.broker.replication.ha_server_io import HaServer
 from engine.broker.replication.in_sync_set import InSyncTable
-from engine.broker.replication.master_task import GroupName
 from engine.broker.replication.metadata_task import MetadataSync, SyncTargets
 from engine.broker.replication.replica_files import ReplicaFiles
 from engine.broker.settings.options import BrokerOptions
-from engine.broker.state.state_files_io import Tables
+from engine.broker.state.tables import Tables
 from engine.errors import BadInput
 from engine.net.requester import Requester
 from engine.protocol.bodies.broker_groups import GroupStatus
 from engine.protocol.cluster_proof import MIN_SECRET_BYTES
 from engine.protocol.commands import Command
-from engine.protocol.hosts import Host
+from engine.protocol.hosts import Host, joined
 from engine.protocol.names import is_system_topic
 from engine.store.message_store import MessageStore
 
@@ -116,9 +115,9 @@ class BrokerGroup:
         )
         role.lacks_front = self.replication.lacks_front
 
-    def record_fetch(self, master: Callable[[], str | None]) -> Fetch:
+    def damage_members(self, master: Callable[[], str | None]) -> DamageMembers:
         """How the others are asked for a damaged record."""
-        return RecordFetch(self._member_id, self._file, self._requests, master).fetch
+        return DamageMembers(self._member_id, self._file, self._requests, master)
 
     async def start(self) -> None:
         await self.server.start(self._socket)

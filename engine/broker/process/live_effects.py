@@ -13,7 +13,7 @@ from dataclasses import replace
 from engine.broker.quotas.handlers_gate import QUOTA_OPTIONS
 from engine.broker.settings.options import LiveOptions
 from engine.broker.settings.store_options_io import retention_rules
-from engine.broker.state.table_writer_task import TOPICS_FILE
+from engine.broker.state.table_files import TOPICS_FILE
 from engine.broker.topics.topic_table import TopicTable, offer_default_topic, withdraw_default_topic
 from engine.daemon.logs import set_level
 from engine.store.message_store import MessageStore

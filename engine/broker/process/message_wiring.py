@@ -31,7 +31,7 @@ from engine.broker.sending.handlers_plain import PlainSends
 from engine.broker.sending.handlers_replies import ReplyHandlers
 from engine.broker.sending.stored_properties import StoredProperties
 from engine.broker.settings.options import BrokerOptions
-from engine.broker.state.state_files_io import Tables
+from engine.broker.state.tables import Tables
 from engine.broker.stats.put_times import Appends
 from engine.broker.stats.traffic import Traffic
 from engine.broker.storage.disk_room import DiskRoom

@@ -17,7 +17,7 @@ from prometheus_client import CollectorRegistry
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-from engine.broker.metrics_sources import MetricsSources
+from engine.broker.process.metrics_export import MetricsSources
 from engine.broker.stats.traffic import Count
 from engine.net.certificate_expiry import NOT_AFTER_HELP, NOT_AFTER_METRIC
 from engine.net.share_figures import CLOSED, CLOSED_TEXT, closings, share_gauges
@@ -148,7 +148,7 @@ class BrokerCollector(Collector):
         rows = [(["skipped"], records.skipped_since_start), (["repaired"], records.repaired_since_start)]
         text = "Damaged records that a group skipped, or that were repaired"
         yield from self._counter("signalbox_damaged_records", text, ["outcome"], rows)
-        yield self._gauge("signalbox_damaged_records_known", "Not repaired yet", len(records.broken()))
+        yield self._gauge("signalbox_damaged_records_known", "Not repaired yet", records.known_count())
         yield from self._counter(
             "signalbox_scrubbed_bytes", "Checked in the background", [], [([], scrub.byte_count)]
         )

@@ -21,8 +21,8 @@ from engine.broker.pop.revive_task import Revival
 from engine.broker.process.admin_wiring import RouteSource
 from engine.broker.process.waits import BrokerWaits
 from engine.broker.settings.options import BrokerOptions
-from engine.broker.state.state_files_io import Tables
-from engine.broker.state.table_writer_task import TOPICS_FILE, Done
+from engine.broker.state.table_files import TOPICS_FILE, Done
+from engine.broker.state.tables import Tables
 from engine.broker.stats.traffic import Traffic
 from engine.daemon.background_tasks import start_task, stop_tasks
 from engine.protocol.names import revive_topic

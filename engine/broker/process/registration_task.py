@@ -15,13 +15,13 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from msgspec import structs
 
 from engine.broker.failover.role import Role, RoleKind
-from engine.broker.process.addresses_io import joined
-from engine.broker.settings.options import BrokerOptions, LiveOptions
+from engine.broker.settings.identity import BrokerIdentity
+from engine.broker.settings.options import LiveOptions
 from engine.broker.topics.topic_table import TopicTable
 from engine.daemon.background_tasks import start_task, stop_tasks
 from engine.errors import EngineError
@@ -45,7 +45,6 @@ from engine.protocol.headers.namesrv import (
     RegisterTopicRequest,
     UnregisterBrokerRequest,
 )
-from engine.protocol.hosts import Host
 
 log = logging.getLogger(__name__)
 
@@ -54,22 +53,6 @@ REQUEST_TIMEOUT_MS = 3_000
 RETRY_S = 2.0
 ANNOUNCE_TIMEOUT_S = 1.0
 """How long the answer to a new topic waits for name servers: a dead one must not hold up producers."""
-
-
-@dataclass(frozen=True, slots=True)
-class BrokerIdentity:
-    cluster: str
-    name: str
-    address: str
-    ha_address: str
-
-
-def identify(options: BrokerOptions, address: Host, ha_address: str | None) -> BrokerIdentity:
-    """`ha_address`: where the HA port is, if there is one; else where RocketMQ's would be."""
-    host, port = address
-    conventional = joined(options.broker_ip2 or host, options.ha_listen_port or port + 1)
-    name = options.broker_cluster_name, options.broker_name
-    return BrokerIdentity(*name, joined(host, port), ha_address or conventional)
 
 
 class Registration:

@@ -13,10 +13,9 @@ import logging
 from collections.abc import Awaitable, Callable
 
 from engine.broker.failover.role import MASTER_ID, Role, RoleKind
-from engine.broker.failover.role_hooks import RoleHooks
+from engine.broker.failover.role_hooks import CopyHooks, RoleHooks
 from engine.broker.process.duties import Duties
 from engine.broker.process.waits import BrokerWaits
-from engine.broker.replication.slave_task import CopyHooks
 from engine.store.message_store import MessageStore
 
 log = logging.getLogger(__name__)
@@ -154,7 +153,12 @@ class RoleChanges:
         return False
 
 
-def role_hooks(changes: Callable[[], RoleChanges], copy: CopyHooks, visible: Callable[[], None]) -> RoleHooks:
+def role_hooks(
+    changes: Callable[[], RoleChanges],
+    copy: CopyHooks,
+    visible: Callable[[], None],
+    keep_unexpired: Callable[[], bool],
+) -> RoleHooks:
     """What a group calls; the changes themselves may be put together later."""
 
     async def become_master(epoch: int) -> None:
@@ -166,4 +170,4 @@ def role_hooks(changes: Callable[[], RoleChanges], copy: CopyHooks, visible: Cal
     async def seek(epoch: int) -> None:
         await changes().seek(epoch)
 
-    return RoleHooks(become_master, become_slave, seek, copy, visible)
+    return RoleHooks(become_master, become_slave, seek, copy, visible, keep_unexpired)

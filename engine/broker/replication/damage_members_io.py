@@ -1,8 +1,9 @@
-"""Asks the other members of the group for the bytes of a damaged part of the log.
+"""Asks the other members of the group for the bytes of a damaged part of the log; tells the master of skips.
 
 The master is asked first. Only members of this epoch and reign answer, and only with what is confirmed: equal
 offsets hold equal bytes there. A slave without a cluster secret (of an Apache master, say) asks its master
-for the message at that offset, as any client may: it takes the whole log from there, too. Loop thread only.
+for the message at that offset, as any client may: it takes the whole log from there, too. (It cannot tell it
+of skips: that needs the secret.) Loop thread only.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ def is_final(error: EngineError) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class RecordFetch:
+class DamageMembers:
     member_id: int
     file: GroupFile
     requests: MemberRequests
@@ -49,6 +50,16 @@ class RecordFetch:
             master = self.plain_master()
             return await self._first_good(place, [master] if master else [])
         return await self._first_good(place, members_to_ask(self.file.known, self.member_id))
+
+    async def tell_skips(self, rows: bytes) -> None:
+        """Of a slave: its master may not know that groups have skipped these records. Tried again later."""
+        state, master = self.file.known, self.plain_master()
+        if self.requests.secret is None or master is None:
+            return
+        try:
+            await self.requests.skips(master, state.epoch, state.reign, rows)
+        except EngineError as error:
+            log.info("the master at %s cannot be told of skipped records: %s", master, error)
 
     async def _first_good(self, place: LogRange, addresses: list[str]) -> tuple[bytes, bool]:
         have_all_answered = True

@@ -9,11 +9,11 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from engine.broker.failover.group_file_io import GroupFile
-from engine.broker.failover.group_state import GroupState, InSyncSet, decide_start, take_set
+from engine.broker.failover.group_state import GroupName, GroupState, InSyncSet, decide_start, take_set
 from engine.broker.replication.handshake_io import Peer, admit, send_bytes
 from engine.broker.replication.in_sync_set import InSyncTable
 from engine.broker.replication.plain_links_io import PlainSlaveLink
@@ -32,13 +32,6 @@ _STALL_S = 2.0
 """A master that slept so long may have been replaced: members are asked for three seconds before that."""
 _PLAN_EVERY = 10
 """Ticks between two looks at who should be in the set, besides those that news bring."""
-
-
-@dataclass(frozen=True, slots=True)
-class GroupName:
-    cluster: str
-    broker: str
-    member_id: int
 
 
 class Mastering:

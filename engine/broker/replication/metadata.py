@@ -15,8 +15,8 @@ from typing import Any
 from engine.broker.clients.request_modes import REQUEST_MODES_FILE, RequestModes
 from engine.broker.delivery.delay_levels import DELAY_OFFSETS_FILE
 from engine.broker.delivery.timer_counts import TIMER_METRICS_FILE
-from engine.broker.state.state_files_io import Tables
-from engine.broker.state.table_writer_task import GROUPS_FILE, OFFSETS_FILE, TOPICS_FILE
+from engine.broker.state.table_files import GROUPS_FILE, OFFSETS_FILE, TOPICS_FILE
+from engine.broker.state.tables import Tables
 from engine.protocol.bodies.groups import SubscriptionGroupWrapper
 from engine.protocol.bodies.locks import MessageRequestModeSerializeWrapper
 from engine.protocol.bodies.offsets import ConsumerOffsetSerializeWrapper, DelayOffsetSerializeWrapper

@@ -31,7 +31,7 @@ from engine.broker.replication.metadata import (
 from engine.broker.replication.replica_files import ReplicaFiles
 from engine.broker.replication.table_reads_io import read_groups, read_topics
 from engine.broker.replication.unconfigured_topics import Strangers
-from engine.broker.state.state_files_io import Tables
+from engine.broker.state.tables import Tables
 from engine.daemon.background_tasks import start_task, stop_tasks
 from engine.errors import EngineError, PeerError, Refused
 from engine.protocol.bodies.basics import KVTable

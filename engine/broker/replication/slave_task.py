@@ -10,11 +10,12 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from engine.broker.failover.group_file_io import GroupFile
 from engine.broker.failover.master_search_io import MasterPlace
+from engine.broker.failover.role_hooks import CopyHooks
 from engine.broker.replication.handshake_io import introduce
 from engine.broker.replication.master_link_io import HistoriesDiffer, MasterLink, read_hello
 from engine.broker.replication.plain_links_io import PlainMasterLink
@@ -30,12 +31,6 @@ RETRY_S = 1.0
 DIFFERENCE_RETRY_S = 30.0
 CONNECT_S = 3.0
 _READ_LIMIT_BYTES = 4 << 20
-
-
-@dataclass(frozen=True, slots=True)
-class CopyHooks:
-    truncate: Callable[[int], Awaitable[None]]
-    appended: Callable[[], None]
 
 
 class Following:

@@ -29,7 +29,7 @@ from engine.broker.sending.send_checks import (
 )
 from engine.broker.sending.stored_properties import StoredProperties
 from engine.broker.settings.options import LiveOptions
-from engine.broker.state.table_writer_task import TOPICS_FILE
+from engine.broker.state.table_files import TOPICS_FILE
 from engine.broker.stats.traffic import Traffic
 from engine.broker.storage.disk_room import DiskRoom
 from engine.broker.topics.permissions import check_broker_takes, no_such_topic

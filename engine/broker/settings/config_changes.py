@@ -31,9 +31,12 @@ _NAMES = {key.attribute: name for name, key in OPTION_KEYS.items() if key.is_liv
 class ConfigChanges:
     """`plan` and `stage` a request; once the file holds them, `saved` puts them in force."""
 
-    def __init__(self, live: LiveOptions, *, protects_unexpired: bool = False) -> None:
+    def __init__(
+        self, live: LiveOptions, *, protects_unexpired: bool = False, says_deletion: bool = False
+    ) -> None:
         self._live = live
         self._protects_unexpired = protects_unexpired
+        self._says_deletion = says_deletion
         self.on_change: Callable[[frozenset[str]], None] = lambda changed: None
         """Told the attributes that are different; set once the broker's parts exist."""
         self._kept: dict[str, str] = {}
@@ -91,6 +94,15 @@ class ConfigChanges:
                 self._kept[name] = value
         self._apply(self._kept)
         return refused
+
+    def keep_unexpired(self) -> bool:
+        """No forced deletion from now on, unless broker.conf or somebody at run time has said what is wanted.
+        Whether unexpired messages may still be deleted."""
+        is_said = self._says_deletion or FORCED_DELETION_KEY in self.snapshot()
+        if self._live.clean_file_forcibly_enable and not is_said:
+            apply_change(self._live, {_FORCED_DELETION: False})
+            self.on_change(frozenset({_FORCED_DELETION}))
+        return self._live.clean_file_forcibly_enable
 
     def _apply(self, settings: Mapping[str, str]) -> None:
         changes = plan_change(self._live, format_config(settings))

@@ -3,7 +3,8 @@
 RocketMQ deletes the oldest segments of a disk that is 85 % full, whatever their age. Where acknowledgements
 promise more than that (profile `safe`, or `minInSyncReplicas` above 1), the default here is false: a full
 disk refuses writes. An explicit true in broker.conf is obeyed there, with a warning; it cannot be changed at
-run time there, because a promise must not change while messages rest on it (docs/adr/0015).
+run time there, because a promise must not change while messages rest on it (docs/adr/0015). A slave that is
+promoted keeps its group's promise where its own broker.conf says nothing (`says_deletion`).
 """
 
 from __future__ import annotations
@@ -23,6 +24,11 @@ def protects_unexpired(given: Mapping[str, str]) -> bool:
     """Whether these settings (a profile's included) promise more than RocketMQ's forced deletion keeps."""
     minimum = given.get("minInSyncReplicas", "1").strip()
     return given.get(PROFILE_KEY, "").strip() == "safe" or (minimum.isdecimal() and int(minimum) > 1)
+
+
+def says_deletion(given: Mapping[str, str]) -> bool:
+    """Whether broker.conf says what is wanted on a full disk; else a master takes its group's rule."""
+    return FORCED_DELETION_KEY in given or "minInSyncReplicas" in given
 
 
 def forced_deletion_default(given: Mapping[str, str]) -> dict[str, str]:

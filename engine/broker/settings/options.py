@@ -19,6 +19,7 @@ from engine.broker.settings.forced_deletion import (
     forced_deletion_default,
     forced_deletion_warning,
     protects_unexpired,
+    says_deletion,
 )
 from engine.broker.settings.option_kinds import (
     ADDRESSES,
@@ -196,6 +197,8 @@ class BrokerOptions:
     warnings: tuple[str, ...] = ()
     protects_unexpired: bool = False
     """Messages that have not expired are not deleted to make room, unless broker.conf says so explicitly."""
+    says_deletion: bool = False
+    """Whether broker.conf says anything about that (forced_deletion.py)."""
 
     @property
     def memory(self) -> MemoryLimits:
@@ -290,6 +293,7 @@ def load_options(
         live=changeable,
         warnings=tuple(warnings),
         protects_unexpired=is_protected,
+        says_deletion=says_deletion(given),
     )
 
 

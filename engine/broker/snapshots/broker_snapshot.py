@@ -23,6 +23,7 @@ what really became different. Store times come from a thread (`unread_times`). L
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from typing import Any
 
 import orjson
 
@@ -36,7 +37,6 @@ from engine.broker.stats.broker_stats import BrokerStats
 from engine.broker.stats.senders import Senders
 from engine.broker.storage.disk_room import DiskRoom
 from engine.broker.topics.topic_table import TopicTable
-from engine.net.connection import Connection
 from engine.protocol.bodies.heartbeats import ConsumeType, MessageModel
 from engine.protocol.bodies.topics import TopicConfig
 from engine.protocol.fastjson import compact
@@ -66,7 +66,7 @@ class Snapshots:
         topics: TopicTable,
         groups: SubscriptionGroupTable,
         offsets: ConsumerOffsets,
-        consumers: ConsumerTable[Connection],
+        consumers: ConsumerTable[Any],
         senders: Senders,
         store: MessageStore,
         stats: BrokerStats,
@@ -282,7 +282,7 @@ def _topic_value(config: TopicConfig, bounds: list[Bounds], senders: list[str]) 
     )
 
 
-def _group_value(online: ConsumerGroup[Connection]) -> bytes:
+def _group_value(online: ConsumerGroup[Any]) -> bytes:
     members = [
         (info.client_id, channel.peer_name, info.language, info.version)
         for channel, info in online.clients.items()

@@ -14,7 +14,7 @@ from typing import TypeVar
 from engine.broker.clients.request_modes import REQUEST_MODES_FILE, RequestModes
 from engine.broker.settings.config_changes import CHANGES_FILE, ConfigChanges, encode_changes
 from engine.broker.settings.options import LiveOptions
-from engine.broker.state.table_writer_task import StateFile
+from engine.broker.state.state_file_io import StateFile
 from engine.durable_file import read_durable
 from engine.errors import BadInput, EngineError
 from engine.protocol import fastjson
@@ -29,9 +29,11 @@ def load_request_modes(directory: Path) -> RequestModes:
     return RequestModes(load_file(directory / REQUEST_MODES_FILE, MessageRequestModeSerializeWrapper.decode))
 
 
-def restored_changes(directory: Path, live: LiveOptions, *, protects_unexpired: bool) -> ConfigChanges:
+def restored_changes(
+    directory: Path, live: LiveOptions, *, protects_unexpired: bool, says_deletion: bool
+) -> ConfigChanges:
     """What administrators changed at run time wins over broker.conf, and is named in the log."""
-    changes = ConfigChanges(live, protects_unexpired=protects_unexpired)
+    changes = ConfigChanges(live, protects_unexpired=protects_unexpired, says_deletion=says_deletion)
     text = load_file(directory / CHANGES_FILE, lambda data: data.decode("utf-8")) or ""
     for refusal in changes.restore(text):
         log.warning("%s: %s", CHANGES_FILE, refusal)

@@ -27,16 +27,14 @@ from typing import Any
 
 import orjson
 
-from engine.durable_file import sync_directory, write_durable
+from engine.broker.state.tables import Image
+from engine.durable_file import named, sync_directory, write_durable
 
 SMALL_IMAGE_BYTES = 64 << 10
 """An image up to this size is simply written anew."""
 LEAST_BYTES = 256 << 10
 REWRITE_S = 30.0
 _SEPARATOR = b" "
-
-Image = tuple[int, int]
-"""Size and CRC of an image's bytes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,5 +170,7 @@ def _write_synced(path: Path, flags: int, data: bytes) -> None:
         while view:
             view = view[os.write(descriptor, view) :]
         os.fdatasync(descriptor)
+    except OSError as error:
+        raise named(error, descriptor) from None
     finally:
         os.close(descriptor)

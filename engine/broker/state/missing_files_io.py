@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 from pathlib import Path
 
-from engine.broker.state.table_writer_task import GROUPS_FILE, OFFSETS_FILE, TOPICS_FILE
+from engine.broker.state.table_files import GROUPS_FILE, OFFSETS_FILE, TOPICS_FILE
 from engine.errors import StoreError
 
 log = logging.getLogger(__name__)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -19,15 +18,10 @@ from engine.broker.delivery.timer_counts import TIMER_METRICS_FILE, TimerCounts
 from engine.broker.groups.group_table import GroupsChange, SubscriptionGroupTable
 from engine.broker.offsets.offset_table import ConsumerOffsets
 from engine.broker.pop.orders import ORDER_FILE, OrderInfoWrapper, OrderTable
-from engine.broker.state.change_file_io import (
-    ChangeFile,
-    Image,
-    TableChanges,
-    apply_change,
-    image_of,
-    read_changes,
-)
-from engine.broker.state.table_writer_task import GROUPS_FILE, OFFSETS_FILE, TOPICS_FILE, StateFile
+from engine.broker.state.change_file_io import ChangeFile, TableChanges, apply_change, image_of, read_changes
+from engine.broker.state.state_file_io import StateFile
+from engine.broker.state.table_files import GROUPS_FILE, OFFSETS_FILE, TOPICS_FILE
+from engine.broker.state.tables import Found, Image, Tables
 from engine.broker.topics.topic_table import TopicsChange, TopicsImage, TopicTable
 from engine.durable_file import read_durable
 from engine.errors import BadInput, EngineError
@@ -41,25 +35,6 @@ log = logging.getLogger(__name__)
 
 _FILE_LIMIT_BYTES = 1 << 30
 _B = TypeVar("_B", bound=Body)
-
-
-@dataclass(frozen=True, slots=True)
-class Found:
-    image: Image | None = None
-    """None when there was no file, or its .bak was read instead."""
-    has_changes: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Tables:
-    topics: TopicTable
-    groups: SubscriptionGroupTable
-    offsets: ConsumerOffsets
-    delays: DelayOffsets
-    timer_counts: TimerCounts
-    orders: OrderTable
-    found: Mapping[str, Found] = field(default_factory=dict)
-    """Of the files that may have changes beside them: what was read."""
 
 
 def load_tables(directory: Path) -> Tables:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from engine.broker.state.table_writer_task import TOPICS_FILE, Done, Persistence
+from engine.broker.state.table_files import TOPICS_FILE, Done
+from engine.broker.state.table_writer_task import Persistence
 
 
 class Saving:

@@ -15,40 +15,18 @@ import errno
 import logging
 from collections.abc import Awaitable, Callable, Mapping
 from concurrent.futures import Executor
-from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
-from engine.broker.state.change_file_io import REWRITE_S, ChangeFile, TableChanges
-from engine.durable_file import write_durable
+from engine.broker.state.change_file_io import REWRITE_S
+from engine.broker.state.state_file_io import StateFile
+from engine.broker.state.table_files import Done
 
 log = logging.getLogger(__name__)
-
-TOPICS_FILE = "topics.json"
-GROUPS_FILE = "subscriptionGroup.json"
-OFFSETS_FILE = "consumerOffset.json"
 
 SLOW_S = 1.0
 """A write that takes longer is worth a line: what a crash takes back grows by as much."""
 
 _NOTHING = object()
-
-Done = Callable[[OSError | None], None]
-
-
-@dataclass(frozen=True, slots=True)
-class StateFile:
-    """`take` copies the table (loop), `encode` makes its bytes (thread), then one of the others is told."""
-
-    path: Path
-    take: Callable[[], Any]
-    encode: Callable[[Any], bytes]
-    saved: Callable[[Any], None]
-    failed: Callable[[], None]
-    without_log: Callable[[Any], Any] | None = None
-    changes: TableChanges | None = None
-    change_file: ChangeFile | None = None
-    """Of a table that can tell its changes: `saved` is then told what was taken, the whole or the changes."""
 
 
 class _Writer:
@@ -89,7 +67,7 @@ class _Writer:
             self._schedule_rewrite()
             self._loop.call_soon(_tell, waiting, None)
         else:
-            self.running = self._loop.run_in_executor(self._threads, _append, self._file, snapshot)
+            self.running = self._loop.run_in_executor(self._threads, self._file.append, snapshot)
             self.running.add_done_callback(lambda future: self._finish(future, snapshot, waiting))
 
     def _take_changes(self) -> Any | None:
@@ -109,13 +87,13 @@ class _Writer:
         if self._file.without_log is not None:
             self.running = self._loop.create_task(self._write_behind_log(snapshot, self._file.without_log))
         else:
-            self.running = self._loop.run_in_executor(self._threads, _write, self._file, snapshot)
+            self.running = self._loop.run_in_executor(self._threads, self._file.write, snapshot)
         self.running.add_done_callback(lambda future: self._finish(future, snapshot, waiting))
 
     async def _write_behind_log(self, snapshot: Any, without_log: Callable[[Any], Any]) -> None:
         if not await self._flush_log():
             snapshot = without_log(snapshot)
-        await self._loop.run_in_executor(self._threads, _write, self._file, snapshot)
+        await self._loop.run_in_executor(self._threads, self._file.write, snapshot)
 
     def _finish(self, future: asyncio.Future[None], snapshot: Any, waiting: list[Done]) -> None:
         self.running = None
@@ -196,19 +174,6 @@ class Persistence:
             waiting.append(future)
             request(writer, lambda error, future=future: future.set_result(None))  # type: ignore[misc]
         await asyncio.gather(*waiting)
-
-
-def _write(file: StateFile, snapshot: Any) -> None:
-    data = file.encode(snapshot)
-    if file.change_file is not None:
-        file.change_file.write_image(data)
-    else:
-        write_durable(file.path, data)
-
-
-def _append(file: StateFile, snapshot: Any) -> None:
-    assert file.changes is not None and file.change_file is not None
-    file.change_file.append(file.changes.encode(snapshot))
 
 
 def _tell(waiting: list[Done], error: OSError | None) -> None:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 from engine.broker.admin.table_pages import SLICE, TablePages, gathered, table_reply
 from engine.broker.offsets.offset_table import ConsumerOffsets
-from engine.broker.state.table_writer_task import OFFSETS_FILE, TOPICS_FILE
+from engine.broker.state.table_files import OFFSETS_FILE, TOPICS_FILE
 from engine.broker.stats.broker_stats import BrokerStats
 from engine.broker.stats.traffic import Traffic
 from engine.broker.topics.permissions import no_such_topic

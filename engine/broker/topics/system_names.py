@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from engine.broker.groups.group_table import add_system_groups
 from engine.broker.settings.options import BrokerOptions, LiveOptions
-from engine.broker.state.state_files_io import Tables
+from engine.broker.state.tables import Tables
 from engine.broker.topics.auto_creation import auto_created_groups, auto_created_topics
 from engine.broker.topics.topic_table import add_system_topics, system_topics, withdraw_default_topic
 

@@ -15,9 +15,9 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from engine.broker.clients.producer_table import ProducerTable
-from engine.broker.delivery.deliverer_io import RepairWait
+from engine.broker.damage.damaged_records import RepairWait
 from engine.broker.settings.options import LiveOptions
-from engine.broker.state.table_writer_task import TOPICS_FILE
+from engine.broker.state.table_files import TOPICS_FILE
 from engine.broker.storage.disk_room import DiskRoom
 from engine.broker.topics.topic_table import TopicTable
 from engine.broker.transactions.half_messages import (

@@ -16,6 +16,7 @@ from engine.broker.failover.group_state import (
     found,
     from_json,
     promise,
+    remember_promise,
     take_set,
     to_json,
     wire_id,
@@ -81,6 +82,18 @@ def test_a_file_of_before_says_nothing_of_a_copy_that_is_not_whole() -> None:
     content = to_json(FOUNDED)
     del content["wholeAt"]
     assert from_json(content) == FOUNDED
+
+
+def test_what_was_promised_is_remembered_when_a_master_promises_less() -> None:
+    assert FOUNDED.promised_in_sync == 2
+    weaker = take_set(FOUNDED, 1, InSyncSet(1, 2, (0, 1), 1), {0: "a:1", 1: "b:1"})
+    assert (weaker.in_sync.min_in_sync, remember_promise(weaker).promised_in_sync) == (1, 2)
+    stronger = take_set(weaker, 1, InSyncSet(1, 3, (0, 1), 3), weaker.members)
+    assert remember_promise(stronger).promised_in_sync == 3
+    # A file of the release before has the list alone.
+    content = to_json(FOUNDED)
+    del content["promisedInSync"]
+    assert from_json(content).promised_in_sync == 2
 
 
 @pytest.mark.parametrize("content", [{}, [], {**to_json(FOUNDED), "epochs": [[2, 1, 0], [1, 1, 0]]}, None])

@@ -46,6 +46,7 @@ SERVED_IN_EVERY_ROLE = {
     *(RequestCode.SIGNALBOX_GROUP_PROMISE, RequestCode.SIGNALBOX_GROUP_CROWN),
     *(RequestCode.SIGNALBOX_GROUP_FOLLOW, RequestCode.SIGNALBOX_GROUP_HAND_OVER),
     *(RequestCode.SIGNALBOX_GROUP_RECORD, RequestCode.SIGNALBOX_DAMAGED_RECORDS),
+    RequestCode.SIGNALBOX_GROUP_SKIPS,
     # mqadmin changes users on slaves too; ours then take what their master has.
     *USER_CODES,
 }

@@ -10,7 +10,8 @@ import pytest
 
 from engine.broker.failover.role import Role, RoleKind
 from engine.broker.process import registration_task as registration
-from engine.broker.process.registration_task import BrokerIdentity, Registration, encode_parts
+from engine.broker.process.registration_task import Registration, encode_parts
+from engine.broker.settings.identity import BrokerIdentity
 from engine.broker.settings.options import LiveOptions
 from engine.broker.topics.topic_table import TopicTable
 from engine.daemon.background_tasks import stop_tasks

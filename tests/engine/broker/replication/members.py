@@ -11,11 +11,10 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from engine.broker.failover.group_file_io import GroupFile
+from engine.broker.failover.group_state import GroupName
 from engine.broker.failover.member_task import Replication
-from engine.broker.failover.role_hooks import GroupRules, RoleHooks
+from engine.broker.failover.role_hooks import CopyHooks, GroupRules, RoleHooks
 from engine.broker.replication.ha_server_io import HaServer
-from engine.broker.replication.master_task import GroupName
-from engine.broker.replication.slave_task import CopyHooks
 from engine.errors import EngineError, PeerError, PeerUnreachable
 from engine.protocol.bodies.broker_groups import GroupStatus
 from engine.protocol.codes import ResponseCode
@@ -107,6 +106,7 @@ class Member:
             self._seek,
             CopyHooks(self._truncate, self._appended),
             self._appended,
+            lambda: False,
         )
         self.replication = Replication(
             GroupName("c", "b", member_id),

@@ -64,6 +64,31 @@ def test_a_value_kept_from_run_time_never_weakens_a_protected_broker() -> None:
         assert bool(refused) is (kept == "true")
 
 
+@pytest.mark.parametrize(
+    ("text", "kept", "may_delete"),
+    [
+        ("", "", False),
+        ("signalboxProfile=fast", "", False),
+        ("minInSyncReplicas=1", "", True),
+        (f"{KEY}=true", "", True),
+        ("", f"{KEY}=true", True),
+        ("", "fileReservedTime=48", False),
+    ],
+)
+def test_a_master_that_says_nothing_takes_its_groups_rule(text: str, kept: str, may_delete: bool) -> None:
+    options = load_options(text)
+    changes = ConfigChanges(options.live, says_deletion=options.says_deletion)
+    changes.restore(kept)
+    told: list[frozenset[str]] = []
+    changes.on_change = told.append
+    assert changes.keep_unexpired() is may_delete
+    assert options.live.clean_file_forcibly_enable is may_delete
+    assert told == ([] if may_delete else [frozenset({"clean_file_forcibly_enable"})])
+    # Somebody who wants it all the same can say so.
+    changes.saved({KEY: "true"})
+    assert changes.keep_unexpired() is True
+
+
 async def test_it_cannot_be_changed_at_run_time_where_messages_are_protected(
     start_broker: StartBroker,
 ) -> None:

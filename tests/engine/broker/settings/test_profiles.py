@@ -12,7 +12,7 @@ from engine.broker.settings.profiles import PROFILES
 from engine.daemon.access_settings import AccessMode
 from engine.errors import BadInput
 
-PAGE = Path(__file__).parents[3] / "docs" / "replication.md"
+PAGE = Path(__file__).parents[4] / "docs" / "replication.md"
 
 
 def test_without_a_profile_the_defaults_are_rocketmqs() -> None:

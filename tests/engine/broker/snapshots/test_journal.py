@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.broker.snapshots.broker_snapshot import journal
+from engine.broker.snapshots import journal
 from engine.broker.snapshots.journal import Journal, SectionChange
 
 

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from engine.broker.offsets.offset_table import unread_times
+from engine.broker.offsets import unread_times
+from engine.broker.snapshots import broker_snapshot as snapshots
 from engine.broker.snapshots.broker_snapshot import Snapshots
-from engine.broker.snapshots.broker_snapshot import broker_snapshot as snapshots
 from engine.protocol.bodies.snapshots import BrokerSnapshot
 from engine.protocol.codes import RequestCode, ResponseCode
 from engine.protocol.commands import Command

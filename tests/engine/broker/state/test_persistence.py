@@ -13,7 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from engine.broker.state.table_writer_task import Persistence, StateFile
+from engine.broker.state.state_file_io import StateFile
+from engine.broker.state.table_writer_task import Persistence
 
 
 class Table:

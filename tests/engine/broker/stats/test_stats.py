@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from engine.broker.stats import broker_stats as stats_module
 from engine.broker.stats.broker_stats import BrokerStats
-from engine.broker.stats.broker_stats import broker_stats as stats_module
 from engine.broker.stats.traffic import Traffic
 from engine.protocol.bodies.stats import BrokerStatsItem
 from engine.store.results import StoreStats

@@ -1,1 +1,0 @@
-"""What the broker answers: a module per concern, a class that takes its collaborators and has `routes()`."""

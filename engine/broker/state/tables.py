@@ -1,0 +1,35 @@
+"""The tables of a broker that outlive it, as they were read at the start. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from engine.broker.delivery.delay_levels import DelayOffsets
+from engine.broker.delivery.timer_counts import TimerCounts
+from engine.broker.groups.group_table import SubscriptionGroupTable
+from engine.broker.offsets.offset_table import ConsumerOffsets
+from engine.broker.pop.orders import OrderTable
+from engine.broker.topics.topic_table import TopicTable
+
+Image = tuple[int, int]
+"""Size and CRC of the bytes of a table's file."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    image: Image | None = None
+    """None when there was no file, or its .bak was read instead."""
+    has_changes: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Tables:
+    topics: TopicTable
+    groups: SubscriptionGroupTable
+    offsets: ConsumerOffsets
+    delays: DelayOffsets
+    timer_counts: TimerCounts
+    orders: OrderTable
+    found: Mapping[str, Found] = field(default_factory=dict)
+    """Of the files that may have changes beside them: what was read."""
