@@ -22,7 +22,7 @@ from engine.protocol.codes import RequestCode
 from tests.crash.wire import Address, Link, encode_request
 from tests.interop.processes import Server, free_port_base
 from tests.interop.remoting import is_listening
-from tests.interop.signalbox import REPOSITORY
+from tests.interop.signalbox import REPOSITORY, launch_name_server
 
 HOST = "127.0.0.1"
 CONNECTIONS = 20
@@ -78,8 +78,7 @@ class ScaledBroker:
             "brokerFastFailureEnable": "false",
         }
         (home / "broker.conf").write_text("".join(f"{key}={value}\n" for key, value in config.items()))
-        listen = ("--listen", self._name_server)
-        self._servers = [self._run("engine.namesrv", *listen)]
+        self._servers = [launch_name_server(self._name_server, home)]
         self._servers[0].wait_until(lambda: is_listening(self._name_server))
         self.start()
 

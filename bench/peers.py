@@ -20,7 +20,7 @@ from tests.interop import apache
 from tests.interop.jars import class_path
 from tests.interop.processes import Server, free_port_base
 from tests.interop.remoting import call, has_route, is_listening
-from tests.interop.signalbox import REPOSITORY
+from tests.interop.signalbox import REPOSITORY, name_server_command
 
 JVM_FLAGS = (
     "-Xms1g",
@@ -76,7 +76,7 @@ class Make:
 
 
 def _our_name_server(port: int, home: Path) -> list[str]:
-    return [sys.executable, "-m", "engine.namesrv", "--listen", f"127.0.0.1:{port}"]
+    return name_server_command(f"127.0.0.1:{port}", home)
 
 
 def _our_broker(config: Path, name_server: str, home: Path) -> list[str]:

@@ -16,7 +16,7 @@ from engine.protocol.bodies.broker_groups import GroupStatus
 from tests.crash.wire import Address, Link
 from tests.interop.processes import Server, free_port_base
 from tests.interop.remoting import is_listening
-from tests.interop.signalbox import REPOSITORY
+from tests.interop.signalbox import REPOSITORY, launch_name_server
 
 NAME = "pair"
 HOST = "127.0.0.1"
@@ -35,7 +35,7 @@ class Pair:
         self._secret.write_text(secrets.token_hex(32))
         self._secret.chmod(0o600)
         self._name_server = f"{HOST}:{free_port_base()}"
-        self._servers = {-1: self._run("engine.namesrv", "namesrv", "--listen", self._name_server)}
+        self._servers = {-1: launch_name_server(self._name_server, home)}
         self._servers[-1].wait_until(lambda: is_listening(self._name_server))
 
     def address(self, member: int) -> Address:

@@ -33,11 +33,12 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for requirement in REQUIREMENTS:
         for item in items:
-            if item.get_closest_marker(requirement.marker) is None or requirement.long_suite is None:
+            suites = requirement.long_suites
+            if item.get_closest_marker(requirement.marker) is None or not suites:
                 continue
-            if item.get_closest_marker(requirement.long_suite) is None:
+            if not any(item.get_closest_marker(suite) for suite in suites):
                 raise pytest.UsageError(
-                    f"{item.nodeid}: {requirement.marker} is only for tests marked {requirement.long_suite}"
+                    f"{item.nodeid}: {requirement.marker} is only for tests marked {' or '.join(suites)}"
                 )
 
 

@@ -80,8 +80,8 @@ class Requirement:
     marker: str
     meaning: str
     probe: Callable[[], str | None]
-    long_suite: str | None = None
-    """The marker of the only suite that may use it: `make test` may miss nothing but Maven Central and
+    long_suites: tuple[str, ...] = ()
+    """The markers of the only suites that may use it: `make test` may miss nothing but Maven Central and
     the servers, which only root can install."""
 
 
@@ -157,7 +157,9 @@ REQUIREMENTS = (
     Requirement(
         "needs_debian_servers", "PostgreSQL and Redis servers from Debian's packages", servers_of_debian
     ),
-    Requirement("needs_chroot", "root and debootstrap", chroots, long_suite="nightly"),
-    Requirement("needs_mounts", "root, mount and loop devices", mounts, long_suite="crash_long"),
-    Requirement("needs_namespaces", "root and network namespaces", namespaces, long_suite="crash_long"),
+    Requirement("needs_chroot", "root and debootstrap", chroots, long_suites=("nightly",)),
+    Requirement(
+        "needs_mounts", "root, mount and loop devices", mounts, long_suites=("crash_long", "nightly")
+    ),
+    Requirement("needs_namespaces", "root and network namespaces", namespaces, long_suites=("crash_long",)),
 )

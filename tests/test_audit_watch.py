@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pytest
 from django.urls import path
 from django.utils import timezone
@@ -10,7 +12,7 @@ from rest_framework.response import Response
 from console.core import audit
 from console.core.needs import SIGNED_IN
 from console.core.views import PlatformView
-from tests.audit_watch import called, fits, uncalled
+from tests.audit_watch import ROOMS, called, fits, is_whole, uncalled
 from tests.console import route_map
 from tests.platform_fixtures import *  # noqa: F403
 from tests.platform_fixtures import People
@@ -73,3 +75,18 @@ def test_a_route_that_nothing_called_is_named() -> None:
 def test_actions_fit_whole_or_by_their_beginning() -> None:
     assert fits("topic.create", "topic.create") and fits("topic.create", "a.b,topic.")
     assert not fits("topic.created", "topic.create") and not fits("topics.create", "topic.")
+
+
+@pytest.mark.parametrize(
+    ("markers", "whole"),
+    [
+        ("", True),
+        ("not interop and not bench", True),
+        ("needs_maven", False),
+        ("needs_maven and not bench", False),
+        ("interop or not bench", False),
+    ],
+)
+def test_a_run_is_whole_unless_a_marker_is_asked_for(markers: str, whole: bool) -> None:
+    option = SimpleNamespace(keyword="", collectonly=False, deselect=None, markexpr=markers)
+    assert is_whole(SimpleNamespace(option=option, args=sorted(ROOMS))) is whole  # type: ignore[arg-type]

@@ -119,10 +119,10 @@ def test_what_only_long_suites_may_need_is_refused_elsewhere(suite: pytest.Pytes
     suite.makepyfile("import pytest\n\n@pytest.mark.needs_mounts\ndef test_disk():\n    pass")
     result = suite.runpytest_subprocess()
     assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines(["*needs_mounts is only for tests marked crash_long*"])
+    result.stderr.fnmatch_lines(["*needs_mounts is only for tests marked crash_long or nightly*"])
 
 
 def test_only_maven_and_debians_packages_may_be_missing_from_a_plain_test_run() -> None:
     # Packages: only root can install them (tools/setup.sh does); REQUIRE_ALL=1 still allows no skip.
-    anywhere = [entry.marker for entry in requirements_probe.REQUIREMENTS if entry.long_suite is None]
+    anywhere = [entry.marker for entry in requirements_probe.REQUIREMENTS if not entry.long_suites]
     assert anywhere == ["needs_maven", "needs_debian_servers"]

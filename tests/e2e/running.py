@@ -136,7 +136,9 @@ class Platform:
         )
         self.environment = {
             key: value for key, value in os.environ.items() if not key.startswith("SIGNALBOX_")
-        } | {"SIGNALBOX_DIAL": "127.0.0.0/8"}
+        }
+        # Other tests run beside it, and Spark would be let go last.
+        self.environment |= {"SIGNALBOX_DIAL": "127.0.0.0/8", "SIGNALBOX_SPARK_NICE": "0"}
         self.process: subprocess.Popen[bytes] | None = None
         self.password = ""
 

@@ -60,8 +60,6 @@ class World:
 def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
     need_package("default-jdk-headless")
     platform = Platform(tmp_path_factory.mktemp("reports") / "data", cluster=True)
-    # Other tests run beside it, and would be let go first.
-    platform.environment["SIGNALBOX_SPARK_NICE"] = "0"
     try:
         platform.start()
         yield World(platform)

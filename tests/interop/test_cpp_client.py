@@ -43,25 +43,28 @@ def library() -> None:
         assert done.returncode == 0, done.stdout + done.stderr
 
 
+def run(cluster: Cluster, home: Path, errand: str, topic: str, group: str, *words: str) -> list[Event]:
+    """Does one errand and tells its events; its logs go into a home of its own."""
+    command = [sys.executable, str(HERE / "interop.py"), errand, cluster.name_server, topic, group]
+    done = subprocess.run(
+        [*command, *words],
+        env={**os.environ, "HOME": str(home), "PYTHONPATH": str(LIBRARY)},
+        cwd=home,
+        capture_output=True,
+        text=True,
+        timeout=RUN_TIMEOUT_S,
+    )
+    events = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+    assert done.returncode == 0 and events[-1]["event"] == "done", done.stdout + done.stderr
+    return events[:-1]
+
+
 @pytest.fixture
 def client(cluster: Cluster, tmp_path: Path) -> Callable[..., list[Event]]:
-    """Does one errand and tells its events; its logs go into a home of its own."""
+    def errand(name: str, topic: str, group: str, count: int, *words: str) -> list[Event]:
+        return run(cluster, tmp_path, name, topic, group, str(count), *words)
 
-    def run(errand: str, topic: str, group: str, count: int, *words: str) -> list[Event]:
-        command = [sys.executable, str(HERE / "interop.py"), errand, cluster.name_server, topic, group]
-        done = subprocess.run(
-            [*command, str(count), *words],
-            env={**os.environ, "HOME": str(tmp_path), "PYTHONPATH": str(LIBRARY)},
-            cwd=tmp_path,
-            capture_output=True,
-            text=True,
-            timeout=RUN_TIMEOUT_S,
-        )
-        events = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
-        assert done.returncode == 0 and events[-1]["event"] == "done", done.stdout + done.stderr
-        return events[:-1]
-
-    return run
+    return errand
 
 
 def everything(count: int = COUNT) -> list[str]:

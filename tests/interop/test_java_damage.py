@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
-from engine.client import Message, Producer
 from engine.protocol.message_ids import parse_offset_msg_id
 
 from .clusters import Cluster, running
+from .damaged_log import damage
 from .jars import CLIENT_VERSIONS
 from .java_client import JavaClient
 from .received import bodies, numbered
@@ -19,8 +17,6 @@ from .remoting import create_topic
 
 pytestmark = pytest.mark.needs_maven
 TOPIC, COUNT, VICTIM = "damaged", 60, 25
-SEGMENT_BYTES = 16 << 20
-BODY_AT = 88
 OTHERS = sorted(set(numbered("m", COUNT)) - {f"m-{VICTIM}"})
 
 
@@ -35,29 +31,10 @@ def damaged(
         try:
             create_topic(cluster.broker, TOPIC, queues=1)
             results = java.do("send-sync", topic=TOPIC, count=COUNT, prefix="m")
-            asyncio.run(fill(cluster))
-            assert cluster.stop_broker() == 0
-            flip(cluster.store, parse_offset_msg_id(results[VICTIM]["offsetMsgId"])[1] + BODY_AT)
-            cluster.start_broker()
+            damage(cluster, parse_offset_msg_id(results[VICTIM]["offsetMsgId"])[1])
             yield cluster, java
         finally:
             java.close()
-
-
-async def fill(cluster: Cluster) -> None:
-    """So much behind it that a start does not look at it."""
-    async with Producer("filler", namesrv=cluster.name_server) as producer:
-        for _ in range(18):
-            await producer.send(Message("filler", bytes(1 << 20)))
-
-
-def flip(store: Path, commit_log_offset: int) -> None:
-    base = commit_log_offset // SEGMENT_BYTES * SEGMENT_BYTES
-    with open(store / "commitlog" / f"{base:020d}", "r+b") as file:
-        file.seek(commit_log_offset - base)
-        byte = file.read(1)[0]
-        file.seek(commit_log_offset - base)
-        file.write(bytes([byte ^ 1]))
 
 
 @pytest.mark.parametrize("listener", ["concurrent", "orderly"])

@@ -44,9 +44,17 @@ def build(command: Sequence[str], project: Path) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-def run(program: Sequence[str], cluster: Cluster, topic: str, group: str, home: Path) -> list[dict[str, Any]]:
+def run(
+    program: Sequence[str],
+    cluster: Cluster,
+    topic: str,
+    group: str,
+    home: Path,
+    *errand: str,
+    count: int = COUNT,
+) -> list[dict[str, Any]]:
     done = subprocess.run(
-        [*program, cluster.name_server, topic, group, str(COUNT)],
+        [*program, cluster.name_server, topic, group, str(count), *errand],
         cwd=home,
         capture_output=True,
         text=True,

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from .clusters import APACHE_TARGETS
+from .clusters import APACHE_TARGETS, Cluster
 from .groups import SEGMENT_BYTES, Group, broker_group, decode, log_start, same_bytes
 from .java_client import JavaClient
 from .received import body, numbered, wait_until
@@ -21,6 +23,12 @@ GET_MAX_OFFSET = 30
 GET_ALL_TOPICS, GET_ALL_OFFSETS, GET_ALL_DELAYS, GET_ALL_GROUPS = 21, 43, 45, 201
 SYNC_OF: dict[str, dict[str, str]] = {"apache-4.9": {}, "apache-5": {"inSyncReplicas": "2"}}
 """4.9 has no inSyncReplicas: its SYNC_MASTER always waits for one slave."""
+EXPIRY = {
+    "fileReservedTime": "1",
+    "deleteWhen": ";".join(f"{hour:02d}" for hour in range(24)),
+    "cleanResourceInterval": "500",
+}
+"""At any hour, whatever was written more than an hour ago."""
 
 
 @pytest.fixture(params=APACHE_TARGETS)
@@ -37,8 +45,8 @@ def group(tmp_path: Path) -> Iterator[Group]:
 @pytest.fixture
 def java(group: Group, target: str, tmp_path: Path) -> Iterator[JavaClient]:
     """At an Apache master with one slave of ours, both started here."""
-    group.start(0, target, brokerRole="SYNC_MASTER", **SYNC_OF[target])
-    group.start(1, "signalbox", slaveReadEnable="true")
+    group.start(0, target, brokerRole="SYNC_MASTER", **SYNC_OF[target], **EXPIRY)
+    group.start(1, "signalbox", slaveReadEnable="true", **EXPIRY)
     create_topic(group.members[0].broker, TOPIC, 4)
     client = JavaClient("5", group.name_server, tmp_path / "client")
     wait_until(lambda: sent(client, "first", 1) == ["SEND_OK"], 30)
@@ -69,6 +77,30 @@ def test_sends_are_acknowledged_and_the_logs_are_the_same(group: Group, java: Ja
     assert start == 0
     assert end > 2 * SEGMENT_BYTES
     assert same_bytes(group.members[0], group.members[1], start, end)
+
+
+def make_old(member: Cluster, segments: int) -> None:
+    """As if the first ones of its log had been written two hours ago."""
+    then = time.time() - 2 * 3600
+    for number in range(segments):
+        os.utime(member.store / "commitlog" / f"{number * SEGMENT_BYTES:020d}", (then, then))
+
+
+def test_the_slave_expires_for_itself(group: Group, java: JavaClient) -> None:
+    """By the age of its own files: an Apache master tells nobody what it deletes."""
+    assert sent(java, "m", 1100, size=3_500) == ["SEND_OK"] * 1100
+    assert group.caught_up(1) > 3 * SEGMENT_BYTES
+    master, slave = group.members[0], group.members[1]
+    make_old(master, 1)
+    wait_until(lambda: log_start(master) == SEGMENT_BYTES, 60)
+    time.sleep(2)
+    assert log_start(slave) == 0, "four rounds of cleaning later nothing of the slave's has gone"
+    make_old(slave, 2)
+    wait_until(lambda: log_start(slave) == 2 * SEGMENT_BYTES, 30)
+    assert sent(java, "after", 100, size=3_500) == ["SEND_OK"] * 100
+    end = group.caught_up(1)
+    assert log_start(master) == SEGMENT_BYTES
+    assert same_bytes(master, slave, log_start(slave), end)
 
 
 def test_topics_groups_offsets_and_delays_arrive(group: Group, java: JavaClient) -> None:

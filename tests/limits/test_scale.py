@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from engine.broker.clients.consumer_table import ClientInfo
-from engine.broker.state.table_writer_task import GROUPS_FILE, TOPICS_FILE
+from engine.broker.state.table_files import GROUPS_FILE, TOPICS_FILE
 from engine.protocol.bodies.groups import SubscriptionGroupConfig
 from engine.protocol.bodies.heartbeats import ConsumerData, HeartbeatData, SubscriptionData
 from engine.protocol.bodies.topics import TopicConfig

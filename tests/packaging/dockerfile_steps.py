@@ -61,6 +61,9 @@ def debootstrapped(folder: Path, *packages: str) -> Path:
     for name in _LENT:
         _lend(Path(name), root)
     _lend(Path.home() / ".npmrc", root, _NPM_SETTINGS)
+    if (root / "usr/sbin/update-ca-certificates").exists():
+        # It was installed before it was lent this network's own; Java's package takes up what it links.
+        inside(Stage(root, {"PATH": _PATH}), ["update-ca-certificates"])
     return root
 
 
@@ -164,6 +167,14 @@ def mounted(root: Path) -> Iterator[None]:
     finally:
         for target in reversed(done):
             _run(["umount", "--recursive", "--lazy", str(target)])
+
+
+def remove(folder: Path) -> None:
+    """Never through a mount that is left in there: it would take this machine's own /dev along."""
+    mounts = [line.split()[1] for line in Path("/proc/self/mounts").read_text().splitlines()]
+    left = [target for target in mounts if target.startswith(f"{folder}/")]
+    assert not left, f"{folder} is kept, for these are still mounted: {left}"
+    shutil.rmtree(folder, ignore_errors=True)
 
 
 def _lend(source: Path, root: Path, name: str = "") -> None:

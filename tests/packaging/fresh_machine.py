@@ -7,10 +7,11 @@ settings of pip and npm), which a fresh machine of the same network would have, 
 from __future__ import annotations
 
 import re
+import shutil
 import subprocess
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,6 +22,9 @@ from tests.ports import free_port
 ROOT = Path(__file__).parents[2]
 PACKAGES = ("python3", "python3-venv", "make", "git", "ca-certificates")
 READY_S = 600
+GONE_S = 60
+# The clone, a new account's own, and what pip, uv, npm and Maven keep for the next time.
+_HOME = {"signalbox", ".bashrc", ".bash_logout", ".profile", ".cache", ".npm", ".m2"}
 _PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 _SKIPPED = re.compile(r"^SKIPPED \[\d+\] \S+: (.*)$", re.MULTILINE)
 _NO_MAVEN = """<settings><mirrors><mirror>
@@ -44,11 +48,15 @@ class Machine:
         return f"/home/{self.user}" if self.user else f"/{ADMINISTRATOR}"
 
     @property
+    def _home_folder(self) -> Path:
+        return self.root / self.home.lstrip("/")
+
+    @property
     def _stage(self) -> Stage:
         return Stage(self.root, {"PATH": _PATH}, workdir=f"{self.home}/signalbox", user=self.user or "0")
 
-    def prepare(self, *, maven: bool) -> None:
-        place = self.root / self.home.lstrip("/")
+    def prepare(self) -> None:
+        place = self._home_folder
         # As in Debian's images: packages of servers do not start them, on ports that are ours, too.
         services = self.root / "usr/sbin/policy-rc.d"
         services.write_text("#!/bin/sh\nexit 101\n")
@@ -56,11 +64,17 @@ class Machine:
         if self.user:
             steps.inside(Stage(self.root, {"PATH": _PATH}), ["useradd", "--create-home", self.user])
         subprocess.run(["git", "clone", "-q", "--no-hardlinks", ROOT, place / "signalbox"], check=True)
-        if not maven:
-            (place / ".m2").mkdir()
-            (place / ".m2" / "settings.xml").write_text(_NO_MAVEN)
         if self.user:
             steps.inside(Stage(self.root, {"PATH": _PATH}), ["chown", "-R", f"{self.user}:", self.home])
+
+    def close_maven_central(self) -> None:
+        settings = self._home_folder / ".m2" / "settings.xml"
+        settings.parent.mkdir()
+        settings.write_text(_NO_MAVEN)
+
+    def open_maven_central(self) -> None:
+        """With the rest of that folder: Maven also remembers there what it could not reach."""
+        shutil.rmtree(self._home_folder / ".m2")
 
     def make(self, *words: str, **environment: str) -> str:
         """What it said, of a target that went well. /proc and /dev are mounted."""
@@ -94,6 +108,21 @@ class Machine:
             self.make("down")
             process.wait(60)
 
+    def assert_nothing_is_left(self) -> None:
+        """No process, and beside the clone no file in the home."""
+        deadline = time.monotonic() + GONE_S
+        while left := list(self._processes()):
+            assert time.monotonic() < deadline, f"these still run: {left}"
+            time.sleep(0.5)
+        found = {entry.name for entry in self._home_folder.iterdir()} - _HOME
+        assert not found, f"{self.home} also has {found}"
+
+    def _processes(self) -> Iterator[str]:
+        for folder in Path("/proc").glob("[0-9]*"):
+            with suppress(OSError):  # it has just ended
+                if (folder / "root").readlink() == self.root:
+                    yield (folder / "cmdline").read_bytes().replace(b"\0", b" ").decode()
+
     def _command(self, *words: str) -> list[str]:
         return steps.chrooted(self._stage, list(words))
 
@@ -109,10 +138,10 @@ def skips(said: str) -> set[str]:
 
 
 @contextmanager
-def fresh_machine(base: Path, folder: Path, user: str = "", *, maven: bool) -> Iterator[Machine]:
+def fresh_machine(base: Path, folder: Path, user: str = "") -> Iterator[Machine]:
     root = folder / "machine"
     subprocess.run(["cp", "-a", base, root], check=True)
     machine = Machine(root, user)
     with steps.mounted(root):
-        machine.prepare(maven=maven)
+        machine.prepare()
         yield machine

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import signal
 import subprocess
 import tempfile
@@ -68,7 +67,7 @@ def built() -> Iterator[dict[str, Stage]]:
     try:
         yield steps.build(DOCKERFILE, ROOT, steps.debootstrapped(folder), folder)
     finally:
-        shutil.rmtree(folder, ignore_errors=True)
+        steps.remove(folder)
 
 
 @pytest.mark.nightly

@@ -68,6 +68,15 @@ def test_an_agent_of_the_release_runs_a_broker_for_the_new_console(tmp_path: Pat
         wish = {"name": "old", "name_servers": 1, "groups": 1, "hosts": ["old"]}
         rest.finish(rest.post("clusters/", wish), 180)
         until(lambda: health(rest, "old") == "ok", "the cluster on the old host runs", 90)
+        # It does not know that state, and would start processes without it.
+        state = {"access_control": "administration"}
+        for path, body in (
+            ("clusters/old/access_control/", state),
+            ("clusters/", wish | state | {"name": "b"}),
+        ):
+            status, problem = rest.call("POST", path, body)
+            assert (status, problem["code"]) == (409, "old_agent"), problem
+            assert "the agent of old is of release 0.1.0" in problem["detail"]
     finally:
         if agent is not None:
             agent.terminate()

@@ -1,6 +1,7 @@
 // The official Go client against a RocketMQ-compatible cluster: sends, one batch, then a push consumer reads all back.
 //
-// Usage: interop NAMESERVER TOPIC GROUP COUNT. One JSON line per event on standard output.
+// Usage: interop NAMESERVER TOPIC GROUP COUNT [receive|receive-orderly|pull|await BODY]. One JSON line per event on
+// standard output. With an errand it sends nothing: it reads COUNT messages that others sent, or until BODY comes.
 package main
 
 import (
@@ -55,13 +56,19 @@ func send(nameServer, topic string, count int) {
 	emit(map[string]any{"event": "batch", "status": int(result.Status), "offsetMsgId": result.OffsetMsgID})
 }
 
-func receive(nameServer, topic, group string, count int) {
+func tell(message *primitive.MessageExt) {
+	emit(map[string]any{"event": "received", "body": string(message.Body), "msgId": message.MsgId,
+		"queueId": message.Queue.QueueId, "queueOffset": message.QueueOffset})
+}
+
+func receive(nameServer, topic, group, expression string, count int, orderly bool, awaited string) {
 	arrived := make(chan *primitive.MessageExt, count)
 	reader, err := rocketmq.NewPushConsumer(
 		consumer.WithNsResolver(primitive.NewPassthroughResolver([]string{nameServer})),
-		consumer.WithGroupName(group), consumer.WithConsumeFromWhere(consumer.ConsumeFromFirstOffset))
+		consumer.WithGroupName(group), consumer.WithConsumeFromWhere(consumer.ConsumeFromFirstOffset),
+		consumer.WithConsumerOrder(orderly))
 	check(err)
-	check(reader.Subscribe(topic, consumer.MessageSelector{Type: consumer.TAG, Expression: "go"},
+	check(reader.Subscribe(topic, consumer.MessageSelector{Type: consumer.TAG, Expression: expression},
 		func(_ context.Context, messages ...*primitive.MessageExt) (consumer.ConsumeResult, error) {
 			for _, message := range messages {
 				arrived <- message
@@ -70,14 +77,42 @@ func receive(nameServer, topic, group string, count int) {
 		}))
 	check(reader.Start())
 	deadline := time.After(patience)
-	for n := 0; n < count; n++ {
+	for n := 0; n < count || awaited != ""; n++ {
 		select {
 		case message := <-arrived:
-			emit(map[string]any{"event": "received", "body": string(message.Body), "msgId": message.MsgId,
-				"queueId": message.Queue.QueueId, "queueOffset": message.QueueOffset})
+			tell(message)
+			if string(message.Body) == awaited {
+				count, awaited = 0, ""
+			}
 		case <-deadline:
 			check(fmt.Errorf("only %d of %d messages arrived", n, count))
 		}
+	}
+	check(reader.Shutdown())
+}
+
+func pull(nameServer, topic, group string, count int) {
+	reader, err := rocketmq.NewPullConsumer(
+		consumer.WithNsResolver(primitive.NewPassthroughResolver([]string{nameServer})),
+		consumer.WithGroupName(group), consumer.WithConsumeFromWhere(consumer.ConsumeFromFirstOffset))
+	check(err)
+	check(reader.Subscribe(topic, consumer.MessageSelector{Type: consumer.TAG, Expression: "*"}))
+	check(reader.Start())
+	deadline := time.Now().Add(patience)
+	for n := 0; n < count; {
+		messages, err := reader.Poll(context.Background(), 2*time.Second)
+		if consumer.IsNoNewMsgError(err) {
+			if time.Now().After(deadline) {
+				check(fmt.Errorf("only %d of %d messages arrived", n, count))
+			}
+			continue
+		}
+		check(err)
+		for _, message := range messages.GetMsgList() {
+			tell(message)
+			n++
+		}
+		reader.ACK(context.Background(), messages, consumer.ConsumeSuccess)
 	}
 	check(reader.Shutdown())
 }
@@ -86,6 +121,20 @@ func main() {
 	rlog.SetLogLevel("error")
 	count, err := strconv.Atoi(os.Args[4])
 	check(err)
-	send(os.Args[1], os.Args[2], count)
-	receive(os.Args[1], os.Args[2], os.Args[3], 2*count)
+	nameServer, topic, group := os.Args[1], os.Args[2], os.Args[3]
+	if len(os.Args) == 5 {
+		send(nameServer, topic, count)
+		receive(nameServer, topic, group, "go", 2*count, false, "")
+		return
+	}
+	switch os.Args[5] {
+	case "receive", "receive-orderly":
+		receive(nameServer, topic, group, "*", count, os.Args[5] == "receive-orderly", "")
+	case "await":
+		receive(nameServer, topic, group, "*", count, false, os.Args[6])
+	case "pull":
+		pull(nameServer, topic, group, count)
+	default:
+		check(fmt.Errorf("unknown errand %s", os.Args[5]))
+	}
 }

@@ -1,11 +1,12 @@
 // ali-ons (Node) against a RocketMQ-compatible cluster: sends, then a push consumer reads all back.
 //
-// Usage: node interop.js NAMESERVER TOPIC GROUP COUNT. One JSON line per event on standard output.
+// Usage: node interop.js NAMESERVER TOPIC GROUP COUNT [receive|await BODY]. One JSON line per event on standard output.
+// With an errand it sends nothing: it reads COUNT messages that others sent, or until BODY comes.
 'use strict';
 
 const { Consumer, Message, Producer } = require('ali-ons');
 
-const [nameServer, topic, group, countText] = process.argv.slice(2);
+const [nameServer, topic, group, countText, errand, awaited] = process.argv.slice(2);
 const count = Number(countText);
 const PATIENCE_MS = 60000;
 const httpclient = { request() { throw new Error('the name server is given, no lookup is wanted'); } };
@@ -48,7 +49,7 @@ async function receive() {
   let received = 0;
   const done = new Promise((resolve, reject) => {
     setTimeout(() => reject(new Error(`only ${received} of ${count} messages arrived`)), PATIENCE_MS).unref();
-    consumer.subscribe(topic, 'node', async message => {
+    consumer.subscribe(topic, errand ? '*' : 'node', async message => {
       emit({
         event: 'received',
         body: message.body.toString(),
@@ -57,7 +58,7 @@ async function receive() {
         queueOffset: Number(message.queueOffset),
       });
       received += 1;
-      if (received === count) {
+      if (awaited ? message.body.toString() === awaited : received === count) {
         resolve();
       }
     });
@@ -67,4 +68,4 @@ async function receive() {
   await consumer.close();
 }
 
-send().then(receive).then(() => process.exit(0), fail);
+(errand ? receive() : send().then(receive)).then(() => process.exit(0), fail);
