@@ -131,6 +131,10 @@ def _answer_some(listener: socket.socket) -> None:
         for code, fields in ((0, {"queueOffset": "40"}), (14, {}), (10, {"queueOffset": "41"})):
             size = int.from_bytes(_exactly(peer, 4), "big")
             peer.sendall(answer_frame(decode_answer(_exactly(peer, size)).opaque, code, fields))
+        # A socket that is closed with unread bytes is reset, and a reset discards the answers on their way.
+        peer.shutdown(socket.SHUT_WR)
+        while peer.recv(1 << 16):
+            pass
 
 
 def _exactly(peer: socket.socket, size: int) -> bytes:
