@@ -37,10 +37,12 @@ from engine.broker.failover.takeover import (
     takeover_doubt,
     takeover_refusal,
 )
+from engine.broker.replication.confirmed_offset import ConfirmedOffset
 from engine.broker.replication.epochs import History
 from engine.broker.replication.ha_server_io import HaServer
 from engine.broker.replication.master_task import Mastering
 from engine.broker.replication.slave_task import Following
+from engine.broker.storage.log_events import LogEvents
 from engine.daemon.background_tasks import start_task, stop_tasks
 from engine.errors import EngineError, Refused
 from engine.protocol.bodies.broker_groups import GroupStatus
@@ -69,6 +71,7 @@ class Replication:
         server: HaServer,
         members: Members,
         hooks: RoleHooks,
+        events: LogEvents,
         *,
         named_master: Callable[[], tuple[str | None, str | None]],
         now_ms: Callable[[], int],
@@ -82,6 +85,8 @@ class Replication:
         self._server = server
         self._founding = Founding(name.member_id, address, members)
         self._hooks = hooks
+        self._events = events
+        self._confirmed = ConfirmedOffset(store, events)
         self._search = MasterSearch(name.member_id, file, members, named_master)
         self._now_ms = now_ms
         self._turn = asyncio.Lock()
@@ -110,7 +115,7 @@ class Replication:
             self._seek_soon(SEEK_S)
         else:
             await self._file.change(self._sober)
-            self._store.confirmed_offset = state.confirmed_offset
+            self._confirmed.move(state.confirmed_offset)
             me = self._name.member_id
             if state.master_id in (me, None):
                 self._seek_soon(0.0)
@@ -197,11 +202,11 @@ class Replication:
             min_in_sync=self._rules.min_in_sync,
             catch_up_ms=self._rules.catch_up_ms,
             now_ms=self._now_ms,
-            visible=self._hooks.visible,
+            confirmed=self._confirmed,
             loop=asyncio.get_running_loop(),
         )
         self.trouble = ""
-        self._store.confirmed_offset = state.confirmed_offset
+        self._confirmed.move(state.confirmed_offset)
         self.mastering.start()
         self._server.master = self.mastering
         log.warning("master of epoch %d", state.epoch)
@@ -237,9 +242,11 @@ class Replication:
             self._secret,
             self._file,
             self._store,
-            self._hooks.copy,
+            self._confirmed,
             self._search.find,
-            self._now_ms,
+            cut_log=self._hooks.cut_log,
+            appended=self._events.appended,
+            now_ms=self._now_ms,
         )
         self.following.start()
 
@@ -362,7 +369,7 @@ class Replication:
             me, end = self._name.member_id, self._store.commit_log_max_offset
             crown(self._state, epoch, reign, me, end)  # whoever is refused disturbs nothing
             if (whole := self._store.replica.whole_end()) < self._store.commit_log_max_offset:
-                await self._hooks.copy.truncate(whole)
+                await self._hooks.cut_log(whole)
             end = self._store.commit_log_max_offset
             await self._file.change(lambda state: crown(state, epoch, reign, me, end))
             await self._reign()
@@ -441,7 +448,7 @@ class Replication:
                 await self._look_for_elder_group()
 
     async def _save_confirmed(self) -> None:
-        confirmed = min(self._store.confirmed_offset or 0, self._store.dispatched_offset)
+        confirmed = min(self._confirmed.value or 0, self._store.dispatched_offset)
         if confirmed > self._state.confirmed_offset:
             await self._file.change(lambda state: replace(state, confirmed_offset=confirmed))
 

@@ -8,12 +8,6 @@ from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
-class CopyHooks:
-    truncate: Callable[[int], Awaitable[None]]
-    appended: Callable[[], None]
-
-
-@dataclass(frozen=True, slots=True)
 class RoleHooks:
     """What the broker does when its role changes; each returns when it is done."""
 
@@ -21,9 +15,8 @@ class RoleHooks:
     """Returns once writes are taken (the confirmed offset may hold it up) or another role was asked for."""
     become_slave: Callable[[str | None, int, int], Awaitable[None]]
     seek: Callable[[int], Awaitable[None]]
-    copy: CopyHooks
-    visible: Callable[[], None]
-    """Dispatch may go on."""
+    cut_log: Callable[[int], Awaitable[None]]
+    """Drop the log from this record boundary on."""
     keep_unexpired: Callable[[], bool]
     """The group has promised more than this master's settings do: delete nothing that has not expired, unless
     somebody has said otherwise here. Whether it may still be deleted."""

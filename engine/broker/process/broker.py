@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -24,7 +23,6 @@ from engine.broker.failover.handlers import BrokerGroupHandlers
 from engine.broker.failover.handlers_by_role import routes_of
 from engine.broker.failover.member_task import Replication
 from engine.broker.failover.role import first_role
-from engine.broker.failover.role_hooks import CopyHooks
 from engine.broker.offsets.progress import ConsumeProgress
 from engine.broker.pop.orders import ORDER_FILE
 from engine.broker.process.access_wiring import AccessControl
@@ -70,6 +68,7 @@ from engine.broker.storage.disk_room import DiskRoom
 from engine.broker.storage.dispatch_task import Dispatching
 from engine.broker.storage.flush_task import Flusher
 from engine.broker.storage.housekeeping_task import Housekeeping, HousekeepingTimes
+from engine.broker.storage.log_events import LogEvents
 from engine.broker.storage.store_opening_io import open_store
 from engine.broker.topics.system_names import add_own_names, limit_auto_creation
 from engine.daemon.background_tasks import start_task
@@ -102,6 +101,7 @@ class Broker:
         self._booted_ms = now_ms()
         self.address: tuple[str, int] = ("", 0)
         self.metrics = MetricsExport()
+        self.events = LogEvents()
         self.group: BrokerGroup | None = None
         self._front = GroupFront(lambda: self.group)
 
@@ -224,21 +224,21 @@ class Broker:
         )
         self.waits.most_holds = options.signalbox_max_long_polls
         self.dispatching = Dispatching(
-            loop, self.store, self.waits.holds, self.waits.arrived, on_fenced=self.waits.fenced
+            loop, self.store, self.waits.holds, self.waits.arrived, fenced=self.events.fenced
         )
         self.flusher = Flusher(
             loop,
             self.store,
             self.live,
             self._sync_thread,
+            self.events,
             is_sync=options.is_sync_flush,
             commit_interval_ms=(
                 options.commit_interval_commit_log if self.store.options.transient_store_pool_enable else None
             ),
             now_ms=now_ms,
-            on_flushed=self._flushed,
-            on_fenced=self.waits.fenced,
         )
+        self._connect_events()
         self.housekeeping = Housekeeping(
             self.store,
             self.membership,
@@ -272,24 +272,20 @@ class Broker:
             threads=self._threads,
             booted_ms=self._booted_ms,
             now_ms=now_ms,
-            appended=self._when_appended(),
+            appended=self.events.appended,
             when_saved=self.saving.when_saved,
         )
         self.damage = DamageControl(self.config_directory, parts, self.consumers, self.role, self.lag)
         self.persistence.add(self.damage.files())
         return Duties(self._loop, parts, self.damage)
 
-    def _when_appended(self) -> Callable[[], None]:
-        first = self.flusher.want if self.options.is_sync_flush else self.dispatching.schedule
-        if not self._is_in_group:
-            return first
-
-        def appended() -> None:
-            first()
-            if self.group is not None:
-                self.group.appended()
-
-        return appended
+    def _connect_events(self) -> None:
+        """What is appended may be read once it is dispatched, and with SYNC_FLUSH not before it is synced."""
+        events, waits, dispatching = self.events, self.waits, self.dispatching
+        events.on_appended.append(self.flusher.want if self.options.is_sync_flush else dispatching.schedule)
+        events.on_flushed.append(waits.flushed)
+        events.on_visible.append(dispatching.schedule)
+        events.on_fenced.append(waits.fenced)
 
     def _build_net(self, bind_host: str) -> None:
         options = self.options
@@ -333,7 +329,7 @@ class Broker:
             self.duties,
             self.waits,
             use_routes=self._use_routes,
-            dispatch=self._when_appended(),
+            dispatch=self.events.appended,
             announce=self._register_again,
             take_over=self.metadata_sync.take_over,
             follow=self.metadata_sync.wake,
@@ -344,7 +340,6 @@ class Broker:
         return self.group.replication if self.group is not None else None
 
     def _build_group(self, bind_host: str) -> BrokerGroup:
-        copied, changed = CopyHooks(self.cut_log, self._when_copied), lambda: self.role_changes
         group = BrokerGroup(
             self.options,
             self.address,
@@ -354,10 +349,13 @@ class Broker:
             self.store,
             self.requester,
             self._threads,
-            role_hooks(changed, copied, self.dispatching.schedule, self.changes.keep_unexpired),
+            role_hooks(lambda: self.role_changes, self.cut_log, self.changes.keep_unexpired),
+            self.events,
             self._secret,
             now_ms=now_ms,
         )
+        self.events.on_appended.append(group.appended)
+        self.events.on_flushed.append(group.flushed)
         self.waits.wait_for_replicas = group.wait
         self.damage.members = group.damage_members(lambda: self.role.master_address)
         return group
@@ -383,7 +381,7 @@ class Broker:
             durability=durability(self.options, self.group.in_sync_table if self.group else lambda: None),
             timer_counts=self.tables.timer_counts,
             timer_check=lambda: self.waiting.timer_store.check,
-            appended=self._when_appended(),
+            appended=self.events.appended,
             save=self.saving.save,
             check_record=self.access.check_record,
             damaged_reads=self.damage.reads,
@@ -432,18 +430,6 @@ class Broker:
         )
 
     # -- what parts tell each other -------------------------------------------------------------------------
-
-    def _flushed(self, commit_log_offset: int) -> None:
-        self.waits.flushed(commit_log_offset)
-        self.dispatching.schedule()
-        if self.group is not None:
-            self.group.flushed()
-
-    def _when_copied(self) -> None:
-        """A slave's log grew."""
-        if self.options.is_sync_flush:
-            self.flusher.want()
-        self.dispatching.schedule()
 
     def _register_again(self) -> None:
         self._reregistering = start_task(self.registration.register_all(), "register again")

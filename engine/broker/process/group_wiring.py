@@ -28,6 +28,7 @@ from engine.broker.replication.metadata_task import MetadataSync, SyncTargets
 from engine.broker.replication.replica_files import ReplicaFiles
 from engine.broker.settings.options import BrokerOptions
 from engine.broker.state.tables import Tables
+from engine.broker.storage.log_events import LogEvents
 from engine.errors import BadInput
 from engine.net.requester import Requester
 from engine.protocol.bodies.broker_groups import GroupStatus
@@ -76,6 +77,7 @@ class BrokerGroup:
         requester: Requester,
         threads: Executor,
         hooks: RoleHooks,
+        events: LogEvents,
         secret: bytes | None,
         *,
         now_ms: Callable[[], int],
@@ -107,6 +109,7 @@ class BrokerGroup:
             self.server,
             self._requests,
             hooks,
+            events,
             named_master=lambda: (
                 role.master_address,
                 options.ha_master_address or role.master_ha_address,
@@ -142,7 +145,8 @@ class BrokerGroup:
         if self.replication.mastering is not None:
             self.replication.mastering.appended()
 
-    def flushed(self) -> None:
+    def flushed(self, commit_log_offset: int) -> None:
+        del commit_log_offset
         self.appended()
         if self.replication.following is not None:
             self.replication.following.flushed()

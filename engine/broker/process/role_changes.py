@@ -13,7 +13,7 @@ import logging
 from collections.abc import Awaitable, Callable
 
 from engine.broker.failover.role import MASTER_ID, Role, RoleKind
-from engine.broker.failover.role_hooks import CopyHooks, RoleHooks
+from engine.broker.failover.role_hooks import RoleHooks
 from engine.broker.process.duties import Duties
 from engine.broker.process.waits import BrokerWaits
 from engine.store.message_store import MessageStore
@@ -155,8 +155,7 @@ class RoleChanges:
 
 def role_hooks(
     changes: Callable[[], RoleChanges],
-    copy: CopyHooks,
-    visible: Callable[[], None],
+    cut_log: Callable[[int], Awaitable[None]],
     keep_unexpired: Callable[[], bool],
 ) -> RoleHooks:
     """What a group calls; the changes themselves may be put together later."""
@@ -170,4 +169,4 @@ def role_hooks(
     async def seek(epoch: int) -> None:
         await changes().seek(epoch)
 
-    return RoleHooks(become_master, become_slave, seek, copy, visible, keep_unexpired)
+    return RoleHooks(become_master, become_slave, seek, cut_log, keep_unexpired)

@@ -24,6 +24,7 @@ from engine.broker.failover.group_state import (
     take_set,
     take_start,
 )
+from engine.broker.replication.confirmed_offset import ConfirmedOffset
 from engine.broker.replication.epochs import Epoch, History, check_history, parting, reached
 from engine.errors import ProtocolError, StoreError
 from engine.protocol.layouts.replica_frames import (
@@ -87,6 +88,7 @@ class MasterLink:
         writer: asyncio.StreamWriter,
         store: MessageStore,
         file: GroupFile,
+        confirmed: ConfirmedOffset,
         *,
         truncate: Callable[[int], Awaitable[None]],
         appended: Callable[[], None],
@@ -95,6 +97,7 @@ class MasterLink:
         self._reader, self._writer = reader, writer
         self._store = store
         self._file = file
+        self._confirmed = confirmed
         self._truncate = truncate
         self._appended = appended
         self._master: MasterHello | None = None
@@ -209,10 +212,7 @@ class MasterLink:
                 raise StoreError(f"offset {head.offset} does not continue this log, or it takes no writes")
             self._appended()
         self.master_end = head.offset + len(body)
-        confirmed = min(head.confirm_offset, store.commit_log_max_offset)
-        if confirmed > (store.confirmed_offset or 0):
-            store.confirmed_offset = confirmed
-            self._appended()
+        self._confirmed.advance(min(head.confirm_offset, store.commit_log_max_offset))
         if body and not store.options.is_sync_flush:
             self.say()
 

@@ -14,6 +14,7 @@ from typing import Any
 
 from engine.broker.failover.group_file_io import GroupFile
 from engine.broker.failover.group_state import GroupName, GroupState, InSyncSet, decide_start, take_set
+from engine.broker.replication.confirmed_offset import ConfirmedOffset
 from engine.broker.replication.handshake_io import Peer, admit, send_bytes
 from engine.broker.replication.in_sync_set import InSyncTable
 from engine.broker.replication.plain_links_io import PlainSlaveLink
@@ -44,7 +45,7 @@ class Mastering:
         min_in_sync: int,
         catch_up_ms: int,
         now_ms: Callable[[], int],
-        visible: Callable[[], None],
+        confirmed: ConfirmedOffset,
         loop: asyncio.AbstractEventLoop,
     ) -> None:
         assert file.state is not None
@@ -52,7 +53,7 @@ class Mastering:
         self._file = file
         self._store = store
         self._now_ms = now_ms
-        self._visible = visible
+        self._confirmed = confirmed
         self._loop = loop
         self.table = InSyncTable(name.member_id, file.state, min_in_sync, catch_up_ms=catch_up_ms)
         self.waits = ReplicaWaits()
@@ -99,13 +100,12 @@ class Mastering:
         own_end = self._store.replica.durable_end
         confirmed = self.table.confirmed(own_end)
         is_alone = len(self.table.waited_for()) == 1 and self.table.is_enough()
-        self._store.confirmed_offset = None if is_alone else confirmed
+        self._confirmed.move(None if is_alone else confirmed)
         self.waits.advance(confirmed, lambda count: self.table.reached(count, own_end))
         for link in self.links.values():
             link.wake()
         for plain in self.plain_links.values():
             plain.wake()
-        self._visible()
 
     def _notice_stall(self) -> None:
         """Words of slaves that lay in a buffer while this process slept are true, but old: who waits is told
@@ -132,7 +132,7 @@ class Mastering:
             self._acknowledged,
             self._stored,
             self._set_to_tell,
-            self._confirmed,
+            self._confirmed_end,
             self._starts_at,
             self._start_to_tell if peer.log_start is not None else _nothing,
         )
@@ -256,8 +256,8 @@ class Mastering:
             return self.table.pending
         return self.table.latest if self.table.is_enough() else None
 
-    def _confirmed(self) -> int:
-        confirmed = self._store.confirmed_offset
+    def _confirmed_end(self) -> int:
+        confirmed = self._confirmed.value
         return self.table.confirmed(self._store.replica.durable_end) if confirmed is None else confirmed
 
     async def _make_known(self, peer: Peer) -> None:

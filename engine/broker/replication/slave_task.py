@@ -15,7 +15,7 @@ from typing import Any
 
 from engine.broker.failover.group_file_io import GroupFile
 from engine.broker.failover.master_search_io import MasterPlace
-from engine.broker.failover.role_hooks import CopyHooks
+from engine.broker.replication.confirmed_offset import ConfirmedOffset
 from engine.broker.replication.handshake_io import introduce
 from engine.broker.replication.master_link_io import HistoriesDiffer, MasterLink, read_hello
 from engine.broker.replication.plain_links_io import PlainMasterLink
@@ -40,16 +40,21 @@ class Following:
         secret: bytes | None,
         file: GroupFile,
         store: MessageStore,
-        hooks: CopyHooks,
+        confirmed: ConfirmedOffset,
         find_master: Callable[[], Awaitable[MasterPlace | None]],
+        *,
+        cut_log: Callable[[int], Awaitable[None]],
+        appended: Callable[[], None],
         now_ms: Callable[[], int],
     ) -> None:
         self._me = me
         self._secret = secret
         self._file = file
         self._store = store
-        self._hooks = hooks
+        self._confirmed = confirmed
         self._find_master = find_master
+        self._cut_log = cut_log
+        self._appended = appended
         self._now_ms = now_ms
         self._task: asyncio.Task[None] | None = None
         self._said = ""
@@ -129,8 +134,9 @@ class Following:
             writer,
             self._store,
             self._file,
-            truncate=self._hooks.truncate,
-            appended=self._hooks.appended,
+            self._confirmed,
+            truncate=self._cut_log,
+            appended=self._appended,
             now_ms=self._now_ms,
         )
         log.info("following member %d, epoch %d", hello.member_id, hello.epoch)
@@ -146,12 +152,12 @@ class Following:
 
     async def _copy_plain(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """A plain master has no epochs: what is copied from it is confirmed by nobody, and readable."""
-        self._store.confirmed_offset = None
+        self._confirmed.move(None)
         link = self.link = PlainMasterLink(
             reader,
             writer,
             self._store,
-            appended=self._hooks.appended,
+            appended=self._appended,
             begins_at=self._begins_at,
             now_ms=self._now_ms,
         )

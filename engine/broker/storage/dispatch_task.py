@@ -26,13 +26,13 @@ class Dispatching:
         store: MessageStore,
         awaited: Container[tuple[str, int]],
         arrived: Callable[[list[Arrival]], None],
-        on_fenced: Callable[[], None],
+        fenced: Callable[[], None],
     ) -> None:
         self._loop = loop
         self._store = store
         self._awaited = awaited
         self._arrived = arrived
-        self._on_fenced = on_fenced
+        self._fenced = fenced
         self._is_scheduled = False
         self._is_stopped = False
         self._retry: asyncio.TimerHandle | None = None
@@ -62,7 +62,7 @@ class Dispatching:
         elif store.is_fenced:
             self._is_stopped = True
             log.critical("the disk failed while queues were written: the store is fenced")
-            self._on_fenced()
+            self._fenced()
         else:
             # The disk is full: the log has the messages, and the queues follow once there is room. (Or a
             # slave's log ends within a record: the next append comes before this.)

@@ -18,6 +18,7 @@ from contextlib import asynccontextmanager
 from typing import Protocol
 
 from engine.broker.settings.options import LiveOptions
+from engine.broker.storage.log_events import LogEvents
 from engine.daemon.background_tasks import start_task, stop_tasks
 from engine.store.message_store import MessageStore
 
@@ -35,12 +36,11 @@ class Flusher:
         store: MessageStore,
         live: LiveOptions,
         threads: Executor,
+        events: LogEvents,
         *,
         is_sync: bool,
         commit_interval_ms: int | None,
         now_ms: Callable[[], int],
-        on_flushed: Callable[[int], None],
-        on_fenced: Callable[[], None],
     ) -> None:
         self._loop = loop
         self._store = store
@@ -49,8 +49,7 @@ class Flusher:
         self._is_sync = is_sync
         self._commit_interval_ms = commit_interval_ms
         self._now_ms = now_ms
-        self._on_flushed = on_flushed
-        self._on_fenced = on_fenced
+        self._events = events
         self._wanted = asyncio.Event()
         self._log_turn = asyncio.Lock()
         self._queue_turn = asyncio.Lock()
@@ -100,7 +99,7 @@ class Flusher:
             self._store.finish_flush(plan, error)
         self._report(error)
         if error is None:
-            self._on_flushed(self._store.flushed_offset)
+            self._events.flushed(self._store.flushed_offset)
 
     async def bring_to_disk(self) -> bool:
         """Whether everything that was appended before this call is on disk now."""
@@ -129,7 +128,7 @@ class Flusher:
         while True:
             await asyncio.sleep(interval_ms / 1000)
             self._store.commit_transient(self._now_ms())
-            self._on_flushed(self._store.flushed_offset)
+            self._events.flushed(self._store.flushed_offset)
 
     async def _run(self, plan: _Plan) -> OSError | None:
         try:
@@ -143,4 +142,4 @@ class Flusher:
             log.error("a sync failed: %s", error)
         if self._store.is_fenced:
             log.critical("the store is fenced: nothing is acknowledged until the broker is restarted")
-            self._on_fenced()
+            self._events.fenced()

@@ -18,7 +18,7 @@ def copy_log(source: RunningBroker, target: RunningBroker, until: int | None = N
         chunk = bytes(read(at, min(32_768, end - at)))
         assert chunk
         assert store.append_raw(chunk, at)
-    target.inner._when_appended()()
+    target.inner.events.appended()
 
 
 async def dispatched(broker: Broker) -> None:

@@ -13,8 +13,9 @@ from pathlib import Path
 from engine.broker.failover.group_file_io import GroupFile
 from engine.broker.failover.group_state import GroupName
 from engine.broker.failover.member_task import Replication
-from engine.broker.failover.role_hooks import CopyHooks, GroupRules, RoleHooks
+from engine.broker.failover.role_hooks import GroupRules, RoleHooks
 from engine.broker.replication.ha_server_io import HaServer
+from engine.broker.storage.log_events import LogEvents
 from engine.errors import EngineError, PeerError, PeerUnreachable
 from engine.protocol.bodies.broker_groups import GroupStatus
 from engine.protocol.codes import ResponseCode
@@ -104,10 +105,12 @@ class Member:
             self._become_master,
             self._become_slave,
             self._seek,
-            CopyHooks(self._truncate, self._appended),
-            self._appended,
+            self._truncate,
             lambda: False,
         )
+        events = LogEvents()
+        events.on_appended.append(self._appended)
+        events.on_visible.append(self._appended)
         self.replication = Replication(
             GroupName("c", "b", member_id),
             self.address,
@@ -119,6 +122,7 @@ class Member:
             self.server,
             Requests(wire, member_id),
             hooks,
+            events,
             named_master=lambda: (self._master, wire.strangers.get(self._master or "")),
             now_ms=now_ms or _loop_ms,
         )

@@ -9,8 +9,10 @@ from pathlib import Path
 import pytest
 
 from engine.broker.failover.group_file_io import GroupFile
+from engine.broker.replication.confirmed_offset import ConfirmedOffset
 from engine.broker.replication.master_link_io import MasterHello, MasterLink
 from engine.broker.replication.plain_links_io import PlainMasterLink
+from engine.broker.storage.log_events import LogEvents
 from tests.engine.store.samples import draft, open_store, put
 
 pytestmark = pytest.mark.asyncio
@@ -36,6 +38,7 @@ async def test_a_flush_that_ends_after_the_stream_is_not_told_by_an_exception(tm
             writer,  # type: ignore[arg-type]
             store,
             GroupFile(tmp_path, threads),
+            ConfirmedOffset(store, LogEvents()),
             truncate=lambda offset: asyncio.sleep(0),
             appended=lambda: None,
             now_ms=lambda: 0,
