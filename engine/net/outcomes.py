@@ -1,9 +1,21 @@
-"""What a handler may answer: a closed set of values, so that no handler ever waits by itself.
+"""What a handler may return: a closed set of outcomes, so that no handler ever waits by itself.
 
-A handler decides and returns one of these; `serving` does the waiting and sends the reply. The waits that
-need a daemon's knowledge are asked of what it gives: `Waits` for files, `LogWaits` for flushed offsets and
-arrivals too. A daemon without a log answers with `PlainOutcome` alone, and the type checker sees to it.
-Callbacks instead of futures: a waiting request costs one small object, not a task.
+    Reply           answer now
+    EncodedReply    answer now with a frame that is encoded already
+    Hold            park a long poll until a message arrives or its time is up
+    WaitFlush       answer when the log is on disk up to an offset
+    WaitReplicas    answer when enough replicas have the log up to an offset
+    Relay           ask another client, then go on with its answer
+    ColdRead        read outside the hot window in a thread, then go on with the bytes
+    Slices          work on the loop in steps, then go on
+    Persist         write a table to disk, then go on
+    Announce        write a table to disk and register with the name servers, then go on
+    Work            run a task with waits of its own
+
+A handler is `(request, connection) -> outcome`; `serving` does the waiting and sends the reply. A daemon
+implements the waits that it offers: `Waits` for tables, `LogWaits` for what needs a log or name servers. A
+daemon without a log returns `PlainOutcome` only, which the type checker enforces. Waits call back instead of
+using futures: a waiting request costs one small object, not a task.
 """
 
 from __future__ import annotations
@@ -22,7 +34,7 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class Reply:
-    """Answer now. Not frozen, because freezing doubles the price of making one; nobody changes it."""
+    """Answer now. Never changed after creation; not frozen, because that doubles the cost of creating one."""
 
     code: int = 0
     remark: str | None = None
@@ -33,29 +45,29 @@ class Reply:
 class Shared(Protocol):
     @property
     def weight(self) -> int:
-        """Of how many polls it takes the room."""
+        """As how many polls it counts."""
 
 
 class Poll(Protocol):
     """What a long poll waits for, and how it goes on.
 
-    There may be a hundred thousand of them, so each is one small object that keeps no more than its answer
-    needs. Names are interned, so that they are shared; keys are made when they are asked for. As structs with
-    gc=False they cost the garbage collector nothing (none is part of a cycle).
+    There may be a hundred thousand of them, so each is one small object that holds no more than its answer
+    needs. Names are interned and therefore shared; keys are built on demand. As structs with gc=False they
+    cost the garbage collector nothing (none is part of a cycle).
     """
 
     @property
     def shared(self) -> Shared | None:
-        """What it keeps beside itself if that is large; other polls may keep the same."""
+        """A large object that it refers to, possibly together with other polls."""
 
     def parked_under(self) -> tuple[Hashable, ...]:
-        """Its keys; the same each time."""
+        """Its keys, the same at every call."""
 
     def accepts(self, arrival: object, /) -> bool:
-        """Whether it goes on with what the waker passes (an arrival)."""
+        """Whether this arrival ends the wait."""
 
     def resume(self) -> Outcome:
-        """The request runs again."""
+        """Run the request again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +79,7 @@ class Hold:
 
 
 class Later(Struct, frozen=True, eq=False):
-    """A poll for a few: it goes on with whatever comes under its keys."""
+    """A poll of which there are few: any arrival under its keys ends the wait."""
 
     resume: Callable[[], Outcome]
     waits_for: tuple[Hashable, ...] = ()
@@ -81,7 +93,7 @@ class Later(Struct, frozen=True, eq=False):
 
 
 class HeldRequest(Struct, eq=False, gc=False):
-    """A request while its poll waits: whose it is, and what its answer needs of it."""
+    """A parked request: its poll, its client, and the fields that the reply needs."""
 
     poll: Poll
     client: Connection
@@ -91,10 +103,10 @@ class HeldRequest(Struct, eq=False, gc=False):
     flag: int
     serialize_type: int
     due: int = -1
-    """The table's in which it is parked."""
+    """Owned by the table in which it is parked."""
 
     def done(self) -> None:
-        """Call it once: the wait is over."""
+        """The wait is over; called exactly once."""
         self.client.run_step(self._finish, is_costly=True)
 
     def _finish(self) -> None:
@@ -144,7 +156,7 @@ class ColdRead:
 class Slices:
     """Work of many milliseconds on the loop's own tables: one step per turn of the loop, then `finish`.
 
-    A client that leaves takes the rest of its steps with it, so they may not leave a table half changed.
+    The remaining steps are dropped when the client disconnects, so no step may leave a table half changed.
     """
 
     steps: Iterator[None]
@@ -153,7 +165,16 @@ class Slices:
 
 @dataclass(frozen=True, slots=True)
 class Persist:
-    """Write the named state to disk, then answer `reply`, or go on with `resume` (which may append)."""
+    """Write the table of this file to disk, then answer `reply`, or run `resume` (which may append)."""
+
+    file: str
+    reply: Outcome | None = None
+    resume: Callable[[], Outcome] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Announce:
+    """Like `Persist`, and register with the name servers before the answer: for new and changed topics."""
 
     file: str
     reply: Outcome | None = None
@@ -162,31 +183,33 @@ class Persist:
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """A change that takes several waits of its own and must not be cut off by its asker: a new role in the
-    broker's group. Runs as a task; what it raises becomes the answer like a handler's error."""
+    """Runs as a task of its own, which goes on when the client disconnects: a change of the broker's role in
+    its group. An error that it raises is answered like a handler's."""
 
     run: Callable[[], Coroutine[Any, Any, Reply]]
 
 
 EncodedReply = bytes
-"""A reply that already is a frame, in the header type of its request and with its opaque (docs/adr/0007)."""
-
-Outcome = Reply | EncodedReply | Hold | WaitFlush | WaitReplicas | Relay | ColdRead | Slices | Persist | Work
+"""A complete frame, in the header type of its request and with its opaque (docs/adr/0007)."""
 
 PlainOutcome = Reply | EncodedReply | Relay | ColdRead | Slices | Persist
+
+Outcome = PlainOutcome | Hold | WaitFlush | WaitReplicas | Announce | Work
 
 Handler = Callable[[Command, "Connection"], Outcome]
 PlainHandler = Callable[[Command, "Connection"], PlainOutcome]
 
 
 class Waits(Protocol):
-    """What every daemon waits for: its files. Each wait calls `done` exactly once, on the loop."""
+    """The waits of every daemon. Each calls `done` exactly once, on the loop."""
 
     def when_persisted(self, file: str, done: Callable[[OSError | None], None]) -> None: ...
 
 
 class LogWaits(Waits, Protocol):
-    """What only a daemon with a log waits for besides."""
+    """The waits of a daemon with a log."""
+
+    def when_announced(self, file: str, done: Callable[[OSError | None], None]) -> None: ...
 
     def when_woken(self, held: HeldRequest, timeout_ms: int) -> None: ...
 

@@ -23,6 +23,7 @@ from engine.errors import EngineError
 from engine.net.cold_reads import ColdReads
 from engine.net.connection import Connection
 from engine.net.outcomes import (
+    Announce,
     ColdRead,
     EncodedReply,
     Handler,
@@ -168,20 +169,17 @@ class Serving:
     def _start_wait(self, outcome: Outcome, client: Connection, waiting: _Waiting) -> None:
         proceed = waiting.proceed
         if isinstance(outcome, Persist):
-            persist = outcome
             self._waits.when_persisted(
-                persist.file, lambda error: proceed(lambda: _persisted(persist, error))
+                outcome.file, lambda error: proceed(lambda: _persisted(outcome, error))
             )
         elif isinstance(outcome, Relay):
             self._relay(outcome, proceed)
         elif isinstance(outcome, ColdRead):
-            read = outcome
             self._cold_reads.start(
-                client, read.read, lambda done: proceed(lambda: read.finish(done.result()))
+                client, outcome.read, lambda done: proceed(lambda: outcome.finish(done.result()))
             )
         elif isinstance(outcome, Slices):
-            slices = outcome
-            self._loop.call_soon(proceed, lambda: next_step(slices))
+            self._loop.call_soon(proceed, lambda: next_step(outcome))
 
     def _relay(self, relay: Relay, proceed: Proceed) -> None:
         if relay.client.is_closed:
@@ -240,19 +238,21 @@ class LogServing(Serving):
     def _start_wait(self, outcome: Outcome, client: Connection, waiting: _Waiting) -> None:
         proceed = waiting.proceed
         if isinstance(outcome, WaitFlush):
-            flush = outcome
             self._log_waits.when_flushed(
-                flush.commit_log_offset,
-                flush.timeout_ms,
-                lambda ok: proceed(lambda: flush.reply if ok else flush.late),
+                outcome.commit_log_offset,
+                outcome.timeout_ms,
+                lambda ok: proceed(lambda: outcome.reply if ok else outcome.late),
             )
         elif isinstance(outcome, WaitReplicas):
-            wait = outcome
             self._log_waits.when_replicated(
-                wait.commit_log_offset,
-                wait.count,
-                wait.timeout_ms,
-                lambda ok: proceed(lambda: wait.reply if ok else wait.late),
+                outcome.commit_log_offset,
+                outcome.count,
+                outcome.timeout_ms,
+                lambda ok: proceed(lambda: outcome.reply if ok else outcome.late),
+            )
+        elif isinstance(outcome, Announce):
+            self._log_waits.when_announced(
+                outcome.file, lambda error: proceed(lambda: _persisted(outcome, error))
             )
         elif isinstance(outcome, Work):
             task = self._loop.create_task(outcome.run())
@@ -281,12 +281,12 @@ def next_step(slices: Slices) -> Outcome:
     return slices.finish() if next(slices.steps, _END) is _END else slices
 
 
-def _persisted(persist: Persist, error: OSError | None) -> Outcome:
+def _persisted(outcome: Persist | Announce, error: OSError | None) -> Outcome:
     if error is None:
-        return persist.resume() if persist.resume is not None else persist.reply or Reply()
+        return outcome.resume() if outcome.resume is not None else outcome.reply or Reply()
     is_full = error.errno in (errno.ENOSPC, errno.EDQUOT)
     code = ResponseCode.SERVICE_NOT_AVAILABLE if is_full else ResponseCode.SYSTEM_ERROR
-    return Reply(code, f"{persist.file} could not be written: {error.strerror}")
+    return Reply(code, f"{outcome.file} could not be written: {error.strerror}")
 
 
 def _unsupported(request: Command, client: Connection) -> Outcome:

@@ -84,9 +84,11 @@ class Scaled:
             host = self.client.remote[0]
             self.inner.topics.create_unsaved(TopicConfig(f"{prefix}-{number}", 1, 1), NOW_MS, host)
             self.inner.groups.find_or_create(f"{prefix}-{number}", True, NOW_MS, host)
-            for file in (TOPICS_FILE, GROUPS_FILE):
+            inner = self.inner
+            waits = (TOPICS_FILE, inner.announcer.when_announced), (GROUPS_FILE, inner.persistence.when_saved)
+            for file, when_saved in waits:
                 saved: asyncio.Future[OSError | None] = loop.create_future()
-                self.inner.saving.when_saved(file, saved.set_result)
+                when_saved(file, saved.set_result)
                 assert await saved is None
 
 

@@ -48,6 +48,7 @@ class ClientHandlers:
         allows_sql: bool,
         now_ms: Callable[[], int],
         save: Callable[[str], None],
+        announce: Callable[[str], None],
     ) -> None:
         self._consumers = consumers
         self._producers = producers
@@ -58,6 +59,7 @@ class ClientHandlers:
         self._allows_sql = allows_sql
         self._now_ms = now_ms
         self._save = save
+        self._announce = announce
 
     def routes(self) -> dict[int, Handler]:
         return {
@@ -105,7 +107,7 @@ class ClientHandlers:
         if retry not in self._topics:
             created = retry_topic_config(retry, config.retry_queue_nums, consumer.unit_mode)
             self._topics.create_unsaved(created, info.last_update_ms)
-            self._save(TOPICS_FILE)
+            self._announce(TOPICS_FILE)
         # A topic that cannot exist must not cost the client its other topics.
         subscriptions = [
             normal_subscription(data) for data in consumer.subscription_data_set if is_valid_topic(data.topic)

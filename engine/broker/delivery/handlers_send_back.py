@@ -22,7 +22,7 @@ from engine.broker.topics.topic_table import TopicTable, retry_topic_config
 from engine.broker.transactions.half_messages import topic_of
 from engine.errors import NotFound, NotPermitted, Refused
 from engine.net.connection import Connection
-from engine.net.outcomes import ColdRead, Handler, Outcome, Persist, Reply
+from engine.net.outcomes import Announce, ColdRead, Handler, Outcome, Reply
 from engine.protocol.bodies.groups import SubscriptionGroupConfig
 from engine.protocol.bodies.topics import PERM_WRITE
 from engine.protocol.codes import RequestCode, ResponseCode
@@ -104,7 +104,7 @@ class SendBackHandlers:
         if topic not in self._topics:
             config = retry_topic_config(topic, plan.queue_nums, header.unit_mode)
             self._topics.create_unsaved(config, self._now_ms())
-        return Persist(TOPICS_FILE, resume=lambda: self._append(plan, first_topic, header.group))
+        return Announce(TOPICS_FILE, resume=lambda: self._append(plan, first_topic, header.group))
 
     def _append(self, plan: SendBackPlan, first_topic: str, group: str) -> Outcome:
         self._durability.check()

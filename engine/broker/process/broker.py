@@ -54,9 +54,9 @@ from engine.broker.settings.identity import identify
 from engine.broker.settings.options import BrokerOptions
 from engine.broker.settings.store_options_io import store_options
 from engine.broker.state.admin_files_io import admin_files, load_request_modes, restored_changes
+from engine.broker.state.announcer_task import Announcer
 from engine.broker.state.state_files_io import load_tables, state_files
 from engine.broker.state.table_files import OFFSETS_FILE
-from engine.broker.state.table_saver_task import Saving
 from engine.broker.state.table_writer_task import Persistence
 from engine.broker.state.tables import Tables
 from engine.broker.stats.broker_stats import BrokerStats, local_day
@@ -209,18 +209,21 @@ class Broker:
         files = state_files(self.config_directory, self.tables, now_ms)
         files |= admin_files(self.config_directory, self.request_modes, self.changes) | self.access.files()
         self.persistence = Persistence(files, loop, self._threads, lambda: self.flusher.bring_to_disk())
-        self.saving = Saving(self.persistence, lambda done: self.registration.when_announced(done))
+        self.announcer = Announcer(self.persistence, lambda done: self.registration.when_announced(done))
         self.changes.on_change = LiveEffects(
             self.live,
             self.topics,
             self.store,
             register=self._register_again,
             use_routes=self._use_routes,
-            save=self.saving.save,
+            announce=self.announcer.announce,
             now_ms=now_ms,
         )
         self.waits = BrokerWaits(
-            loop, want_flush=lambda: self.flusher.want(), when_saved=self.saving.when_saved
+            loop,
+            want_flush=lambda: self.flusher.want(),
+            when_saved=self.persistence.when_saved,
+            when_announced=self.announcer.when_announced,
         )
         self.waits.most_holds = options.signalbox_max_long_polls
         self.dispatching = Dispatching(
@@ -273,7 +276,8 @@ class Broker:
             booted_ms=self._booted_ms,
             now_ms=now_ms,
             appended=self.events.appended,
-            when_saved=self.saving.when_saved,
+            when_saved=self.persistence.when_saved,
+            when_announced=self.announcer.when_announced,
         )
         self.damage = DamageControl(self.config_directory, parts, self.consumers, self.role, self.lag)
         self.persistence.add(self.damage.files())
@@ -382,7 +386,8 @@ class Broker:
             timer_counts=self.tables.timer_counts,
             timer_check=lambda: self.waiting.timer_store.check,
             appended=self.events.appended,
-            save=self.saving.save,
+            save=self.persistence.save,
+            announce=self.announcer.announce,
             check_record=self.access.check_record,
             damaged_reads=self.damage.reads,
         )
@@ -401,7 +406,7 @@ class Broker:
             modes=self.request_modes,
             changes=self.changes,
             now_ms=now_ms,
-            save=self.saving.save,
+            save=self.persistence.save,
             wake=self.waits.wake_soon,
             runtime_info=self._runtime_info,
             delete_expired_soon=self.housekeeping.delete_expired_soon,

@@ -111,7 +111,7 @@ class DamageControl:
             self._role,
             uses_retry_topic_v2=lambda: live.enable_retry_topic_v2,
             is_broadcasting=self._is_broadcasting,
-            topics_saved=self._topics_saved,
+            topics_saved=self._topics_announced,
             tell_master=self._tell_master,
             save=self._save,
             appended=parts.appended,
@@ -177,8 +177,12 @@ class DamageControl:
         online = self._consumers.group(group)
         return online is not None and online.message_model is MessageModel.BROADCASTING
 
-    async def _topics_saved(self) -> None:
-        await self._saved(TOPICS_FILE)
+    async def _topics_announced(self) -> None:
+        announced: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._parts.when_announced(
+            TOPICS_FILE, lambda error: None if announced.done() else announced.set_result(None)
+        )
+        await announced
 
     def _saved(self, file: str) -> Awaitable[OSError | None]:
         saved: asyncio.Future[OSError | None] = asyncio.get_running_loop().create_future()

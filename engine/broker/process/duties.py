@@ -50,6 +50,7 @@ class Duties:
             now_ms=now_ms,
             appended=appended,
             when_saved=parts.when_saved,
+            when_announced=parts.when_announced,
         )
         self.transactions = TransactionLog(
             loop, store, TransactionTable(), tables.offsets, now_ms=now_ms, appended=appended
@@ -63,12 +64,15 @@ class Duties:
             parts.disk,
             now_ms=now_ms,
             appended=appended,
-            save=self._save,
+            announce=self._announce,
             repair=damage.repairs.wait,
         )
 
     def _save(self, file: str) -> None:
         self._parts.when_saved(file, _ignore)
+
+    def _announce(self, file: str) -> None:
+        self._parts.when_announced(file, _ignore)
 
     def load(self) -> None:
         self._deliverer.begin(self._parts.now_ms())

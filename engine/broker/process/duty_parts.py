@@ -31,3 +31,4 @@ class DutyParts:
     now_ms: Callable[[], int]
     appended: Callable[[], None]
     when_saved: Callable[[str, Done], None]
+    when_announced: Callable[[str, Done], None]

@@ -41,7 +41,7 @@ class LiveEffects:
         *,
         register: Callable[[], None],
         use_routes: Callable[[], None],
-        save: Callable[[str], None],
+        announce: Callable[[str], None],
         now_ms: Callable[[], int],
     ) -> None:
         self._live = live
@@ -49,7 +49,7 @@ class LiveEffects:
         self._store = store
         self._register = register
         self._use_routes = use_routes
-        self._save = save
+        self._announce = announce
         self._now_ms = now_ms
 
     def __call__(self, changed: frozenset[str]) -> None:
@@ -70,4 +70,4 @@ class LiveEffects:
             offer_default_topic(self._topics, self._live.default_topic_queue_nums, self._now_ms())
         else:
             withdraw_default_topic(self._topics, self._now_ms())
-        self._save(TOPICS_FILE)
+        self._announce(TOPICS_FILE)

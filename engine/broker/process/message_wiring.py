@@ -67,6 +67,7 @@ class MessageParts:
     timer_check: Callable[[], TimerCheck]
     appended: Callable[[], None]
     save: Callable[[str], None]
+    announce: Callable[[str], None]
     damaged_reads: DamagedReads
     check_record: RecordCheck = unchecked
 
@@ -105,6 +106,7 @@ def message_handlers(parts: MessageParts) -> list[RouteSource]:
             allows_sql=parts.options.enable_property_filter,
             now_ms=now_ms,
             save=save,
+            announce=parts.announce,
         ),
         LockHandlers(parts.locks, now_ms=now_ms),
         TransactionHandlers(

@@ -44,6 +44,7 @@ class Pops:
         now_ms: Callable[[], int],
         appended: Callable[[], None],
         when_saved: Callable[[str, Done], None],
+        when_announced: Callable[[str, Done], None],
     ) -> None:
         self._options = options
         self._tables = tables
@@ -52,6 +53,7 @@ class Pops:
         self._traffic = traffic
         self._now_ms = now_ms
         self._when_saved = when_saved
+        self._when_announced = when_announced
         self.checkpoints = Checkpoints()
         topic, name = revive_topic(options.broker_cluster_name), options.broker_name
         self.log = ReviveLog(store, topic, name, self.checkpoints, tables.offsets, appended=appended)
@@ -67,7 +69,7 @@ class Pops:
             now_ms=now_ms,
             appended=appended,
             save=self._save,
-            topics_saved=self._topics_saved,
+            topics_saved=self._topics_announced,
         )
         self._saving: asyncio.Task[None] | None = None
 
@@ -98,9 +100,9 @@ class Pops:
     def _save(self, file: str) -> None:
         self._when_saved(file, _ignore)
 
-    async def _topics_saved(self) -> None:
+    async def _topics_announced(self) -> None:
         saved: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._when_saved(TOPICS_FILE, lambda error: saved.set_result(None))
+        self._when_announced(TOPICS_FILE, lambda error: saved.set_result(None))
         await saved
 
     def handlers(self, damaged: DamagedReads) -> list[RouteSource]:

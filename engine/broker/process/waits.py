@@ -73,11 +73,13 @@ class BrokerWaits:
         *,
         want_flush: Callable[[], None],
         when_saved: Callable[[str, Saved], None],
+        when_announced: Callable[[str, Saved], None],
     ) -> None:
         self._loop = loop
         self.most_holds = MAX_HOLDS
         self._want_flush = want_flush
-        self._when_saved = when_saved
+        self.when_persisted = when_saved
+        self.when_announced = when_announced
         self._hold_timer: asyncio.TimerHandle | None = None
         self._flush_timer: asyncio.TimerHandle | None = None
         self._flushed_offset = 0
@@ -183,9 +185,6 @@ class BrokerWaits:
             done(False)  # nobody will ever confirm it
         else:
             self.wait_for_replicas(count, commit_log_offset, timeout_ms, done)
-
-    def when_persisted(self, file: str, done: Saved) -> None:
-        self._when_saved(file, done)
 
     def close(self) -> None:
         for timer in (self._hold_timer, self._flush_timer):

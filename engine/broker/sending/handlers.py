@@ -38,7 +38,7 @@ from engine.broker.transactions.half_messages import half_draft
 from engine.broker.transactions.transaction_log_io import TransactionLog
 from engine.errors import Refused
 from engine.net.connection import Connection
-from engine.net.outcomes import Handler, Outcome, Persist, Reply
+from engine.net.outcomes import Announce, Handler, Outcome, Reply
 from engine.protocol._batches_cy import Batch, measure_batch, message_ids
 from engine.protocol.batches import decode_batch
 from engine.protocol.bodies.topics import PERM_READ_WRITE, TOPIC_FLAG_UNIT, TopicConfig, TopicFilterType
@@ -156,7 +156,9 @@ class SendHandlers:
         check_kind(header.sys_flag, header.properties or "")
         if header.topic not in self._topics:
             self._make_topic(config, client.remote[0], now_ms)
-        return Persist(TOPICS_FILE, resume=lambda: self._append(header, body, client, config, self._now_ms()))
+        return Announce(
+            TOPICS_FILE, resume=lambda: self._append(header, body, client, config, self._now_ms())
+        )
 
     def _make_topic(self, config: TopicConfig, host: str, now_ms: int) -> None:
         """Refused when it is one too many. A group has its retry topic whatever the number of topics is."""
@@ -244,7 +246,9 @@ class SendHandlers:
         if config is not None and header.topic not in self._topics.unsaved:
             return self._append(header, body, client, config, now_ms)
         config = config or self._topics.create_unsaved(retry_topic_config(header.topic), now_ms)
-        return Persist(TOPICS_FILE, resume=lambda: self._append(header, body, client, config, self._now_ms()))
+        return Announce(
+            TOPICS_FILE, resume=lambda: self._append(header, body, client, config, self._now_ms())
+        )
 
     def _append_half(self, draft: MessageDraft, group: str, unique_key: str, now_ms: int) -> Outcome:
         """Shown to nobody until its producer decides. The answer always waits for the disk under

@@ -18,7 +18,7 @@ from engine.broker.topics.permissions import no_such_topic
 from engine.broker.topics.topic_rules import TopicRules
 from engine.broker.topics.topic_table import TopicTable
 from engine.net.connection import Connection
-from engine.net.outcomes import Handler, Outcome, Persist, Reply
+from engine.net.outcomes import Announce, Handler, Outcome, Reply
 from engine.protocol.bodies.basics import MessageQueue, TopicList
 from engine.protocol.bodies.stats import TopicOffset, TopicStatsTable
 from engine.protocol.bodies.topics import (
@@ -96,7 +96,7 @@ class TopicAdminHandlers:
             if self._topics.put(config, now_ms):
                 log.info("%s set topic %s", client.peer_name, config)
         # Also when nothing changed: an equal request may have come before and still wait for the disk.
-        return Persist(TOPICS_FILE, Reply())
+        return Announce(TOPICS_FILE, Reply())
 
     def delete(self, request: Command, client: Connection) -> Outcome:
         """With its offsets and queues, and the retry topics that POP groups made for it."""
@@ -116,7 +116,7 @@ class TopicAdminHandlers:
             self._traffic.forget_topic(name)
             self._store.delete_topic_queues(name)
         self._save(OFFSETS_FILE)
-        return Persist(TOPICS_FILE, Reply())
+        return Announce(TOPICS_FILE, Reply())
 
     # -- showing --------------------------------------------------------------------------------------------
 

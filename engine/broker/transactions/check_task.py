@@ -62,7 +62,7 @@ class TransactionChecks:
         *,
         now_ms: Callable[[], int],
         appended: Callable[[], None],
-        save: Callable[[str], None],
+        announce: Callable[[str], None],
         repair: RepairWait,
     ) -> None:
         self._store = store
@@ -75,7 +75,7 @@ class TransactionChecks:
         self._now_ms = now_ms
         self._appended = appended
         self._repair = repair
-        self._save = save
+        self._announce = announce
         self._turns = 0
         self._task: asyncio.Task[None] | None = None
 
@@ -150,7 +150,7 @@ class TransactionChecks:
     def _give_up(self, entry: OpenTransaction, half: Record) -> None:
         if TRANS_CHECK_MAX_TIME_TOPIC not in self._topics:
             self._topics.create_unsaved(TopicConfig(TRANS_CHECK_MAX_TIME_TOPIC, 1, 1), self._now_ms())
-            self._save(TOPICS_FILE)
+            self._announce(TOPICS_FILE)
         if self._put(given_up_draft(half)) is not None:
             log.warning(
                 "transaction %s of %s is given up after %d checks: it lies in %s",
