@@ -2,7 +2,7 @@
 
 Two values: `BrokerOptions` is fixed while the broker runs; its `live` part (`LiveOptions`) is the allow-list
 of what may change at run time, one shared object that its readers look at when they need it. No path and no
-address is in it. Each field says what it may hold (`option_kinds`), so the same table reads broker.conf,
+address is in it. Each field says what it may hold (`engine.daemon.options`), so the same table reads broker.conf,
 checks UPDATE_BROKER_CONFIG and prints GET_BROKER_CONFIG. A key that we do not know is a warning; a value that
 is not allowed, or a feature that we cannot honour (controller, DLedger), is BadInput: starting without
 it would break what the operator counts on. Pure: no file is read here.
@@ -21,7 +21,9 @@ from engine.broker.settings.forced_deletion import (
     protects_unexpired,
     says_deletion,
 )
-from engine.broker.settings.option_kinds import (
+from engine.broker.settings.profiles import PROFILE_KEY, profile_defaults
+from engine.daemon.access_settings import ACCESS_KEYS, AccessSettings, read_access
+from engine.daemon.options import (
     ADDRESSES,
     HOST,
     HOURS,
@@ -34,8 +36,6 @@ from engine.broker.settings.option_kinds import (
     Text,
     Whole,
 )
-from engine.broker.settings.profiles import PROFILE_KEY, profile_defaults
-from engine.daemon.access_settings import ACCESS_KEYS, AccessSettings, read_access
 from engine.daemon.tls_settings import TLS_KEYS, ReadFile, TlsSettings, read_tls
 from engine.errors import BadInput, NotPermitted
 from engine.net.shares import MemoryLimits

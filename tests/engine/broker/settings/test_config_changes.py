@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from engine.broker.settings.config_changes import MAX_TEXT_BYTES, ConfigChanges, encode_changes
-from engine.broker.settings.option_kinds import ADDRESSES, HOST, PATH
 from engine.broker.settings.options import OPTION_KEYS, LiveOptions
+from engine.daemon.options import ADDRESSES, HOST, PATH
 from engine.errors import EngineError
 from engine.protocol.codes import ResponseCode
 
