@@ -17,7 +17,6 @@ from engine.errors import BadInput
 _FORMAT = "%(asctime)s %(levelname)s %(name)s %(message)s"
 _MAX_BYTES = 32 * 1024 * 1024
 _BACKUPS = 10
-LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR")
 
 
 class OneLineFormatter(logging.Formatter):

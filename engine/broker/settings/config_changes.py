@@ -13,6 +13,7 @@ from typing import Any
 
 from engine.broker.settings.forced_deletion import FORCED_DELETION_KEY, FORCED_DELETION_REFUSAL
 from engine.broker.settings.options import OPTION_KEYS, LiveOptions, apply_change, plan_change
+from engine.daemon.options import option_text
 from engine.errors import BadInput, BadRequest, NotPermitted, Refused
 from engine.protocol.bodies.basics import DataVersion
 from engine.protocol.bodies.config_text import format_config, parse_config
@@ -111,10 +112,7 @@ class ConfigChanges:
             self.on_change(frozenset(changes))
 
     def _as_text(self, changes: Mapping[str, Any]) -> dict[str, str]:
-        return {
-            _NAMES[attribute]: OPTION_KEYS[_NAMES[attribute]].kind.write(value)
-            for attribute, value in changes.items()
-        }
+        return {_NAMES[attribute]: option_text(value) for attribute, value in changes.items()}
 
 
 def encode_changes(snapshot: Mapping[str, str]) -> bytes:
