@@ -120,7 +120,7 @@ def _chain_plainly(
 @cython.cfunc
 @cython.inline
 def _seconds(store_timestamp: cython.longlong, begin_ms: cython.longlong) -> cython.longlong:
-    """The entry's time field (`layouts.index_files.index_seconds`)."""
+    """The entry's time field: seconds since the begin of the file, within its int32."""
     if begin_ms <= 0 or store_timestamp <= begin_ms:
         return 0
     return min((store_timestamp - begin_ms) // 1000, _MOST_SECONDS)

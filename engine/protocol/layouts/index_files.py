@@ -63,32 +63,5 @@ def decode_index_header(buffer: Buffer) -> IndexHeader:
     return IndexHeader(begin, end, begin_offset, end_offset, slot_count, max(index_count, FIRST_ENTRY))
 
 
-def encode_index_entry(key_hash: int, commit_log_offset: int, seconds: int, previous: int) -> bytes:
-    return INDEX_ENTRY.pack(key_hash, commit_log_offset, seconds, previous)
-
-
-def decode_index_entry(buffer: Buffer, pos: int = 0) -> tuple[int, int, int, int]:
-    """Key hash, commit log offset, seconds since the file's begin, previous entry of the slot."""
-    if pos < 0 or pos + INDEX_ENTRY_SIZE > len(buffer):
-        raise CorruptRecord("index entry ends early", pos=pos)
-    key_hash, commit_log_offset, seconds, previous = INDEX_ENTRY.unpack_from(buffer, pos)
-    return key_hash, commit_log_offset, seconds, previous
-
-
-def index_seconds(store_timestamp: int, begin_timestamp: int) -> int:
-    """The entry's time field; a file's first message has no begin yet and lies at its beginning."""
-    if begin_timestamp <= 0:
-        return 0
-    return min(max((store_timestamp - begin_timestamp) // 1000, 0), 0x7FFF_FFFF)
-
-
-def index_slot_position(key_hash: int, slots: int = INDEX_SLOTS) -> int:
-    return INDEX_HEADER_SIZE + key_hash % slots * INDEX_SLOT_SIZE
-
-
-def index_entry_position(number: int, slots: int = INDEX_SLOTS) -> int:
-    return INDEX_HEADER_SIZE + slots * INDEX_SLOT_SIZE + number * INDEX_ENTRY_SIZE
-
-
 def index_file_size(slots: int = INDEX_SLOTS, entries: int = INDEX_ENTRIES) -> int:
     return INDEX_HEADER_SIZE + slots * INDEX_SLOT_SIZE + entries * INDEX_ENTRY_SIZE

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.protocol import _index_cy as installed
-from engine.protocol.layouts.index_files import INDEX_KEY, encode_index_entry, index_seconds
+from engine.protocol.layouts.index_files import INDEX_ENTRY, INDEX_KEY
 from tests.engine.protocol.ways import ways_of
 
 CHAINERS = ways_of(installed)
@@ -38,8 +38,7 @@ def test_entries_of_one_slot_are_chained_to_each_other_and_to_those_before(chain
     keys = [(1, 100, NOW_MS), (4, 200, NOW_MS + 999), (2, 300, NOW_MS + 1000), (7, 300, NOW_MS + 2500)]
     entries, used = chainer.chain_entries(packed(keys), slots, AT, 3, 5, NOW_MS)
     assert entries == b"".join(
-        encode_index_entry(*entry)
-        for entry in [(1, 100, 0, 4), (4, 200, 0, 5), (2, 300, 1, 0), (7, 300, 2, 6)]
+        INDEX_ENTRY.pack(*entry) for entry in [(1, 100, 0, 4), (4, 200, 0, 5), (2, 300, 1, 0), (7, 300, 2, 6)]
     )
     assert used == 1
     assert slots == slots_of(0, 4, 0)  # not before the entries are on their way
@@ -52,6 +51,20 @@ def test_entries_of_one_slot_are_chained_to_each_other_and_to_those_before(chain
 def test_a_slot_that_says_what_is_not_there_yet_is_empty(chainer: ModuleType, head: int) -> None:
     entries, used = chainer.chain_entries(packed([(0, 1, NOW_MS)]), slots_of(head), AT, 1, 5, NOW_MS)
     assert (entries[16:], used) == (bytes(4), 1)
+
+
+@each_chainer
+@pytest.mark.parametrize(
+    ("store_timestamp", "begin_timestamp", "expected"),
+    [(5_999, 1_000, 4), (500, 1_000, 0), (5_000, 0, 0), (1 << 62, 1, 0x7FFFFFFF)],
+)
+def test_the_seconds_of_an_entry_fit_their_field(
+    chainer: ModuleType, store_timestamp: int, begin_timestamp: int, expected: int
+) -> None:
+    entries, _ = chainer.chain_entries(
+        packed([(0, 1, store_timestamp)]), slots_of(0), AT, 1, 1, begin_timestamp
+    )
+    assert INDEX_ENTRY.unpack(entries) == (0, 1, expected, 0)
 
 
 @each_chainer
@@ -73,7 +86,8 @@ def plainly(keys: list[Key], heads: list[int], first: int, begin_ms: int) -> tup
     heads = [head if 0 < head < first else 0 for head in heads]
     for number, (key_hash, offset, store_timestamp) in enumerate(keys, first):
         slot = key_hash % len(heads)
-        entries += encode_index_entry(key_hash, offset, index_seconds(store_timestamp, begin_ms), heads[slot])
+        seconds = min(max((store_timestamp - begin_ms) // 1000, 0), 0x7FFFFFFF) if begin_ms > 0 else 0
+        entries += INDEX_ENTRY.pack(key_hash, offset, seconds, heads[slot])
         heads[slot] = number
     return entries, heads
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from engine.protocol.layouts.checkpoint_page import DurableOffsets, encode_page
 from engine.protocol.layouts.checkpoints import Checkpoint, encode_checkpoint
-from engine.protocol.layouts.queue_units import CQ_UNIT_SIZE, encode_cq_unit
+from engine.protocol.layouts.queue_units import CQ_UNIT, CQ_UNIT_SIZE
 from engine.protocol.layouts.segment_names import segment_name
 from engine.protocol.records import BLANK_SIZE, Record, decode_record, encode_blank, encode_record
 from spark.schemas import message_schema
@@ -88,7 +88,7 @@ class Written:
         units: dict[tuple[str, int], bytearray] = {}
         for record in self.records:
             raw = units.setdefault((record.topic, record.queue_id), bytearray())
-            raw += encode_cq_unit(record.commit_log_offset, record.size, 0)
+            raw += CQ_UNIT.pack(record.commit_log_offset, record.size, 0)
         for (topic, queue_id), raw in units.items():
             folder = self.root / "consumequeue" / topic / str(queue_id)
             self._save_files(folder, 0, bytes(raw), QUEUE_FILE_UNITS * CQ_UNIT_SIZE)

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from engine.errors import CorruptRecord
-from engine.protocol.layouts import (
+from engine.protocol.layouts.checkpoints import (
     Checkpoint,
     TimerCheck,
     decode_checkpoint,

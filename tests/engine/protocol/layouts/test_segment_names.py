@@ -5,7 +5,12 @@ from datetime import datetime
 import pytest
 
 from engine.errors import BadInput
-from engine.protocol.layouts import index_file_name, parse_index_file_name, parse_segment_name, segment_name
+from engine.protocol.layouts.segment_names import (
+    index_file_name,
+    parse_index_file_name,
+    parse_segment_name,
+    segment_name,
+)
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from engine.errors import CorruptRecord
-from engine.protocol.layouts import (
+from engine.protocol.layouts.timer_files import (
     TIMER_DELETE,
     TIMER_ROLL,
     WHEEL_FILE_SIZE,
