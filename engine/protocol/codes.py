@@ -273,11 +273,3 @@ class LanguageCode(IntEnum):
     OMS = 11
     RUST = 12
     NODE_JS = 13
-
-
-_LANGUAGES = {language.name: language for language in LanguageCode}
-
-
-def language_named(name: object) -> LanguageCode:
-    """The language of a JSON header; an unknown name must not fail."""
-    return _LANGUAGES.get(name, LanguageCode.OTHER) if isinstance(name, str) else LanguageCode.OTHER

@@ -13,7 +13,6 @@ import lz4.frame
 import zstandard
 
 from engine.errors import BadInput, CorruptRecord
-from engine.protocol.records import Record
 from engine.protocol.sys_flags import COMPRESSED, LZ4, ZLIB, ZSTD, compression_type
 
 BODY_LIMIT_BYTES = 4 * 1024 * 1024
@@ -46,11 +45,6 @@ def decompress(body: bytes, sys_flag: int, limit_bytes: int = BODY_LIMIT_BYTES) 
     except (zlib.error, zstandard.ZstdError, RuntimeError) as error:
         raise CorruptRecord(f"body cannot be decompressed: {error}", kind=kind) from None
     raise CorruptRecord(f"body is compressed in an unknown way: {kind}", kind=kind)
-
-
-def decode_body(record: Record, limit_bytes: int = BODY_LIMIT_BYTES) -> bytes:
-    """The record's body as its producer sent it."""
-    return decompress(record.body, record.sys_flag, limit_bytes)
 
 
 class _Inflater(Protocol):

@@ -52,10 +52,6 @@ class FrameParser:
     # -- what is held ---------------------------------------------------------------------------------------
 
     @property
-    def has_partial_frame(self) -> bool:
-        return bool(self._partial) or self._frame is not None
-
-    @property
     def partial_bytes(self) -> int:
         """Received of the unfinished frame."""
         return self._filled if self._frame is not None else len(self._partial)

@@ -116,11 +116,13 @@ def encode_order_counts(counts: Mapping[QueueMark, Mapping[int, int]]) -> str | 
 
 
 def parse_start_offsets(text: str) -> dict[QueueMark, int]:
-    return {mark: int(rest) for mark, rest in _entries(text)}
-
-
-def parse_offsets(text: str) -> dict[QueueMark, list[int]]:
-    return {mark: [int(word) for word in rest.split(",")] for mark, rest in _entries(text)}
+    starts: dict[QueueMark, int] = {}
+    for entry in text.split(";"):
+        words = entry.split(" ")
+        if len(words) != 3 or not words[1].isdigit():
+            raise BadRequest(f"{text!r:.80} is not a list of queues and start offsets")
+        starts[words[0], int(words[1])] = int(words[2])
+    return starts
 
 
 def parse_order_counts(text: str | None) -> dict[tuple[str, str], int]:
@@ -131,13 +133,3 @@ def parse_order_counts(text: str | None) -> dict[tuple[str, str], int]:
         if len(words) == 3 and words[2].isdigit():
             counts[words[0], words[1]] = int(words[2])
     return counts
-
-
-def _entries(text: str) -> list[tuple[QueueMark, str]]:
-    found: list[tuple[QueueMark, str]] = []
-    for entry in text.split(";"):
-        words = entry.split(" ")
-        if len(words) != 3 or not words[1].isdigit():
-            raise BadRequest(f"{text!r:.80} does not tell queues and offsets")
-        found.append(((words[0], int(words[1])), words[2]))
-    return found

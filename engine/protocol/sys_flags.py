@@ -31,11 +31,6 @@ ZSTD = 2
 ZLIB = 3
 
 
-def transaction_type(sys_flag: int) -> int:
-    """One of the TRANSACTION_ values."""
-    return sys_flag & TRANSACTION_MASK
-
-
 def with_transaction_type(sys_flag: int, kind: int) -> int:
     return sys_flag & ~TRANSACTION_MASK | kind
 

@@ -1,10 +1,7 @@
-"""Replication as operators and controllers see it: HA status (907), epochs (1007), in-sync sets."""
+"""Replication as operators see it: HA status (907) and epochs (1007)."""
 
 from __future__ import annotations
 
-from msgspec import field
-
-from engine.protocol.bodies.routes import BrokerMemberGroup
 from engine.protocol.wire import Body, Int32, Int64
 
 
@@ -54,37 +51,3 @@ class EpochEntryCache(Body, frozen=True):
     broker_id: Int64 = 0
     epoch_list: tuple[EpochEntry, ...] = ()
     max_offset: Int64 = 0
-
-
-class SyncStateSet(Body, frozen=True):
-    sync_state_set: frozenset[Int64] = frozenset()
-    sync_state_set_epoch: Int32 = 0
-
-
-class ElectMasterResponseBody(Body, frozen=True):
-    """Answer to 1002."""
-
-    broker_member_group: BrokerMemberGroup | None = None
-    sync_state_set: frozenset[Int64] = frozenset()
-
-
-class ReplicaIdentity(Body, frozen=True):
-    broker_name: str = ""
-    broker_id: Int64 = 0
-    broker_address: str = ""
-    alive: bool = False
-
-
-class ReplicasInfo(Body, frozen=True):
-    master_broker_id: Int64 | None = None
-    master_address: str | None = None
-    master_epoch: Int32 | None = None
-    sync_state_set_epoch: Int32 | None = None
-    in_sync_replicas: tuple[ReplicaIdentity, ...] = ()
-    not_in_sync_replicas: tuple[ReplicaIdentity, ...] = ()
-
-
-class BrokerReplicasInfo(Body, frozen=True):
-    """Answer to 1006."""
-
-    replicas_info_table: dict[str, ReplicasInfo] = field(default_factory=dict)

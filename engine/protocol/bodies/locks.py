@@ -25,9 +25,6 @@ class LockBatchRequestBody(Body, frozen=True):
     only_this_broker: bool = False
 
 
-UnlockBatchRequestBody = LockBatchRequestBody
-
-
 class LockBatchResponseBody(Body, frozen=True):
     lock_ok_mq_set: tuple[MessageQueue, ...] = field(default=(), name="lockOKMQSet")
 

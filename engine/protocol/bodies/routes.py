@@ -15,8 +15,6 @@ from engine.protocol.bodies.topics import PERM_READ, PERM_WRITE, TopicQueueMappi
 from engine.protocol.wire import Body, Int32, Int64
 
 MASTER_ID = 0
-STANDARD_JSON_SINCE = 401
-"""MQVersion V4_9_4: from here on a route is asked for in standard JSON."""
 
 
 class QueueData(Body, frozen=True):

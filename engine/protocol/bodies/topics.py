@@ -1,7 +1,6 @@
 """Topic configuration as brokers keep it, announce it and write it to topics.json; static-topic mappings.
 
-The two wrappers are also file shapes: topics.json is a `TopicConfigSerializeWrapper`, topicQueueMapping.json
-a `TopicQueueMappingSerializeWrapper`.
+topics.json is a `TopicConfigSerializeWrapper`.
 """
 
 from __future__ import annotations
@@ -78,12 +77,6 @@ class TopicQueueMappingDetail(TopicQueueMappingInfo, frozen=True):
     hosted_queues: dict[Int32, tuple[LogicQueueMappingItem, ...]] = field(default_factory=dict)
 
 
-class TopicConfigAndQueueMapping(TopicConfig, frozen=True):
-    """Answer to 351 when the request said lo=true."""
-
-    mapping_detail: TopicQueueMappingDetail | None = None
-
-
 class TopicConfigSerializeWrapper(Body, frozen=True):
     """topics.json, and the registration body of brokers before 5.0."""
 
@@ -97,13 +90,6 @@ class TopicConfigAndMappingSerializeWrapper(TopicConfigSerializeWrapper, frozen=
     mapping_data_version: DataVersion = field(default_factory=DataVersion)
     topic_queue_mapping_info_map: dict[str, TopicQueueMappingInfo] = field(default_factory=dict)
     topic_queue_mapping_detail_map: dict[str, TopicQueueMappingDetail] = field(default_factory=dict)
-
-
-class TopicQueueMappingSerializeWrapper(Body, frozen=True):
-    """topicQueueMapping.json."""
-
-    topic_queue_mapping_info_map: dict[str, TopicQueueMappingDetail] = field(default_factory=dict)
-    data_version: DataVersion = field(default_factory=DataVersion)
 
 
 class CreateTopicListRequestBody(Body, frozen=True):

@@ -67,7 +67,6 @@ class CreateAclRequest(Header, frozen=True):
     subject: str
 
 
-UpdateAclRequest = CreateAclRequest
 GetAclRequest = CreateAclRequest
 
 

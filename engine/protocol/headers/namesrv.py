@@ -1,4 +1,4 @@
-"""Headers of requests to a name server, and of the one that it sends (905)."""
+"""Headers of requests to a name server."""
 
 from __future__ import annotations
 
@@ -147,13 +147,3 @@ class BrokerHeartbeatRequest(Header, frozen=True):
     confirm_offset: Int64 | None = None
     heartbeat_timeout_millis: Int64 | None = field(default=None, name="heartbeatTimeoutMills")
     election_priority: Int32 | None = None
-
-
-class NotifyMinBrokerIdChangeRequest(Header, frozen=True):
-    """905, name server to broker."""
-
-    min_broker_id: Int64 | None = None
-    broker_name: str | None = None
-    min_broker_addr: str | None = None
-    offline_broker_addr: str | None = None
-    ha_broker_addr: str | None = None

@@ -25,12 +25,6 @@ class OffsetResponse(Header, frozen=True):
     offset: Int64
 
 
-QueryConsumerOffsetResponse = OffsetResponse
-SearchOffsetResponse = OffsetResponse
-GetMaxOffsetResponse = OffsetResponse
-GetMinOffsetResponse = OffsetResponse
-
-
 class UpdateConsumerOffsetRequest(Header, frozen=True):
     """15; ali-ons commits -1 for a queue whose offset it does not know."""
 

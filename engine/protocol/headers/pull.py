@@ -11,8 +11,6 @@ from engine.protocol.wire import Header, Int32, Int64
 PULL_COMMIT_OFFSET = 0x1
 PULL_SUSPEND = 0x2
 PULL_SUBSCRIPTION = 0x4
-PULL_CLASS_FILTER = 0x8
-PULL_LITE = 0x10
 
 
 class ForbiddenType(IntEnum):

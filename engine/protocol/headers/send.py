@@ -59,9 +59,6 @@ class SendMessageRequestV2(Header, frozen=True):
     batch: bool = field(default=False, name="m")
     broker_name: str | None = field(default=None, name="n")
 
-    def to_v1(self) -> SendMessageRequest:
-        return SendMessageRequest(*astuple(self))
-
 
 def decode_send(code: int, ext_fields: Mapping[str, str]) -> SendMessageRequest:
     """The header of any send code, in either form."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec import field
 
 from engine.errors import BadRequest
-from engine.protocol.wire import Header, Int32, Int64
+from engine.protocol.wire import Header, Int32
 
 
 class CreateTopicRequest(Header, frozen=True):
@@ -58,13 +58,6 @@ class QueryTopicConsumeByWhoRequest(Header, frozen=True):
     """300."""
 
     topic: str
-
-
-class CheckRocksdbCqWriteProgressRequest(Header, frozen=True):
-    """354."""
-
-    topic: str
-    check_store_time: Int64 = 0
 
 
 def parse_attribute_changes(text: str | None) -> dict[str, str | None]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import zlib
-from dataclasses import replace
 
 import lz4.frame
 import pytest
@@ -12,10 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.errors import BadInput, CorruptRecord
-from engine.protocol.compression import compress, decode_body, decompress
-from engine.protocol.records import decode_record
+from engine.protocol.compression import compress, decompress
 from engine.protocol.sys_flags import LZ4, ZLIB, ZSTD, with_compression
-from tests.engine.protocol.record_samples import GOLDEN_V1
 
 each_kind = pytest.mark.parametrize("kind", [ZLIB, LZ4, ZSTD], ids=["zlib", "lz4", "zstd"])
 
@@ -94,8 +91,3 @@ def test_an_unknown_type_is_corrupt() -> None:
 def test_an_unknown_type_is_not_written() -> None:
     with pytest.raises(BadInput):
         compress(b"x", 4, 3)
-
-
-def test_a_records_body_is_given_as_its_producer_sent_it() -> None:
-    record = replace(decode_record(GOLDEN_V1), sys_flag=0x301, body=zlib.compress(b"hello"))
-    assert decode_body(record) == b"hello"

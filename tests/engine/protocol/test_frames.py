@@ -28,7 +28,7 @@ def test_byte_by_byte():
     parser = FrameParser()
     received = [command for byte in STREAM for command in parser.receive_data(bytes([byte]))]
     assert received == COMMANDS
-    assert not parser.has_partial_frame
+    assert not parser.partial_bytes
 
 
 @given(st.lists(st.integers(0, len(STREAM)), max_size=12))
@@ -75,4 +75,4 @@ def test_an_oversized_header_is_refused():
 def test_an_idle_parser_holds_no_bytes():
     parser = FrameParser()
     parser.receive_data(STREAM)
-    assert not parser.has_partial_frame
+    assert not parser.partial_bytes

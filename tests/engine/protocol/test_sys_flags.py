@@ -5,19 +5,6 @@ import pytest
 from engine.protocol import sys_flags
 
 
-@pytest.mark.parametrize(
-    ("sys_flag", "expected"),
-    [
-        (0x301, sys_flags.TRANSACTION_NONE),
-        (0x4, sys_flags.TRANSACTION_PREPARED),
-        (0x3F9, sys_flags.TRANSACTION_COMMIT),
-        (0xC, sys_flags.TRANSACTION_ROLLBACK),
-    ],
-)
-def test_the_transaction_type_is_two_bits(sys_flag: int, expected: int) -> None:
-    assert sys_flags.transaction_type(sys_flag) == expected
-
-
 def test_the_transaction_type_is_replaced_not_added() -> None:
     assert sys_flags.with_transaction_type(0x307, sys_flags.TRANSACTION_COMMIT) == 0x30B
 
