@@ -14,7 +14,7 @@ from engine.net.outcomes import Handler, Outcome, Persist, Reply
 from engine.protocol.bodies.basics import KVTable
 from engine.protocol.codes import RequestCode
 from engine.protocol.commands import Command
-from engine.protocol.headers.admin import GetBrokerConfigResponse, ViewBrokerStatsDataRequest
+from engine.protocol.headers.brokers import GetBrokerConfigResponse, ViewBrokerStatsDataRequest
 
 log = logging.getLogger(__name__)
 

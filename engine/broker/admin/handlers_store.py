@@ -14,7 +14,7 @@ from engine.protocol.bodies.heartbeats import SubscriptionData
 from engine.protocol.bodies.stats import ConsumeQueueData, QueryConsumeQueueResponseBody
 from engine.protocol.codes import RequestCode
 from engine.protocol.commands import Command
-from engine.protocol.headers.query import QueryConsumeQueueRequest
+from engine.protocol.headers.pull import QueryConsumeQueueRequest
 from engine.store.message_store import MessageStore
 
 _MAX_UNITS = 1_024

@@ -20,7 +20,7 @@ from engine.protocol.bodies.groups import GetConsumerListByGroupResponseBody
 from engine.protocol.bodies.heartbeats import CheckClientRequestBody, ConsumerData, HeartbeatData
 from engine.protocol.codes import RequestCode, ResponseCode
 from engine.protocol.commands import Buffer, Command
-from engine.protocol.headers.clients import (
+from engine.protocol.headers.groups import (
     GetConsumerListByGroupRequest,
     HeartbeatResponse,
     UnregisterClientRequest,

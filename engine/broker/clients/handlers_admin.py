@@ -23,7 +23,7 @@ from engine.protocol.bodies import connections as bodies
 from engine.protocol.bodies.offsets import GetConsumerStatusBody
 from engine.protocol.codes import LanguageCode, RequestCode, ResponseCode
 from engine.protocol.commands import Command
-from engine.protocol.headers.clients import (
+from engine.protocol.headers.groups import (
     ConsumeMessageDirectlyRequest,
     GetConsumerConnectionListRequest,
     GetConsumerRunningInfoRequest,

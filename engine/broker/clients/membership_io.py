@@ -13,7 +13,7 @@ from engine.net.connection import Connection
 from engine.protocol.bodies.heartbeats import MessageModel
 from engine.protocol.codes import RequestCode
 from engine.protocol.commands import Command
-from engine.protocol.headers.clients import NotifyConsumerIdsChangedRequest
+from engine.protocol.headers.groups import NotifyConsumerIdsChangedRequest
 
 _WATCHED = "broker.is_watched"
 

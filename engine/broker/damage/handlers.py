@@ -12,7 +12,7 @@ from engine.net.connection import Connection
 from engine.net.outcomes import ColdRead, Handler, Outcome, Reply
 from engine.protocol.codes import RequestCode
 from engine.protocol.commands import Command
-from engine.protocol.headers.broker_groups import DamagedRecordsRequest
+from engine.protocol.headers.brokers import DamagedRecordsRequest
 
 
 class DamageHandlers:

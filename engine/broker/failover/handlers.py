@@ -15,7 +15,7 @@ from engine.net.connection import Connection
 from engine.net.outcomes import Handler, Outcome, Reply, Work
 from engine.protocol.codes import RequestCode
 from engine.protocol.commands import Command
-from engine.protocol.headers.broker_groups import (
+from engine.protocol.headers.brokers import (
     CrownRequest,
     FollowRequest,
     GroupStatusRequest,

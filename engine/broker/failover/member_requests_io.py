@@ -13,7 +13,7 @@ from engine.protocol.bodies.routes import BrokerData, ClusterInfo
 from engine.protocol.cluster_proof import PROOF_FIELD, proves, request_proof
 from engine.protocol.codes import RequestCode
 from engine.protocol.commands import Command
-from engine.protocol.headers.broker_groups import (
+from engine.protocol.headers.brokers import (
     CrownRequest,
     FollowRequest,
     GroupStatusRequest,
@@ -22,7 +22,7 @@ from engine.protocol.headers.broker_groups import (
     RecordRequest,
     SkipsRequest,
 )
-from engine.protocol.headers.query import ViewMessageRequest
+from engine.protocol.headers.pull import ViewMessageRequest
 from engine.protocol.wire import Header
 
 TIMEOUT_MS = 3_000

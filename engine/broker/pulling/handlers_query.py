@@ -14,7 +14,7 @@ from engine.net.connection import Connection
 from engine.net.outcomes import ColdRead, Handler, Outcome, Reply
 from engine.protocol.codes import RequestCode, ResponseCode
 from engine.protocol.commands import Command
-from engine.protocol.headers.query import (
+from engine.protocol.headers.pull import (
     FROM_THE_NEWEST,
     QueryMessageRequest,
     QueryMessageResponse,

@@ -11,7 +11,7 @@ from engine.net.outcomes import Handler, Outcome, Reply
 from engine.protocol.bodies.ha import EpochEntryCache
 from engine.protocol.codes import RequestCode
 from engine.protocol.commands import Command
-from engine.protocol.headers.ha import (
+from engine.protocol.headers.brokers import (
     ExchangeHAInfoRequest,
     ExchangeHAInfoResponse,
     ResetMasterFlushOffsetRequest,

@@ -16,7 +16,7 @@ from engine.net.outcomes import ColdRead, Handler, Outcome, Reply
 from engine.protocol.cluster_proof import PROOF_FIELD
 from engine.protocol.codes import RequestCode, ResponseCode
 from engine.protocol.commands import Command
-from engine.protocol.headers.broker_groups import RecordRequest, SkipsRequest
+from engine.protocol.headers.brokers import RecordRequest, SkipsRequest
 from engine.store.message_store import MessageStore
 
 

@@ -18,7 +18,7 @@ from engine.net.connection import Connection
 from engine.net.outcomes import ColdRead, Handler, Outcome, Reply
 from engine.protocol.codes import RequestCode
 from engine.protocol.commands import Command
-from engine.protocol.headers.admin import CollectorSnapshotRequest, CollectorSnapshotResponse
+from engine.protocol.headers.brokers import CollectorSnapshotRequest, CollectorSnapshotResponse
 
 
 class SnapshotHandlers:

@@ -35,7 +35,7 @@ from engine.net.connection import Connection
 from engine.protocol.bodies.topics import TopicConfig
 from engine.protocol.codes import RequestCode
 from engine.protocol.commands import Command
-from engine.protocol.headers.transactions import CheckTransactionStateRequest
+from engine.protocol.headers.send import CheckTransactionStateRequest
 from engine.protocol.names import TRANS_CHECK_MAX_TIME_TOPIC, TRANS_HALF_TOPIC
 from engine.protocol.properties import Property, decode_properties
 from engine.protocol.records import Record, decode_records

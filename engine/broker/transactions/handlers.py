@@ -29,7 +29,7 @@ from engine.net.connection import Connection
 from engine.net.outcomes import ColdRead, Handler, Outcome, Reply
 from engine.protocol.codes import RequestCode, ResponseCode
 from engine.protocol.commands import Command
-from engine.protocol.headers.transactions import EndTransactionRequest, ResumeCheckHalfMessageRequest
+from engine.protocol.headers.send import EndTransactionRequest, ResumeCheckHalfMessageRequest
 from engine.protocol.message_ids import parse_offset_msg_id
 from engine.protocol.names import TRANS_CHECK_MAX_TIME_TOPIC, TRANS_HALF_TOPIC
 from engine.protocol.properties import Property

@@ -6,7 +6,7 @@ from engine.client.instance.instance import ClientInstance
 from engine.protocol.bodies.broker_groups import GroupStatus, Promotion
 from engine.protocol.bodies.damage import DamagedRecordList
 from engine.protocol.codes import RequestCode
-from engine.protocol.headers.broker_groups import DamagedRecordsRequest, PromoteRequest
+from engine.protocol.headers.brokers import DamagedRecordsRequest, PromoteRequest
 
 PROMOTE_TIMEOUT_MS = 30_000
 

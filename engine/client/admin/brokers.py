@@ -14,7 +14,7 @@ from engine.protocol.bodies.offsets import DelayOffsetSerializeWrapper
 from engine.protocol.bodies.snapshots import BrokerSnapshot
 from engine.protocol.bodies.stats import BrokerStatsData
 from engine.protocol.codes import RequestCode
-from engine.protocol.headers.admin import (
+from engine.protocol.headers.brokers import (
     CollectorSnapshotRequest,
     CollectorSnapshotResponse,
     ViewBrokerStatsDataRequest,

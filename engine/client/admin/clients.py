@@ -12,7 +12,7 @@ from engine.protocol.bodies.connections import (
 from engine.protocol.bodies.groups import GetConsumerListByGroupResponseBody
 from engine.protocol.bodies.running_info import ConsumerRunningInfo
 from engine.protocol.codes import RequestCode
-from engine.protocol.headers.clients import (
+from engine.protocol.headers.groups import (
     GetConsumerConnectionListRequest,
     GetConsumerListByGroupRequest,
     GetConsumerRunningInfoRequest,

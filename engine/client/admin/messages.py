@@ -22,8 +22,8 @@ from engine.protocol.bodies.routes import MASTER_ID, BrokerData
 from engine.protocol.bodies.running_info import ConsumeMessageDirectlyResult
 from engine.protocol.bodies.stats import QueryConsumeQueueResponseBody
 from engine.protocol.codes import RequestCode, ResponseCode
-from engine.protocol.headers.clients import ConsumeMessageDirectlyRequest
-from engine.protocol.headers.query import (
+from engine.protocol.headers.groups import ConsumeMessageDirectlyRequest
+from engine.protocol.headers.pull import (
     FROM_THE_NEWEST,
     QueryConsumeQueueRequest,
     QueryMessageRequest,

@@ -27,7 +27,7 @@ from engine.protocol.bodies.locks import (
 )
 from engine.protocol.bodies.routes import TopicRouteData
 from engine.protocol.codes import RequestCode
-from engine.protocol.headers.clients import GetConsumerListByGroupRequest
+from engine.protocol.headers.groups import GetConsumerListByGroupRequest
 
 log = logging.getLogger(__name__)
 

@@ -37,7 +37,7 @@ from engine.protocol.bodies.heartbeats import HeartbeatData, ProducerData
 from engine.protocol.bodies.routes import MASTER_ID
 from engine.protocol.codes import RequestCode, ResponseCode
 from engine.protocol.commands import Buffer, Command
-from engine.protocol.headers.clients import UnregisterClientRequest
+from engine.protocol.headers.groups import UnregisterClientRequest
 from engine.protocol.wire import Header
 
 log = logging.getLogger(__name__)

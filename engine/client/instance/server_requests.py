@@ -34,7 +34,7 @@ from engine.protocol.bodies.offsets import GetConsumerStatusBody, ResetOffsetBod
 from engine.protocol.bodies.running_info import ConsumeMessageDirectlyResult, ConsumerRunningInfo
 from engine.protocol.codes import RequestCode, ResponseCode
 from engine.protocol.commands import Command
-from engine.protocol.headers.clients import (
+from engine.protocol.headers.groups import (
     ConsumeMessageDirectlyRequest,
     GetConsumerRunningInfoRequest,
     NotifyConsumerIdsChangedRequest,

@@ -32,7 +32,7 @@ from engine.net.connection import Connection
 from engine.protocol.bodies.basics import MessageQueue
 from engine.protocol.codes import RequestCode
 from engine.protocol.commands import Command
-from engine.protocol.headers.transactions import CheckTransactionStateRequest, EndTransactionRequest
+from engine.protocol.headers.send import CheckTransactionStateRequest, EndTransactionRequest
 from engine.protocol.message_ids import parse_offset_msg_id
 from engine.protocol.properties import Property
 from engine.protocol.records import decode_record

@@ -16,7 +16,7 @@ from engine.client.consuming.listeners import Outcome
 from engine.client.messages import ReceivedMessage
 from engine.client.tracing.trace_writer import Tracer
 from engine.protocol.codes import ResponseCode
-from engine.protocol.headers.transactions import EndTransactionRequest
+from engine.protocol.headers.send import EndTransactionRequest
 from engine.protocol.properties import Property, find_property
 from engine.protocol.sys_flags import TRANSACTION_COMMIT, TRANSACTION_NONE, TRANSACTION_ROLLBACK
 from engine.protocol.traces import (

@@ -1,8 +1,9 @@
-"""Headers of everything that stores a message: sends, replies, send-backs, recalls.
+"""Headers of everything that stores a message: sends, replies, send-backs, recalls, ends of transactions.
 
 Codes 10 and 324 use long names, codes 310, 320 and 325 one letter per field. Both are read into the same
 value, `SendMessageRequest`, so that no handler knows which form arrived: `decode_send` picks the form.
-The two classes must therefore list the same fields in the same order (a test compares them).
+The two classes must therefore list the same fields in the same order (a test compares them). In the headers
+of transactions, `tran_state_table_offset` is the queue offset of the half message.
 """
 
 from __future__ import annotations
@@ -161,3 +162,34 @@ class ReplyMessageRequest(Header, frozen=True):
     properties: str | None = None
     reconsume_times: Int32 | None = None
     unit_mode: bool = False
+
+
+class EndTransactionRequest(Header, frozen=True):
+    """37; commit_or_rollback is the transaction type of a system flag: 8, 12, or 0 for unknown."""
+
+    producer_group: str
+    tran_state_table_offset: Int64
+    commit_log_offset: Int64
+    commit_or_rollback: Int32
+    msg_id: str
+    from_transaction_check: bool = False
+    transaction_id: str | None = None
+    topic: str | None = None
+
+
+class CheckTransactionStateRequest(Header, frozen=True):
+    """39, broker to producer; msg_id and transaction_id are both the unique key."""
+
+    tran_state_table_offset: Int64
+    commit_log_offset: Int64
+    topic: str | None = None
+    msg_id: str | None = None
+    transaction_id: str | None = None
+    offset_msg_id: str | None = None
+
+
+class ResumeCheckHalfMessageRequest(Header, frozen=True):
+    """323; msg_id is an offset message id."""
+
+    topic: str | None = None
+    msg_id: str | None = None

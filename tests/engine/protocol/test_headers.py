@@ -9,7 +9,7 @@ from msgspec.structs import fields
 
 from engine.errors import BadRequest, EngineError
 from engine.protocol.codes import RequestCode, ResponseCode
-from engine.protocol.headers.clients import HeartbeatResponse, UnregisterClientRequest
+from engine.protocol.headers.groups import HeartbeatResponse, UnregisterClientRequest
 from engine.protocol.headers.namesrv import PutKVConfigRequest, RegisterBrokerRequest
 from engine.protocol.headers.offsets import (
     GetConsumeStatsRequest,
@@ -18,8 +18,7 @@ from engine.protocol.headers.offsets import (
     SearchOffsetRequest,
     UpdateConsumerOffsetRequest,
 )
-from engine.protocol.headers.pull import PullMessageRequest, PullMessageResponse
-from engine.protocol.headers.query import QueryMessageRequest
+from engine.protocol.headers.pull import PullMessageRequest, PullMessageResponse, QueryMessageRequest
 from engine.protocol.headers.send import (
     SendMessageRequest,
     SendMessageRequestV2,

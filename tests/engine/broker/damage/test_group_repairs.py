@@ -10,7 +10,7 @@ import pytest
 from engine.broker.replication.damage_members_io import is_final
 from engine.errors import PeerError, PeerTimeout
 from engine.protocol.codes import RequestCode, ResponseCode
-from engine.protocol.headers.broker_groups import RecordRequest
+from engine.protocol.headers.brokers import RecordRequest
 from tests.engine.broker.damage.flips import BODY_AT, flip, log_bytes
 from tests.engine.broker.damage.test_damaged_reads import damage_section, listed, pull_all, stored
 from tests.engine.broker.peers import eventually, records

@@ -15,7 +15,7 @@ from engine.broker.damage.damaged_records import DAMAGE_FILE, DamagedRecords
 from engine.broker.damage.record_rows import DamagedRecord, Skip, decode_rows, encode_rows
 from engine.errors import PeerError
 from engine.protocol.codes import RequestCode, ResponseCode
-from engine.protocol.headers.broker_groups import SkipsRequest
+from engine.protocol.headers.brokers import SkipsRequest
 from engine.store.results import Damage
 from tests.engine.broker.damage.flips import BODY_AT, flip
 from tests.engine.broker.damage.test_damaged_reads import damage_section, listed, pull_all

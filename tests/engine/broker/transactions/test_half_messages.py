@@ -14,7 +14,7 @@ from engine.broker.transactions.half_messages import committed_draft
 from engine.protocol.bodies.heartbeats import HeartbeatData, ProducerData
 from engine.protocol.codes import RequestCode, ResponseCode
 from engine.protocol.commands import Command
-from engine.protocol.headers.transactions import CheckTransactionStateRequest, EndTransactionRequest
+from engine.protocol.headers.send import CheckTransactionStateRequest, EndTransactionRequest
 from engine.protocol.message_ids import parse_offset_msg_id
 from engine.protocol.names import (
     TIMER_TOPIC,

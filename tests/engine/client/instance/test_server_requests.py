@@ -19,7 +19,7 @@ from engine.protocol.bodies.running_info import (
 )
 from engine.protocol.codes import RequestCode, ResponseCode
 from engine.protocol.commands import Command
-from engine.protocol.headers.clients import ConsumeMessageDirectlyRequest, GetConsumerRunningInfoRequest
+from engine.protocol.headers.groups import ConsumeMessageDirectlyRequest, GetConsumerRunningInfoRequest
 from engine.protocol.headers.offsets import GetConsumerStatusRequest, OffsetResponse, ResetOffsetRequest
 from engine.protocol.headers.pull import PullMessageResponse
 from engine.protocol.records import encode_record

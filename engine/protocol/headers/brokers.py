@@ -1,8 +1,59 @@
-"""Headers of a broker group's own requests (docs/adr/0008)."""
+"""Headers of requests to a broker as a whole: configuration, statistics, replication (906, 908) and the
+requests of a broker group (30010 to 30030, docs/adr/0008).
+"""
 
 from __future__ import annotations
 
 from engine.protocol.wire import Header, Int32, Int64
+
+
+class GetBrokerConfigResponse(Header, frozen=True):
+    """Answer to 26; `version` is a DataVersion as JSON."""
+
+    version: str
+
+
+class CollectorSnapshotRequest(Header, frozen=True):
+    """30001, our own; `since` is the version of the last answer."""
+
+    since: str | None = None
+
+
+class CollectorSnapshotResponse(Header, frozen=True):
+    version: str
+    is_full: bool = False
+
+
+class ViewBrokerStatsDataRequest(Header, frozen=True):
+    """315."""
+
+    stats_name: str
+    stats_key: str
+
+
+class ExchangeHAInfoRequest(Header, frozen=True):
+    """906; all absent asks, else tells. The master's answer has the same fields."""
+
+    master_ha_address: str | None = None
+    master_flush_offset: Int64 | None = None
+    master_address: str | None = None
+
+    @property
+    def only_asks(self) -> bool:
+        return (
+            self.master_ha_address is None
+            and self.master_flush_offset is None
+            and self.master_address is None
+        )
+
+
+ExchangeHAInfoResponse = ExchangeHAInfoRequest
+
+
+class ResetMasterFlushOffsetRequest(Header, frozen=True):
+    """908."""
+
+    master_flush_offset: Int64
 
 
 class GroupStatusRequest(Header, frozen=True):
