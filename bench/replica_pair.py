@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from bench.lag import status
-from engine.protocol.bodies.broker_groups import GroupStatus
+from engine.protocol.bodies.brokers import GroupStatus
 from tests.crash.wire import Address, Link
 from tests.interop.processes import Server, free_port_base
 from tests.interop.remoting import is_listening

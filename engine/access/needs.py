@@ -10,12 +10,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 
 from engine.access.resources import Action, Kind, Need
-from engine.protocol.bodies.groups import SubscriptionGroupConfig, SubscriptionGroupList
-from engine.protocol.bodies.heartbeats import CheckClientRequestBody, HeartbeatData
-from engine.protocol.bodies.locks import (
+from engine.protocol.bodies.clients import CheckClientRequestBody, HeartbeatData
+from engine.protocol.bodies.groups import (
     LockBatchRequestBody,
     QueryAssignmentRequestBody,
     SetMessageRequestModeRequestBody,
+    SubscriptionGroupConfig,
+    SubscriptionGroupList,
 )
 from engine.protocol.bodies.pop import BatchAckMessageRequestBody
 from engine.protocol.bodies.topics import CreateTopicListRequestBody

@@ -8,7 +8,7 @@ from engine.admin.commands import Arguments, Option, command
 from engine.admin.results import Facts, Result, Row, Table
 from engine.client import Admin
 from engine.errors import EngineError, NotFound, PeerUnreachable
-from engine.protocol.bodies.broker_groups import GroupStatus
+from engine.protocol.bodies.brokers import GroupStatus
 from engine.protocol.codes import ResponseCode
 
 _NAME = Option("m", "brokerName", "the group, by the brokerName of its members", "BROKER_NAME")

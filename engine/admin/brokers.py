@@ -10,7 +10,7 @@ from engine.admin.results import Document, Facts, Result, Row, Table
 from engine.client import Admin
 from engine.client.admin.brokers import BrokerAdmin
 from engine.errors import EngineError, NotFound
-from engine.protocol.bodies.ha import HAClientRuntimeInfo, HARuntimeInfo
+from engine.protocol.bodies.brokers import HAClientRuntimeInfo, HARuntimeInfo
 from engine.protocol.codes import ResponseCode
 
 _RATES_COLUMNS = ("Cluster", "Broker", "BID", "Addr", "Version", "In TPS", "Out TPS", "Disk", "Active")

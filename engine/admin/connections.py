@@ -9,7 +9,7 @@ from engine.admin.commands import Arguments, Option, address_option, command, gr
 from engine.admin.results import Facts, Result, Row, Table
 from engine.client import Admin
 from engine.errors import EngineError, NotFound, PeerError
-from engine.protocol.bodies.connections import Connection, ConsumerConnection
+from engine.protocol.bodies.clients import Connection, ConsumerConnection
 from engine.protocol.codes import ResponseCode
 from engine.protocol.names import retry_topic
 

@@ -7,7 +7,7 @@ from engine.admin.commands import Arguments, group_option
 from engine.admin.results import Result, Row, Table
 from engine.admin.times import shown_time
 from engine.client import Admin
-from engine.protocol.bodies.damage import DELIVERY_PREFIX, DamagedRecordRow, SkippedRecord
+from engine.protocol.bodies.brokers import DELIVERY_PREFIX, DamagedRecordRow, SkippedRecord
 
 _COLUMNS = (
     *("Broker", "File", "Commit log offset", "Size", "Topic", "Queue", "Queue offset"),

@@ -8,8 +8,7 @@ from engine.admin.commands import Arguments, Option, command, group_option
 from engine.admin.results import Facts, Result, Row, Table
 from engine.client import Admin
 from engine.errors import EngineError, NotFound
-from engine.protocol.bodies.groups import SubscriptionGroupConfig
-from engine.protocol.bodies.locks import MessageRequestMode
+from engine.protocol.bodies.groups import MessageRequestMode, SubscriptionGroupConfig
 from engine.protocol.codes import ResponseCode
 from engine.protocol.names import dlq_topic, retry_topic
 

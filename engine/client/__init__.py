@@ -31,7 +31,7 @@ from engine.client.sending.transaction_producer import (
 )
 from engine.net.tls import TlsOptions
 from engine.protocol.bodies.basics import MessageQueue
-from engine.protocol.bodies.heartbeats import ConsumeFromWhere, MessageModel
+from engine.protocol.bodies.clients import ConsumeFromWhere, MessageModel
 from engine.protocol.signing import Credentials
 
 __all__ = [

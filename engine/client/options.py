@@ -13,7 +13,7 @@ from engine.client.consuming.allocation import Allocate, average
 from engine.errors import BadInput
 from engine.net.requester import Resolve, parse_address
 from engine.net.tls import TlsOptions
-from engine.protocol.bodies.heartbeats import ConsumeFromWhere, MessageModel
+from engine.protocol.bodies.clients import ConsumeFromWhere, MessageModel
 from engine.protocol.names import DEFAULT_TOPIC, TRACE_TOPIC
 from engine.protocol.signing import Credentials
 

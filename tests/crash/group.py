@@ -12,7 +12,7 @@ from pathlib import Path
 
 from engine.client.blocking import Admin
 from engine.errors import EngineError
-from engine.protocol.bodies.broker_groups import GroupStatus, Promotion
+from engine.protocol.bodies.brokers import GroupStatus, Promotion
 from tests.crash.checker.replica_equality import check_replica_equality
 from tests.crash.checker.violations import Violation
 from tests.crash.cluster import ASYNC, Broker, Daemon, NameServer

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 from engine.errors import EngineError
-from engine.protocol.bodies.broker_groups import Promotion
+from engine.protocol.bodies.brokers import Promotion
 from tests.crash import requests as rq
 from tests.crash.campaign import Campaign, Windows, assert_kept
 from tests.crash.checker.events import CROWN, OK, PULL, Event

@@ -16,7 +16,7 @@ from engine.client import (
     ProducerOptions,
     SendStatus,
 )
-from engine.protocol.bodies.heartbeats import ConsumeFromWhere
+from engine.protocol.bodies.clients import ConsumeFromWhere
 from engine.protocol.bodies.topics import TopicConfig
 
 from .clusters import BROKER_NAME, CLUSTER_NAME, Cluster

@@ -9,7 +9,7 @@ import pytest
 
 from engine.client import Admin, LitePullConsumer, LitePullOptions, Message, Producer, TlsOptions
 from engine.errors import PeerUnreachable
-from engine.protocol.bodies.heartbeats import ConsumeFromWhere
+from engine.protocol.bodies.clients import ConsumeFromWhere
 
 from .clusters import Cluster
 

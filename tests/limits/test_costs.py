@@ -24,7 +24,7 @@ from engine.broker.stats.senders import Senders
 from engine.broker.stats.traffic import Traffic
 from engine.broker.storage.disk_room import DiskRoom
 from engine.broker.topics.topic_table import TopicTable
-from engine.protocol.bodies.heartbeats import ConsumerData, SubscriptionData
+from engine.protocol.bodies.clients import ConsumerData, SubscriptionData
 from engine.protocol.bodies.topics import TopicConfig
 from engine.protocol.sql92 import sql_filter
 from engine.store.message_store import MessageStore

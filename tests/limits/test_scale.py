@@ -17,8 +17,8 @@ import pytest
 
 from engine.broker.clients.consumer_table import ClientInfo
 from engine.broker.state.table_files import GROUPS_FILE, TOPICS_FILE
+from engine.protocol.bodies.clients import ConsumerData, HeartbeatData, SubscriptionData
 from engine.protocol.bodies.groups import SubscriptionGroupConfig
-from engine.protocol.bodies.heartbeats import ConsumerData, HeartbeatData, SubscriptionData
 from engine.protocol.bodies.topics import TopicConfig
 from engine.protocol.codes import RequestCode
 from engine.protocol.commands import Command

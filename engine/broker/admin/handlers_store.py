@@ -10,7 +10,7 @@ from engine.broker.topics.topic_table import TopicTable
 from engine.errors import BadRequest, NotFound, Refused
 from engine.net.connection import Connection
 from engine.net.outcomes import Handler, Outcome, Reply
-from engine.protocol.bodies.heartbeats import SubscriptionData
+from engine.protocol.bodies.clients import SubscriptionData
 from engine.protocol.bodies.stats import ConsumeQueueData, QueryConsumeQueueResponseBody
 from engine.protocol.codes import RequestCode
 from engine.protocol.commands import Command

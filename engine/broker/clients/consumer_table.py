@@ -11,7 +11,7 @@ from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
-from engine.protocol.bodies.heartbeats import (
+from engine.protocol.bodies.clients import (
     ConsumeFromWhere,
     ConsumerData,
     ConsumeType,

@@ -16,8 +16,8 @@ from engine.broker.topics.topic_table import TopicTable, retry_topic_config
 from engine.errors import BadRequest, NotFound
 from engine.net.connection import Connection
 from engine.net.outcomes import Handler, Outcome, Reply
+from engine.protocol.bodies.clients import CheckClientRequestBody, ConsumerData, HeartbeatData
 from engine.protocol.bodies.groups import GetConsumerListByGroupResponseBody
-from engine.protocol.bodies.heartbeats import CheckClientRequestBody, ConsumerData, HeartbeatData
 from engine.protocol.codes import RequestCode, ResponseCode
 from engine.protocol.commands import Buffer, Command
 from engine.protocol.headers.groups import (

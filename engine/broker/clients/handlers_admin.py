@@ -19,7 +19,7 @@ from engine.broker.transactions.half_messages import topic_of
 from engine.errors import BadInput, BadRequest, NotFound, Refused
 from engine.net.connection import Connection
 from engine.net.outcomes import ColdRead, Handler, Outcome, Relay, Reply
-from engine.protocol.bodies import connections as bodies
+from engine.protocol.bodies import clients as bodies
 from engine.protocol.bodies.offsets import GetConsumerStatusBody
 from engine.protocol.codes import LanguageCode, RequestCode, ResponseCode
 from engine.protocol.commands import Command

@@ -20,8 +20,8 @@ from engine.net.connection import Connection
 from engine.net.outcomes import Handler, Outcome, Persist, Relay, Reply
 from engine.protocol.allocation import Allocate, average, average_by_circle
 from engine.protocol.bodies.basics import MessageQueue
-from engine.protocol.bodies.heartbeats import MessageModel
-from engine.protocol.bodies.locks import (
+from engine.protocol.bodies.clients import MessageModel
+from engine.protocol.bodies.groups import (
     MessageQueueAssignment,
     MessageRequestMode,
     QueryAssignmentRequestBody,

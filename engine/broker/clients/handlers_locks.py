@@ -8,7 +8,7 @@ from engine.broker.clients.queue_locks import QueueLocks
 from engine.errors import BadRequest
 from engine.net.connection import Connection
 from engine.net.outcomes import Handler, Outcome, Reply
-from engine.protocol.bodies.locks import LockBatchRequestBody, LockBatchResponseBody
+from engine.protocol.bodies.groups import LockBatchRequestBody, LockBatchResponseBody
 from engine.protocol.codes import RequestCode, ResponseCode
 from engine.protocol.commands import Command
 from engine.protocol.names import check_group, check_topic

@@ -10,7 +10,7 @@ from engine.broker.clients.producer_table import ProducerTable
 from engine.broker.groups.group_table import SubscriptionGroupTable
 from engine.broker.settings.options import LiveOptions
 from engine.net.connection import Connection
-from engine.protocol.bodies.heartbeats import MessageModel
+from engine.protocol.bodies.clients import MessageModel
 from engine.protocol.codes import RequestCode
 from engine.protocol.commands import Command
 from engine.protocol.headers.groups import NotifyConsumerIdsChangedRequest

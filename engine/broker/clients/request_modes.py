@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engine.protocol.bodies.locks import MessageRequestModeSerializeWrapper, SetMessageRequestModeRequestBody
+from engine.protocol.bodies.groups import MessageRequestModeSerializeWrapper, SetMessageRequestModeRequestBody
 from engine.protocol.names import is_valid_group, is_valid_topic
 
 REQUEST_MODES_FILE = "messageRequestMode.json"

@@ -15,7 +15,7 @@ from concurrent.futures import Executor
 from engine.broker.damage.damaged_records import DAMAGE_FILE, DamagedRecords, Repairs
 from engine.broker.damage.record_rows import describe
 from engine.errors import CorruptRecord
-from engine.protocol.bodies.damage import DELIVERY_PREFIX
+from engine.protocol.bodies.brokers import DELIVERY_PREFIX
 from engine.protocol.names import is_valid_topic
 from engine.protocol.properties import Property
 from engine.protocol.records import Record, decode_record

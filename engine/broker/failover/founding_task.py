@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 
 from engine.broker.failover.members import Members
 from engine.errors import EngineError, PeerError
-from engine.protocol.bodies.broker_groups import GroupStatus
+from engine.protocol.bodies.brokers import GroupStatus
 from engine.protocol.codes import ResponseCode
 
 SETTLE_S = 6.0

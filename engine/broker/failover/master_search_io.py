@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from engine.broker.failover.group_file_io import GroupFile
 from engine.broker.failover.members import Members
 from engine.errors import EngineError, PeerError
-from engine.protocol.bodies.broker_groups import GroupStatus
+from engine.protocol.bodies.brokers import GroupStatus
 from engine.protocol.codes import ResponseCode
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from engine.errors import EngineError, NotPermitted, PeerError
 from engine.net.requester import Requester
-from engine.protocol.bodies.broker_groups import GroupStatus
+from engine.protocol.bodies.brokers import GroupStatus
 from engine.protocol.bodies.routes import BrokerData, ClusterInfo
 from engine.protocol.cluster_proof import PROOF_FIELD, proves, request_proof
 from engine.protocol.codes import RequestCode

@@ -5,7 +5,7 @@ from __future__ import annotations
 from engine.broker.failover.front_state import front_trouble, missing_from
 from engine.broker.failover.group_state import GroupName, GroupState
 from engine.broker.replication.epochs import log_epoch
-from engine.protocol.bodies.broker_groups import GroupStatus, InSyncInfo
+from engine.protocol.bodies.brokers import GroupStatus, InSyncInfo
 from engine.store.message_store import MessageStore
 
 

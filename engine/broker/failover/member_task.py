@@ -45,8 +45,8 @@ from engine.broker.replication.slave_task import Following
 from engine.broker.storage.log_events import LogEvents
 from engine.daemon.background_tasks import start_task, stop_tasks
 from engine.errors import EngineError, Refused
-from engine.protocol.bodies.broker_groups import GroupStatus
-from engine.protocol.bodies.broker_groups import Promotion as PromotionAnswer
+from engine.protocol.bodies.brokers import GroupStatus
+from engine.protocol.bodies.brokers import Promotion as PromotionAnswer
 from engine.store.message_store import MessageStore
 
 log = logging.getLogger(__name__)

@@ -18,8 +18,8 @@ from engine.broker.failover.front_loss import FrontLoss, front_loss
 from engine.broker.failover.group_state import GroupState, InSyncSet
 from engine.broker.failover.members import Members, Self
 from engine.errors import EngineError, Refused
-from engine.protocol.bodies.broker_groups import GroupStatus
-from engine.protocol.bodies.broker_groups import Promotion as PromotionAnswer
+from engine.protocol.bodies.brokers import GroupStatus
+from engine.protocol.bodies.brokers import Promotion as PromotionAnswer
 
 log = logging.getLogger(__name__)
 

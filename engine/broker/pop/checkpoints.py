@@ -11,7 +11,7 @@ import heapq
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from engine.protocol.bodies.pop_log import CheckpointKey, PopCheckpoint
+from engine.protocol.bodies.pop import CheckpointKey, PopCheckpoint
 
 BACK_OFF_S = (10, 20, 30, 60, 120, 180, 240, 300, 360, 420, 480, 540, 600, 1200, 1800, 3600, 7200)
 

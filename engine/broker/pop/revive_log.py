@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterator
 from engine.broker.offsets.offset_table import ConsumerOffsets
 from engine.broker.pop.checkpoints import Checkpoints
 from engine.errors import BadRequest
-from engine.protocol.bodies.pop_log import (
+from engine.protocol.bodies.pop import (
     ACK_TAG,
     BATCH_ACK_TAG,
     CHECKPOINT_TAG,

@@ -26,7 +26,7 @@ from engine.broker.state.table_files import TOPICS_FILE
 from engine.durable_file import read_durable
 from engine.net.connection import Connection
 from engine.net.flow import LoopLag
-from engine.protocol.bodies.heartbeats import MessageModel
+from engine.protocol.bodies.clients import MessageModel
 from engine.store.index.key_search import KeySearch
 from engine.store.reading.record_reads import Place
 from engine.store.recovery.record_repair import LogRange

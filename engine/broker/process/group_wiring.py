@@ -31,7 +31,7 @@ from engine.broker.state.tables import Tables
 from engine.broker.storage.log_events import LogEvents
 from engine.errors import BadInput
 from engine.net.requester import Requester
-from engine.protocol.bodies.broker_groups import GroupStatus
+from engine.protocol.bodies.brokers import GroupStatus
 from engine.protocol.cluster_proof import MIN_SECRET_BYTES
 from engine.protocol.commands import Command
 from engine.protocol.hosts import Host, joined

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from engine.errors import Refused
-from engine.protocol.bodies.heartbeats import ALL_TAGS, SQL92_EXPRESSION, TAG_EXPRESSION, SubscriptionData
+from engine.protocol.bodies.clients import ALL_TAGS, SQL92_EXPRESSION, TAG_EXPRESSION, SubscriptionData
 from engine.protocol.codes import ResponseCode
 from engine.protocol.hashes import tags_code
 from engine.protocol.sql92 import sql_filter

@@ -40,8 +40,8 @@ from engine.broker.topics.topic_table import TopicTable
 from engine.errors import NotPermitted, Refused
 from engine.net.connection import Connection
 from engine.net.outcomes import ColdRead, Handler, Hold, Outcome, Reply
+from engine.protocol.bodies.clients import MessageModel
 from engine.protocol.bodies.groups import SubscriptionGroupConfig
-from engine.protocol.bodies.heartbeats import MessageModel
 from engine.protocol.codes import RequestCode, ResponseCode
 from engine.protocol.commands import Command
 from engine.protocol.headers.pull import ForbiddenType, PullMessageRequest

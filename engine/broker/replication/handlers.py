@@ -8,7 +8,7 @@ from engine.broker.settings.identity import BrokerIdentity
 from engine.errors import Refused
 from engine.net.connection import Connection
 from engine.net.outcomes import Handler, Outcome, Reply
-from engine.protocol.bodies.ha import EpochEntryCache
+from engine.protocol.bodies.brokers import EpochEntryCache
 from engine.protocol.codes import RequestCode
 from engine.protocol.commands import Command
 from engine.protocol.headers.brokers import (

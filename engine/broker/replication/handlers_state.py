@@ -5,7 +5,7 @@ from __future__ import annotations
 from engine.broker.replication.replica_files import ReplicaFiles
 from engine.net.connection import Connection
 from engine.net.outcomes import Handler, Outcome, Reply
-from engine.protocol.bodies.replica_state import ReplicaState
+from engine.protocol.bodies.brokers import ReplicaState
 from engine.protocol.codes import RequestCode
 from engine.protocol.commands import Command
 from engine.store.message_store import MessageStore

@@ -13,9 +13,9 @@ from engine.broker.failover.role import Role
 from engine.broker.replication.epochs import History
 from engine.broker.replication.master_task import Mastering
 from engine.broker.replication.slave_task import Following
-from engine.protocol.bodies.broker_groups import GroupStatus
-from engine.protocol.bodies.ha import (
+from engine.protocol.bodies.brokers import (
     EpochEntry,
+    GroupStatus,
     HAClientRuntimeInfo,
     HAConnectionRuntimeInfo,
     HARuntimeInfo,

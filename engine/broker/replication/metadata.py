@@ -17,8 +17,7 @@ from engine.broker.delivery.delay_levels import DELAY_OFFSETS_FILE
 from engine.broker.delivery.timer_counts import TIMER_METRICS_FILE
 from engine.broker.state.table_files import GROUPS_FILE, OFFSETS_FILE, TOPICS_FILE
 from engine.broker.state.tables import Tables
-from engine.protocol.bodies.groups import SubscriptionGroupWrapper
-from engine.protocol.bodies.locks import MessageRequestModeSerializeWrapper
+from engine.protocol.bodies.groups import MessageRequestModeSerializeWrapper, SubscriptionGroupWrapper
 from engine.protocol.bodies.offsets import ConsumerOffsetSerializeWrapper, DelayOffsetSerializeWrapper
 from engine.protocol.bodies.topics import TopicConfigSerializeWrapper
 

@@ -35,10 +35,9 @@ from engine.broker.state.tables import Tables
 from engine.daemon.background_tasks import start_task, stop_tasks
 from engine.errors import EngineError, PeerError, Refused
 from engine.protocol.bodies.basics import KVTable
-from engine.protocol.bodies.broker_groups import GroupStatus
-from engine.protocol.bodies.locks import MessageRequestModeSerializeWrapper
+from engine.protocol.bodies.brokers import GroupStatus, ReplicaState
+from engine.protocol.bodies.groups import MessageRequestModeSerializeWrapper
 from engine.protocol.bodies.offsets import ConsumerOffsetSerializeWrapper, DelayOffsetSerializeWrapper
-from engine.protocol.bodies.replica_state import ReplicaState
 from engine.protocol.codes import RequestCode, ResponseCode
 from engine.protocol.commands import Command
 from engine.protocol.layouts.checkpoints import decode_timer_check

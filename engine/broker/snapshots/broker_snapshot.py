@@ -37,7 +37,7 @@ from engine.broker.stats.broker_stats import BrokerStats
 from engine.broker.stats.senders import Senders
 from engine.broker.storage.disk_room import DiskRoom
 from engine.broker.topics.topic_table import TopicTable
-from engine.protocol.bodies.heartbeats import ConsumeType, MessageModel
+from engine.protocol.bodies.clients import ConsumeType, MessageModel
 from engine.protocol.bodies.topics import TopicConfig
 from engine.protocol.fastjson import compact
 from engine.store.message_store import MessageStore

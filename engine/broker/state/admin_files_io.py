@@ -18,7 +18,7 @@ from engine.broker.state.state_file_io import StateFile
 from engine.durable_file import read_durable
 from engine.errors import BadInput, EngineError
 from engine.protocol import fastjson
-from engine.protocol.bodies.locks import MessageRequestModeSerializeWrapper
+from engine.protocol.bodies.groups import MessageRequestModeSerializeWrapper
 
 log = logging.getLogger(__name__)
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from engine.client.instance.instance import ClientInstance
-from engine.protocol.bodies.broker_groups import GroupStatus, Promotion
-from engine.protocol.bodies.damage import DamagedRecordList
+from engine.protocol.bodies.brokers import DamagedRecordList, GroupStatus, Promotion
 from engine.protocol.codes import RequestCode
 from engine.protocol.headers.brokers import DamagedRecordsRequest, PromoteRequest
 

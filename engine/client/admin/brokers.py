@@ -8,11 +8,10 @@ from typing import Any
 from engine.client.instance.instance import ClientInstance
 from engine.protocol import fastjson
 from engine.protocol.bodies.basics import KVTable
+from engine.protocol.bodies.brokers import HARuntimeInfo
 from engine.protocol.bodies.config_text import decode_config, encode_config
-from engine.protocol.bodies.ha import HARuntimeInfo
 from engine.protocol.bodies.offsets import DelayOffsetSerializeWrapper
-from engine.protocol.bodies.snapshots import BrokerSnapshot
-from engine.protocol.bodies.stats import BrokerStatsData
+from engine.protocol.bodies.stats import BrokerSnapshot, BrokerStatsData
 from engine.protocol.codes import RequestCode
 from engine.protocol.headers.brokers import (
     CollectorSnapshotRequest,

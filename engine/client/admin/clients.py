@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from engine.client.instance.instance import ClientInstance
-from engine.protocol.bodies.connections import (
+from engine.protocol.bodies.clients import (
     ConsumerConnection,
+    ConsumerRunningInfo,
     ProducerConnection,
     ProducerInfo,
     ProducerTableInfo,
 )
 from engine.protocol.bodies.groups import GetConsumerListByGroupResponseBody
-from engine.protocol.bodies.running_info import ConsumerRunningInfo
 from engine.protocol.codes import RequestCode
 from engine.protocol.headers.groups import (
     GetConsumerConnectionListRequest,

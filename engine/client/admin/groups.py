@@ -7,18 +7,16 @@ from collections.abc import Iterable
 from engine.client.admin.clusters import ClusterAdmin
 from engine.client.instance.instance import ClientInstance
 from engine.protocol.bodies.basics import MessageQueue, TopicList
+from engine.protocol.bodies.clients import SubscriptionData
 from engine.protocol.bodies.groups import (
     GroupForbidden,
+    MessageRequestMode,
+    MessageRequestModeSerializeWrapper,
     QuerySubscriptionResponseBody,
+    SetMessageRequestModeRequestBody,
     SubscriptionGroupConfig,
     SubscriptionGroupList,
     SubscriptionGroupWrapper,
-)
-from engine.protocol.bodies.heartbeats import SubscriptionData
-from engine.protocol.bodies.locks import (
-    MessageRequestMode,
-    MessageRequestModeSerializeWrapper,
-    SetMessageRequestModeRequestBody,
 )
 from engine.protocol.bodies.routes import MASTER_ID
 from engine.protocol.bodies.stats import (

@@ -18,8 +18,8 @@ from engine.client.messages import ReceivedMessage
 from engine.client.options import PullOptions
 from engine.errors import BadInput, NotFound, PeerError
 from engine.protocol.bodies.basics import MessageQueue
+from engine.protocol.bodies.clients import ConsumeMessageDirectlyResult
 from engine.protocol.bodies.routes import MASTER_ID, BrokerData
-from engine.protocol.bodies.running_info import ConsumeMessageDirectlyResult
 from engine.protocol.bodies.stats import QueryConsumeQueueResponseBody
 from engine.protocol.codes import RequestCode, ResponseCode
 from engine.protocol.headers.groups import ConsumeMessageDirectlyRequest

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from engine.client.consuming.listeners import Outcome
-from engine.protocol.bodies.running_info import ConsumeStatus
+from engine.protocol.bodies.clients import ConsumeStatus
 
 WINDOW_S = 60.0
 _SLICE_S = 10.0

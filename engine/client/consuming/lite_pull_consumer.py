@@ -28,10 +28,12 @@ from engine.client.messages import ReceivedMessage
 from engine.client.options import ClientOptions, LitePullOptions, Tls
 from engine.errors import BadInput, EngineError, NotFound
 from engine.protocol.bodies.basics import MessageQueue
-from engine.protocol.bodies.heartbeats import TAG_EXPRESSION, ConsumeType, MessageModel
-from engine.protocol.bodies.running_info import (
+from engine.protocol.bodies.clients import (
+    TAG_EXPRESSION,
     ConsumeMessageDirectlyResult,
     ConsumerRunningInfo,
+    ConsumeType,
+    MessageModel,
     ProcessQueueInfo,
 )
 from engine.protocol.names import check_group

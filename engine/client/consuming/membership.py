@@ -20,16 +20,17 @@ from engine.client.instance.instance import ClientInstance
 from engine.client.instance.periodic import Periodic
 from engine.errors import BadInput, EngineError
 from engine.protocol.bodies.basics import MessageQueue
-from engine.protocol.bodies.heartbeats import (
+from engine.protocol.bodies.clients import (
     TAG_EXPRESSION,
     CheckClientRequestBody,
     ConsumeFromWhere,
+    ConsumeMessageDirectlyResult,
     ConsumerData,
+    ConsumerRunningInfo,
     ConsumeType,
     MessageModel,
     SubscriptionData,
 )
-from engine.protocol.bodies.running_info import ConsumeMessageDirectlyResult, ConsumerRunningInfo
 from engine.protocol.codes import RequestCode
 from engine.protocol.names import check_group, check_topic, retry_topic
 from engine.protocol.records import Record

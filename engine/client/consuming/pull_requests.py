@@ -20,7 +20,7 @@ from engine.client.messages import ReceivedMessage
 from engine.client.options import PullOptions
 from engine.errors import EngineError, PeerTimeout, PeerUnreachable
 from engine.protocol.bodies.basics import MessageQueue
-from engine.protocol.bodies.heartbeats import SubscriptionData
+from engine.protocol.bodies.clients import SubscriptionData
 from engine.protocol.bodies.routes import MASTER_ID
 from engine.protocol.codes import RequestCode, ResponseCode
 from engine.protocol.commands import Command

@@ -39,11 +39,13 @@ from engine.client.tracing.trace_points import ConsumeTracing
 from engine.client.tracing.trace_writer import Tracer
 from engine.errors import BadInput, EngineError
 from engine.protocol.bodies.basics import MessageQueue
-from engine.protocol.bodies.heartbeats import TAG_EXPRESSION, ConsumeType, MessageModel
-from engine.protocol.bodies.running_info import (
+from engine.protocol.bodies.clients import (
+    TAG_EXPRESSION,
     ConsumeMessageDirectlyResult,
     ConsumeResult,
     ConsumerRunningInfo,
+    ConsumeType,
+    MessageModel,
 )
 from engine.protocol.names import check_group
 from engine.protocol.records import Record

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from engine.client.instance.instance import ClientInstance
 from engine.errors import EngineError
 from engine.protocol.bodies.basics import MessageQueue
-from engine.protocol.bodies.locks import LockBatchRequestBody, LockBatchResponseBody
+from engine.protocol.bodies.groups import LockBatchRequestBody, LockBatchResponseBody
 from engine.protocol.codes import RequestCode
 
 log = logging.getLogger(__name__)

@@ -18,9 +18,9 @@ from engine.client.instance.instance import ClientInstance
 from engine.client.instance.routes import subscribe_queues
 from engine.errors import EngineError
 from engine.protocol.bodies.basics import MessageQueue
-from engine.protocol.bodies.groups import GetConsumerListByGroupResponseBody
-from engine.protocol.bodies.heartbeats import MessageModel
-from engine.protocol.bodies.locks import (
+from engine.protocol.bodies.clients import MessageModel
+from engine.protocol.bodies.groups import (
+    GetConsumerListByGroupResponseBody,
     MessageRequestMode,
     QueryAssignmentRequestBody,
     QueryAssignmentResponseBody,

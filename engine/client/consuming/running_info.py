@@ -7,8 +7,7 @@ from collections.abc import Mapping, Sequence
 from engine.client.consuming.process_queue import ProcessQueue
 from engine.client.options import ConsumerOptions
 from engine.protocol.bodies.basics import MessageQueue
-from engine.protocol.bodies.heartbeats import ConsumeType, SubscriptionData
-from engine.protocol.bodies.running_info import (
+from engine.protocol.bodies.clients import (
     PROP_CLIENT_VERSION,
     PROP_CONSUME_ORDERLY,
     PROP_CONSUME_TYPE,
@@ -17,7 +16,9 @@ from engine.protocol.bodies.running_info import (
     PROP_THREADPOOL_CORE_SIZE,
     ConsumerRunningInfo,
     ConsumeStatus,
+    ConsumeType,
     ProcessQueueInfo,
+    SubscriptionData,
 )
 from engine.protocol.codes import MQ_VERSION_NAME
 

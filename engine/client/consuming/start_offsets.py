@@ -8,7 +8,7 @@ from __future__ import annotations
 from engine.client.consuming.offset_stores import OffsetStore
 from engine.client.consuming.queue_offsets import QueueOffsets
 from engine.protocol.bodies.basics import MessageQueue
-from engine.protocol.bodies.heartbeats import ConsumeFromWhere
+from engine.protocol.bodies.clients import ConsumeFromWhere
 from engine.protocol.names import is_retry_topic
 
 HALF_AN_HOUR_MS = 30 * 60 * 1000

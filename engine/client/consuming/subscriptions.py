@@ -7,7 +7,7 @@ words again. Pure; the subscription's version (a time) is passed in.
 from __future__ import annotations
 
 from engine.errors import BadInput
-from engine.protocol.bodies.heartbeats import ALL_TAGS, SQL92_EXPRESSION, TAG_EXPRESSION, SubscriptionData
+from engine.protocol.bodies.clients import ALL_TAGS, SQL92_EXPRESSION, TAG_EXPRESSION, SubscriptionData
 from engine.protocol.hashes import java_hash
 
 

@@ -29,9 +29,8 @@ from engine.net.connection import Connection
 from engine.net.outcomes import Reply
 from engine.net.serving import encode_reply
 from engine.protocol.bodies.basics import MessageQueue
-from engine.protocol.bodies.heartbeats import ConsumerData
+from engine.protocol.bodies.clients import ConsumeMessageDirectlyResult, ConsumerData, ConsumerRunningInfo
 from engine.protocol.bodies.offsets import GetConsumerStatusBody, ResetOffsetBody
-from engine.protocol.bodies.running_info import ConsumeMessageDirectlyResult, ConsumerRunningInfo
 from engine.protocol.codes import RequestCode, ResponseCode
 from engine.protocol.commands import Command
 from engine.protocol.headers.groups import (

@@ -20,7 +20,7 @@ from engine.client.pop.pop_messages import PoppedMessage
 from engine.client.pop.pop_requests import ALL_QUEUES, MOST, Pops
 from engine.errors import BadInput
 from engine.protocol.bodies.basics import MessageQueue
-from engine.protocol.bodies.heartbeats import TAG_EXPRESSION
+from engine.protocol.bodies.clients import TAG_EXPRESSION
 from engine.protocol.bodies.routes import MASTER_ID
 from engine.protocol.names import check_group
 from engine.protocol.signing import Credentials

@@ -8,14 +8,15 @@ from collections.abc import Mapping
 from engine.client.consuming.subscriptions import subscription
 from engine.errors import BadInput
 from engine.protocol.bodies.basics import MessageQueue
-from engine.protocol.bodies.heartbeats import (
+from engine.protocol.bodies.clients import (
     ConsumeFromWhere,
+    ConsumeMessageDirectlyResult,
     ConsumerData,
+    ConsumerRunningInfo,
     ConsumeType,
     MessageModel,
     SubscriptionData,
 )
-from engine.protocol.bodies.running_info import ConsumeMessageDirectlyResult, ConsumerRunningInfo
 from engine.protocol.names import check_topic
 from engine.protocol.records import Record
 

@@ -11,7 +11,7 @@ from engine.client.instance.answers import peer_error
 from engine.client.instance.instance import ClientInstance
 from engine.client.pop.pop_messages import PoppedMessage, batch_acks, popped_messages
 from engine.protocol.bodies.basics import MessageQueue
-from engine.protocol.bodies.heartbeats import ConsumeFromWhere, SubscriptionData
+from engine.protocol.bodies.clients import ConsumeFromWhere, SubscriptionData
 from engine.protocol.codes import RequestCode, ResponseCode
 from engine.protocol.commands import Command
 from engine.protocol.headers.pop import (

@@ -19,7 +19,7 @@ from engine.client.pop.pop_messages import PoppedMessage
 from engine.client.pop.pop_requests import MOST, Pops
 from engine.errors import EngineError
 from engine.protocol.bodies.basics import MessageQueue
-from engine.protocol.bodies.heartbeats import SubscriptionData
+from engine.protocol.bodies.clients import SubscriptionData
 
 log = logging.getLogger(__name__)
 

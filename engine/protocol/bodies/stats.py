@@ -1,11 +1,18 @@
-"""What admins read about queues and rates: progress of topics and groups, time spans, queue contents."""
+"""What admins and collectors read about queues and rates: progress of topics and groups, time spans, contents
+of queues, and snapshots of a broker (30001; docs/collector.md describes the sections).
+"""
 
 from __future__ import annotations
 
-from msgspec import field
+from collections.abc import Mapping
+from typing import Any
 
+import orjson
+from msgspec import Struct, field
+
+from engine.errors import ProtocolError
 from engine.protocol.bodies.basics import MessageQueue
-from engine.protocol.bodies.heartbeats import SubscriptionData
+from engine.protocol.bodies.clients import SubscriptionData
 from engine.protocol.wire import Body, Int32, Int64
 
 
@@ -113,3 +120,37 @@ class QueryConsumeQueueResponseBody(Body, frozen=True):
     queue_data: tuple[ConsumeQueueData, ...] = ()
     max_queue_index: Int64 = 0
     min_queue_index: Int64 = 0
+
+
+NAMED_SECTIONS = frozenset(("topics", "groups", "offsets"))
+
+
+class BrokerSnapshot(Struct, frozen=True):
+    """`version` is to be handed back with the next question; `is_full` says that nothing older counts."""
+
+    version: str
+    is_full: bool
+    sections: Mapping[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def read(cls, version: str, is_full: bool, body: bytes) -> BrokerSnapshot:
+        if not body:
+            return cls(version, is_full)
+        try:
+            sections = orjson.loads(body)
+        except orjson.JSONDecodeError as error:
+            raise ProtocolError(f"a snapshot cannot be read: {error}") from None
+        if not isinstance(sections, dict):
+            raise ProtocolError("a snapshot is a JSON object")
+        return cls(version, is_full, sections)
+
+    def onto(self, before: BrokerSnapshot | None) -> BrokerSnapshot:
+        """Everything that is known now."""
+        known = {} if before is None or self.is_full else dict(before.sections)
+        for name, value in self.sections.items():
+            if name in NAMED_SECTIONS:
+                merged = {**known.get(name, {}), **value}
+                known[name] = {key: one for key, one in merged.items() if one is not None}
+            else:
+                known[name] = value
+        return BrokerSnapshot(self.version, True, known)

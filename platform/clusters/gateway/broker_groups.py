@@ -9,7 +9,7 @@ from clusters.gateway.addressing import ClusterAddress
 from clusters.gateway.connections import ask, each
 from engine.client.admin import Admin
 from engine.errors import EngineError
-from engine.protocol.bodies.broker_groups import GroupStatus
+from engine.protocol.bodies.brokers import GroupStatus
 
 PROMOTE_S = 40.0
 

@@ -17,8 +17,7 @@ from clusters.gateway.connections import ask
 from clusters.gateway.writes import BrokerOutcome, read_each, write_each
 from engine.client.admin import Admin
 from engine.errors import EngineError
-from engine.protocol.bodies.groups import SubscriptionGroupConfig
-from engine.protocol.bodies.locks import MessageRequestMode
+from engine.protocol.bodies.groups import MessageRequestMode, SubscriptionGroupConfig
 from engine.protocol.codes import ResponseCode
 
 Spec = dict[str, Any]

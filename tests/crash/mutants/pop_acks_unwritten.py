@@ -6,7 +6,7 @@ import sys
 
 from engine.broker.main import main
 from engine.broker.pop.revive_log import ReviveLog
-from engine.protocol.bodies.pop_log import CheckpointKey
+from engine.protocol.bodies.pop import CheckpointKey
 from engine.store.results import PutResult
 
 

@@ -19,14 +19,13 @@ from engine.broker.admin.refused_codes import REFUSALS
 from engine.net.requester import Requester
 from engine.protocol.bodies.auth import AclInfo, PolicyEntryInfo, PolicyInfo, UserInfo
 from engine.protocol.bodies.basics import MessageQueue
-from engine.protocol.bodies.groups import SubscriptionGroupConfig, SubscriptionGroupList
-from engine.protocol.bodies.heartbeats import (
+from engine.protocol.bodies.clients import (
     CheckClientRequestBody,
     ConsumerData,
     HeartbeatData,
     SubscriptionData,
 )
-from engine.protocol.bodies.locks import LockBatchRequestBody
+from engine.protocol.bodies.groups import LockBatchRequestBody, SubscriptionGroupConfig, SubscriptionGroupList
 from engine.protocol.bodies.topics import CreateTopicListRequestBody, TopicConfig
 from engine.protocol.codes import RequestCode as Q
 from engine.protocol.commands import Command

@@ -8,8 +8,8 @@ from engine.access.resources import Action, Kind, Need
 from engine.access.rules import BROKER_RULES, NAMESRV_RULES
 from engine.errors import BadRequest
 from engine.protocol.bodies.basics import MessageQueue
-from engine.protocol.bodies.heartbeats import ConsumerData, HeartbeatData, ProducerData, SubscriptionData
-from engine.protocol.bodies.locks import LockBatchRequestBody
+from engine.protocol.bodies.clients import ConsumerData, HeartbeatData, ProducerData, SubscriptionData
+from engine.protocol.bodies.groups import LockBatchRequestBody
 from engine.protocol.codes import RequestCode as Q
 from engine.protocol.commands import Command
 

@@ -13,7 +13,7 @@ import pytest
 from engine.admin.catalogue import registered
 from engine.admin.result_printer import json_key, printable
 from engine.client import blocking
-from engine.protocol.bodies.locks import MessageRequestMode
+from engine.protocol.bodies.groups import MessageRequestMode
 from tests.engine.admin.cases import BAD, GOOD
 from tests.engine.admin.cases.case import Bad, Effect, Good
 from tests.engine.admin.command_line import CommandLine, Names, contains, read_facts, read_table

@@ -11,7 +11,7 @@ from engine.broker.settings.options import load_options
 from engine.net.connection import Connection
 from engine.net.requester import Requester
 from engine.protocol.batches import BatchItem, encode_batch
-from engine.protocol.bodies.heartbeats import ConsumerData, HeartbeatData, ProducerData, SubscriptionData
+from engine.protocol.bodies.clients import ConsumerData, HeartbeatData, ProducerData, SubscriptionData
 from engine.protocol.codes import RequestCode
 from engine.protocol.commands import Command
 from engine.protocol.headers.pull import (

@@ -15,8 +15,8 @@ from engine.net.flow import ConnectionLimits
 from engine.net.outcomes import Reply
 from engine.net.server import Server, listen
 from engine.net.serving import encode_reply
+from engine.protocol.bodies.clients import HeartbeatData
 from engine.protocol.bodies.groups import GetConsumerListByGroupResponseBody
-from engine.protocol.bodies.heartbeats import HeartbeatData
 from engine.protocol.bodies.routes import BrokerData, QueueData, TopicRouteData
 from engine.protocol.codes import RequestCode
 from engine.protocol.commands import Command

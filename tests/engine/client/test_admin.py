@@ -21,8 +21,8 @@ from engine.client import (
 )
 from engine.client.admin.name_servers import ORDER_TOPICS
 from engine.errors import BadInput, NotFound, PeerError
+from engine.protocol.bodies.clients import ConsumeResult
 from engine.protocol.bodies.groups import SubscriptionGroupConfig
-from engine.protocol.bodies.running_info import ConsumeResult
 from engine.protocol.bodies.topics import TopicConfig
 from engine.protocol.codes import LanguageCode, ResponseCode
 from engine.protocol.message_ids import offset_msg_id

@@ -11,10 +11,18 @@ from hypothesis import strategies as st
 from engine.errors import BadRequest, EngineError
 from engine.protocol.bodies.auth import PlainAccessConfig, UserInfo
 from engine.protocol.bodies.basics import DataVersion, KVTable, MessageQueue, TopicList
-from engine.protocol.bodies.connections import Connection, ConsumerConnection, ProducerInfo
-from engine.protocol.bodies.groups import SubscriptionGroupConfig
-from engine.protocol.bodies.heartbeats import ConsumeFromWhere, ConsumeType, HeartbeatData, MessageModel
-from engine.protocol.bodies.locks import LockBatchRequestBody, LockBatchResponseBody
+from engine.protocol.bodies.clients import (
+    Connection,
+    ConsumeFromWhere,
+    ConsumerConnection,
+    ConsumerRunningInfo,
+    ConsumeType,
+    HeartbeatData,
+    MessageModel,
+    ProcessQueueInfo,
+    ProducerInfo,
+)
+from engine.protocol.bodies.groups import LockBatchRequestBody, LockBatchResponseBody, SubscriptionGroupConfig
 from engine.protocol.bodies.offsets import (
     ConsumerOffsetSerializeWrapper,
     GetConsumerStatusBody,
@@ -22,7 +30,6 @@ from engine.protocol.bodies.offsets import (
 )
 from engine.protocol.bodies.pop import BatchAck, BatchAckMessageRequestBody, encode_bit_set
 from engine.protocol.bodies.routes import BrokerData, ClusterInfo, QueueData, TopicRouteData
-from engine.protocol.bodies.running_info import ConsumerRunningInfo, ProcessQueueInfo
 from engine.protocol.bodies.stats import ConsumeStats, OffsetWrapper, TopicOffset, TopicStatsTable
 from engine.protocol.bodies.topics import TopicConfig
 from engine.protocol.codes import LanguageCode

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from engine.protocol.bodies.heartbeats import ConsumerData, HeartbeatData, SubscriptionData
+from engine.protocol.bodies.clients import ConsumerData, HeartbeatData, SubscriptionData
 from engine.protocol.bodies.stats import QueryConsumeQueueResponseBody
 from engine.protocol.bodies.topics import TopicConfig
 from engine.protocol.codes import RequestCode, ResponseCode

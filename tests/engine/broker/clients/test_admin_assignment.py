@@ -9,14 +9,14 @@ import pytest
 
 from engine.namesrv.namesrv import Namesrv
 from engine.namesrv.options import NamesrvOptions
-from engine.protocol.bodies.groups import SubscriptionGroupConfig
-from engine.protocol.bodies.heartbeats import MessageModel
-from engine.protocol.bodies.locks import (
+from engine.protocol.bodies.clients import MessageModel
+from engine.protocol.bodies.groups import (
     MessageRequestMode,
     MessageRequestModeSerializeWrapper,
     QueryAssignmentRequestBody,
     QueryAssignmentResponseBody,
     SetMessageRequestModeRequestBody,
+    SubscriptionGroupConfig,
 )
 from engine.protocol.bodies.topics import TopicConfig
 from engine.protocol.codes import RequestCode, ResponseCode

@@ -13,14 +13,19 @@ from engine.net.outcomes import Reply
 from engine.net.requester import Requester
 from engine.net.serving import encode_reply
 from engine.protocol.bodies.basics import MessageQueue
-from engine.protocol.bodies.connections import ConsumerConnection, ProducerConnection, ProducerTableInfo
-from engine.protocol.bodies.heartbeats import ConsumerData, ConsumeType, HeartbeatData, SubscriptionData
-from engine.protocol.bodies.offsets import GetConsumerStatusBody
-from engine.protocol.bodies.running_info import (
+from engine.protocol.bodies.clients import (
     ConsumeMessageDirectlyResult,
+    ConsumerConnection,
+    ConsumerData,
     ConsumeResult,
     ConsumerRunningInfo,
+    ConsumeType,
+    HeartbeatData,
+    ProducerConnection,
+    ProducerTableInfo,
+    SubscriptionData,
 )
+from engine.protocol.bodies.offsets import GetConsumerStatusBody
 from engine.protocol.bodies.topics import TopicConfig
 from engine.protocol.codes import LanguageCode, RequestCode, ResponseCode
 from engine.protocol.commands import Command

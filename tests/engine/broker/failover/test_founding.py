@@ -14,7 +14,7 @@ from engine.broker.failover import founding_task as founding
 from engine.broker.failover import member_task as replication
 from engine.broker.failover.founding_task import SETTLE_S, Founding, Heard, Verdict, hear, judge
 from engine.errors import NotPermitted, PeerError, PeerUnreachable
-from engine.protocol.bodies.broker_groups import GroupStatus
+from engine.protocol.bodies.brokers import GroupStatus
 from engine.protocol.codes import ResponseCode
 from tests.engine.broker.failover.test_replication import free_ports, group, in_sync
 from tests.engine.broker.replication.members import Member, Requests, Wire, running, until

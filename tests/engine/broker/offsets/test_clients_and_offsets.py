@@ -10,9 +10,12 @@ import pytest
 
 from engine.net.connection import Connection
 from engine.protocol.bodies.basics import MessageQueue
-from engine.protocol.bodies.groups import GetConsumerListByGroupResponseBody
-from engine.protocol.bodies.heartbeats import HeartbeatData, ProducerData
-from engine.protocol.bodies.locks import LockBatchRequestBody, LockBatchResponseBody
+from engine.protocol.bodies.clients import HeartbeatData, ProducerData
+from engine.protocol.bodies.groups import (
+    GetConsumerListByGroupResponseBody,
+    LockBatchRequestBody,
+    LockBatchResponseBody,
+)
 from engine.protocol.codes import RequestCode, ResponseCode
 from engine.store.reading import record_reads
 from tests.engine.broker.peers import COMMITTING, WAITING, Peer, RunningBroker, eventually, records

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from engine.broker.pop.checkpoints import BACK_OFF_S, Checkpoints
-from engine.protocol.bodies.pop_log import PopCheckpoint
+from engine.protocol.bodies.pop import PopCheckpoint
 
 
 def checkpoint(start: int, *offsets: int, pop_time: int = 1_000) -> PopCheckpoint:

@@ -11,7 +11,7 @@ import zlib
 
 import pytest
 
-from engine.protocol.bodies.heartbeats import HeartbeatData
+from engine.protocol.bodies.clients import HeartbeatData
 from engine.protocol.codes import RequestCode, ResponseCode
 from engine.protocol.properties import Property
 from tests.engine.broker.peers import Peer, RunningBroker, records

@@ -12,7 +12,7 @@ from engine.broker.pulling.filters import (
     tag_filter,
 )
 from engine.errors import Refused
-from engine.protocol.bodies.heartbeats import SubscriptionData
+from engine.protocol.bodies.clients import SubscriptionData
 from engine.protocol.codes import ResponseCode
 from engine.protocol.hashes import tags_code
 

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from engine.protocol.bodies.heartbeats import (
+from engine.protocol.bodies.clients import (
     CheckClientRequestBody,
     ConsumerData,
     HeartbeatData,

@@ -17,7 +17,7 @@ from engine.broker.failover.role_hooks import GroupRules, RoleHooks
 from engine.broker.replication.ha_server_io import HaServer
 from engine.broker.storage.log_events import LogEvents
 from engine.errors import EngineError, PeerError, PeerUnreachable
-from engine.protocol.bodies.broker_groups import GroupStatus
+from engine.protocol.bodies.brokers import GroupStatus
 from engine.protocol.codes import ResponseCode
 from tests.engine.store.samples import dispatch_all, draft, flush_all, open_store, put
 

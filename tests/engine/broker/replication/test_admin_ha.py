@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engine.protocol.bodies.ha import HARuntimeInfo
+from engine.protocol.bodies.brokers import HARuntimeInfo
 from engine.protocol.codes import RequestCode, ResponseCode
 from tests.engine.broker.peers import Peer, RunningBroker
 

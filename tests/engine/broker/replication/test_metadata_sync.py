@@ -17,8 +17,11 @@ from engine.broker.replication.unconfigured_topics import Strangers
 from engine.broker.state.table_files import TOPICS_FILE
 from engine.broker.topics.topic_table import MAX_QUEUES_PER_TOPIC, TopicTable
 from engine.net.outcomes import Reply
-from engine.protocol.bodies.groups import SubscriptionGroupConfig
-from engine.protocol.bodies.locks import MessageRequestMode, SetMessageRequestModeRequestBody
+from engine.protocol.bodies.groups import (
+    MessageRequestMode,
+    SetMessageRequestModeRequestBody,
+    SubscriptionGroupConfig,
+)
 from engine.protocol.bodies.topics import TopicConfig
 from engine.protocol.codes import RequestCode, ResponseCode
 from engine.protocol.commands import Command

@@ -14,7 +14,7 @@ import pytest
 
 from engine.namesrv.namesrv import Namesrv
 from engine.namesrv.options import NamesrvOptions
-from engine.protocol.bodies.ha import EpochEntry, EpochEntryCache, HARuntimeInfo
+from engine.protocol.bodies.brokers import EpochEntry, EpochEntryCache, HARuntimeInfo
 from engine.protocol.codes import RequestCode
 from engine.protocol.properties import Property
 from tests.engine.broker.peers import Peer, RunningBroker, eventually, records

@@ -13,7 +13,7 @@ from engine.net.connection import Connection
 from engine.net.outcomes import Reply
 from engine.net.requester import Requester
 from engine.net.serving import encode_reply
-from engine.protocol.bodies.heartbeats import HeartbeatData, ProducerData
+from engine.protocol.bodies.clients import HeartbeatData, ProducerData
 from engine.protocol.codes import RequestCode, ResponseCode
 from engine.protocol.commands import Command
 from engine.protocol.headers.send import ReplyMessageRequest

@@ -9,7 +9,7 @@ import pytest
 from engine.broker.settings.config_changes import ConfigChanges
 from engine.broker.settings.options import load_options
 from engine.broker.storage import housekeeping_task as housekeeping
-from engine.protocol.bodies.snapshots import BrokerSnapshot
+from engine.protocol.bodies.stats import BrokerSnapshot
 from engine.protocol.codes import RequestCode, ResponseCode
 from tests.engine.broker.conftest import StartBroker
 from tests.engine.broker.peers import Peer, RunningBroker, eventually

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from engine.broker.offsets import unread_times
 from engine.broker.snapshots import broker_snapshot as snapshots
 from engine.broker.snapshots.broker_snapshot import Snapshots
-from engine.protocol.bodies.snapshots import BrokerSnapshot
+from engine.protocol.bodies.stats import BrokerSnapshot
 from engine.protocol.codes import RequestCode, ResponseCode
 from engine.protocol.commands import Command
 from engine.store.reading.store_times import StoreTimes

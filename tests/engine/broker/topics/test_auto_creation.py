@@ -7,8 +7,8 @@ import pytest
 from engine.broker.groups.group_table import SubscriptionGroupTable
 from engine.broker.topics.auto_creation import AutoCreated, AutoCreationRefused, auto_created_topics, maker_of
 from engine.broker.topics.topic_table import TopicTable
+from engine.protocol.bodies.clients import ConsumerData, HeartbeatData
 from engine.protocol.bodies.groups import SubscriptionGroupConfig
-from engine.protocol.bodies.heartbeats import ConsumerData, HeartbeatData
 from engine.protocol.bodies.topics import TopicConfig
 from engine.protocol.codes import RequestCode, ResponseCode
 from engine.protocol.commands import Command

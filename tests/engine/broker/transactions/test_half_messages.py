@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from engine.broker.transactions.half_messages import committed_draft
-from engine.protocol.bodies.heartbeats import HeartbeatData, ProducerData
+from engine.protocol.bodies.clients import HeartbeatData, ProducerData
 from engine.protocol.codes import RequestCode, ResponseCode
 from engine.protocol.commands import Command
 from engine.protocol.headers.send import CheckTransactionStateRequest, EndTransactionRequest

@@ -18,8 +18,7 @@ from engine.client import (
 )
 from engine.client.pop import pop_work
 from engine.errors import BadInput
-from engine.protocol.bodies.groups import SubscriptionGroupConfig
-from engine.protocol.bodies.locks import MessageRequestMode
+from engine.protocol.bodies.groups import MessageRequestMode, SubscriptionGroupConfig
 from engine.protocol.bodies.topics import TopicConfig
 from tests.engine.client.servers import Cluster
 

@@ -7,7 +7,7 @@ import pytest
 from engine.client.consuming.offset_stores import RemoteOffsets
 from engine.client.consuming.start_offsets import StartOffsets
 from engine.protocol.bodies.basics import MessageQueue
-from engine.protocol.bodies.heartbeats import ConsumeFromWhere
+from engine.protocol.bodies.clients import ConsumeFromWhere
 
 PLAIN, RETRY = MessageQueue("t", "a", 0), MessageQueue("%RETRY%g", "a", 0)
 LAST = ConsumeFromWhere.CONSUME_FROM_LAST_OFFSET

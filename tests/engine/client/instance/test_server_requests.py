@@ -11,12 +11,12 @@ import pytest
 from engine.client import ConsumerOptions, ConsumeStatus, MessageQueue, PushConsumer, ReceivedMessage
 from engine.net.connection import Connection
 from engine.net.outcomes import Reply
-from engine.protocol.bodies.offsets import GetConsumerStatusBody, ResetOffsetBody
-from engine.protocol.bodies.running_info import (
+from engine.protocol.bodies.clients import (
     ConsumeMessageDirectlyResult,
     ConsumeResult,
     ConsumerRunningInfo,
 )
+from engine.protocol.bodies.offsets import GetConsumerStatusBody, ResetOffsetBody
 from engine.protocol.codes import RequestCode, ResponseCode
 from engine.protocol.commands import Command
 from engine.protocol.headers.groups import ConsumeMessageDirectlyRequest, GetConsumerRunningInfoRequest
