@@ -1,7 +1,7 @@
 # cython: language_level=3, boundscheck=True, wraparound=False
 # mypy: disable-error-code="untyped-decorator,valid-type,no-any-return,unused-ignore"
 # (C types are not Python types; the public functions are plainly typed.)
-"""Entries and slots of an index file (layout: `layouts.index_files`), many at a time, compiled where a
+"""Entries and slots of an index file (layout: `layouts.store_files`), many at a time, compiled where a
 compiler exists: every message has at least one key.
 
 What comes in are keys as `derive_records` gives them (KEYHASH 4, COMMITLOGOFFSET 8, STORETIME 8), what goes

@@ -225,7 +225,7 @@ def _due_ms(store_timestamp: cython.longlong, delay_ms: cython.longlong) -> cyth
 def _append_unit(
     units: bytearray, offset: cython.longlong, size: cython.longlong, tags_code: cython.longlong
 ) -> cython.void:
-    """The 20 bytes of a consume queue unit (`layouts.queue_units`)."""
+    """The 20 bytes of a consume queue unit (`layouts.store_files`)."""
     if not cython.compiled:
         units += _pack_unit(offset, size, tags_code)
         return

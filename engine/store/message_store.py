@@ -12,7 +12,7 @@ from itertools import chain
 
 from engine.errors import StoreError
 from engine.protocol._batches_cy import Batch
-from engine.protocol.layouts.queue_units import CQ_UNIT
+from engine.protocol.layouts.store_files import CQ_UNIT
 from engine.protocol.records import Record
 from engine.store.flushing.flush import PASSING, FlushPlan, LogFlush, QueueFlush, QueueFlushPlan
 from engine.store.index.index import Index

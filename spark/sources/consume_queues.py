@@ -16,7 +16,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import IntegerType, LongType, StringType, StructField, StructType
 
-from engine.protocol.layouts.queue_units import CQ_UNIT_SIZE
+from engine.protocol.layouts.store_files import CQ_UNIT_SIZE
 from spark.sources.files import File, inside, listed
 from spark.sources.queue_units import BLANK_SIZE, UNITS
 from spark.sources.segments import find_segments

@@ -1,6 +1,6 @@
 """The consume queues as files: where the messages of a topic lie in the log, without a look at the log.
 
-Units are 20 bytes (`layouts.queue_units`); behind the last one a file holds zeros, before the first one of a
+Units are 20 bytes (`layouts.store_files`); behind the last one a file holds zeros, before the first one of a
 queue that does not begin at 0 there are blanks. A unit is a promise of the broker, not a proof: whoever
 follows it checks the record it finds. Read beside the broker that appends; nothing is ever written.
 """
@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from engine.protocol.layouts.queue_units import CQ_UNIT, CQ_UNIT_SIZE
+from engine.protocol.layouts.store_files import CQ_UNIT, CQ_UNIT_SIZE
 from engine.protocol.names import is_valid_topic
 from spark.sources.files import File, inside, listed
 from spark.sources.segments import Segment, check_segments, find_segments

@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from engine.errors import CorruptRecord
-from engine.protocol.layouts.checkpoint_page import CheckpointPage, decode_page
+from engine.protocol.layouts.checkpoints import CheckpointPage, decode_page
 from spark.sources.broker_answers import Asking, BrokerSays, ask_broker
 from spark.sources.files import inside, listed, read_whole
 from spark.sources.log_end import cut_record_end, find_log_end, last_boundary

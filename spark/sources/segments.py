@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from engine.errors import CorruptRecord
-from engine.protocol.layouts.segment_names import parse_segment_name
+from engine.protocol.layouts.store_files import parse_segment_name
 from spark.sources.files import Entry, inside, listed
 
 __all__ = ["Segment", "check_segments", "find_segments", "kept_segments", "segment_at"]

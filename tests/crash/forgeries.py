@@ -15,7 +15,7 @@ import orjson
 
 from engine.broker.replication.handshake_io import Peer, admit, introduce
 from engine.protocol.cluster_proof import PROOF_FIELD, request_proof
-from engine.protocol.layouts.replica_frames import MAGIC, encode_packet
+from engine.protocol.layouts.ha_frames import MAGIC, encode_packet
 from tests.crash.group import GROUP_NAME, Member
 from tests.crash.wire import Link
 

@@ -13,7 +13,7 @@ import socket
 from typing import Protocol
 
 from engine.errors import EngineError
-from engine.protocol.layouts.replica_frames import MAGIC, encode_packet
+from engine.protocol.layouts.ha_frames import MAGIC, encode_packet
 
 log = logging.getLogger(__name__)
 

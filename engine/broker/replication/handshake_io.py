@@ -21,9 +21,9 @@ from typing import Any
 from engine.broker.replication.tails import Tail
 from engine.errors import NotPermitted, ProtocolError, Refused
 from engine.protocol.cluster_proof import NONCE_BYTES, peer_proof, proves
-from engine.protocol.layouts.replica_frames import (
+from engine.protocol.layouts.ha_frames import (
     MAGIC,
-    SIZE_BYTES,
+    PACKET_SIZE_BYTES,
     decode_packet,
     decode_packet_size,
     encode_packet,
@@ -46,7 +46,7 @@ class Peer:
 
 async def read_packet(reader: asyncio.StreamReader) -> dict[str, Any]:
     """The peer's next packet; its refusal is raised."""
-    size = decode_packet_size(await reader.readexactly(SIZE_BYTES))
+    size = decode_packet_size(await reader.readexactly(PACKET_SIZE_BYTES))
     packet = decode_packet(await reader.readexactly(size))
     if "refusal" in packet:
         raise Refused(str(packet["refusal"])[:500])

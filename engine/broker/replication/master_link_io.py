@@ -27,14 +27,14 @@ from engine.broker.failover.group_state import (
 from engine.broker.replication.confirmed_offset import ConfirmedOffset
 from engine.broker.replication.epochs import Epoch, History, check_history, parting, reached
 from engine.errors import ProtocolError, StoreError
-from engine.protocol.layouts.replica_frames import (
+from engine.protocol.layouts.ha_frames import (
     HEAD_SIZE,
     LOG,
     SET,
     START,
     Head,
     decode_head,
-    encode_word,
+    encode_report,
 )
 from engine.store.message_store import MessageStore
 
@@ -221,7 +221,7 @@ class MasterLink:
         in_sync = set_from_json(content["inSync"])
         members = {int(member): str(address) for member, address in content["members"].items()}
         await self._file.change(lambda state: take_set(state, epoch, in_sync, members))
-        self._speak(encode_word(SET, in_sync.version))
+        self._speak(encode_report(SET, in_sync.version))
 
     async def _take_start(self, epoch: int, start_offset: int | None, needed_from: int | None) -> None:
         """On disk before anything is deleted up to it."""
@@ -234,7 +234,7 @@ class MasterLink:
         end = self._store.replica.durable_end
         if end != self._said and self._has_reached_all(end):
             self._said, self.said_ms = end, self._now_ms()
-            self._speak(encode_word(LOG, end))
+            self._speak(encode_report(LOG, end))
             self._say_start()
 
     def _say_start(self) -> None:
@@ -243,7 +243,7 @@ class MasterLink:
         start = self._store.commit_log_min_offset
         if start != self._said_start and self._master.start_offset is not None:
             self._said_start = start
-            self._speak(encode_word(START, start))
+            self._speak(encode_report(START, start))
 
     def _speak(self, word: bytes) -> None:
         """A flush may end after the stream did: whoever calls then must not be told by an exception."""

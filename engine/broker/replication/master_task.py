@@ -23,7 +23,7 @@ from engine.broker.replication.slave_link_io import LinkEvents, Reign, SlaveLink
 from engine.broker.replication.tails import has_tail, tail_from_json
 from engine.daemon.background_tasks import start_task, stop_tasks
 from engine.errors import NotPermitted, Refused
-from engine.protocol.layouts.replica_frames import encode_packet
+from engine.protocol.layouts.ha_frames import encode_packet
 from engine.store.message_store import MessageStore
 
 log = logging.getLogger(__name__)

@@ -16,13 +16,13 @@ from engine.broker.failover.group_state import InSyncSet, set_to_json
 from engine.broker.replication.handshake_io import send_bytes
 from engine.daemon.background_tasks import run_until_one_ends
 from engine.errors import ProtocolError
-from engine.protocol.layouts.replica_frames import (
+from engine.protocol.layouts.ha_frames import (
     LOG,
+    REPORT_SIZE,
     SET,
     START,
-    WORD_SIZE,
     Head,
-    decode_word,
+    decode_report,
     encode_head,
 )
 from engine.store.message_store import MessageStore
@@ -123,7 +123,7 @@ class SlaveLink:
 
     async def _word(self) -> tuple[int, int]:
         async with asyncio.timeout(SILENCE_S):
-            return decode_word(await self._reader.readexactly(WORD_SIZE))
+            return decode_report(await self._reader.readexactly(REPORT_SIZE))
 
     async def _send(self) -> None:
         while True:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from engine.broker.state.missing_files_io import check_tables
 from engine.errors import EngineError
-from engine.protocol.layouts.segment_names import segment_name
+from engine.protocol.layouts.store_files import segment_name
 from engine.store.message_store import MessageStore
 from engine.store.options import StoreOptions
 

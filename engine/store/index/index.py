@@ -10,8 +10,12 @@ from __future__ import annotations
 from itertools import chain, islice
 from pathlib import Path
 
-from engine.protocol.layouts.index_files import INDEX_KEY, INDEX_KEY_SIZE
-from engine.protocol.layouts.segment_names import index_file_name, parse_index_file_name
+from engine.protocol.layouts.store_files import (
+    INDEX_KEY,
+    INDEX_KEY_SIZE,
+    index_file_name,
+    parse_index_file_name,
+)
 from engine.store.index.index_file import IndexFile
 from engine.store.index.index_seals import SEALS_FILE, IndexSeal, read_seals
 from engine.store.index.index_walk import IndexView

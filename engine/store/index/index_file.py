@@ -1,4 +1,4 @@
-"""One file of the hash index (layout: `layouts.index_files`).
+"""One file of the hash index (layout: `layouts.store_files`).
 
 Sparse at its full length (420 MB by default). Entries are written with pwrite; header and slots (20 MB) are
 given their blocks with the first put and are written through a map, because a key costs one random slot. The
@@ -21,7 +21,7 @@ from zlib import crc32
 
 from engine.durable_file import named
 from engine.protocol._index_cy import chain_entries, write_slots
-from engine.protocol.layouts.index_files import (
+from engine.protocol.layouts.store_files import (
     FIRST_ENTRY,
     INDEX_ENTRY,
     INDEX_ENTRY_SIZE,

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from engine.durable_file import named
 from engine.errors import StoreError
-from engine.protocol.layouts.segment_names import parse_segment_name, segment_name
+from engine.protocol.layouts.store_files import parse_segment_name, segment_name
 from engine.store.log.mapped_file import MappedFile
 
 PREPARED_SUFFIX = ".tmp"

@@ -1,4 +1,4 @@
-"""One topic-queue: 20-byte units (see `layouts.queue_units`) that say where its messages lie in the log.
+"""One topic-queue: 20-byte units (see `layouts.store_files`) that say where its messages lie in the log.
 
     consumequeue/<topic>/<queueId>/00000000000000000000    300,000 units, sparse, full length from the start
 
@@ -16,8 +16,7 @@ import os
 import shutil
 from collections.abc import Callable
 
-from engine.protocol.layouts.queue_units import CQ_BLANK, CQ_UNIT, CQ_UNIT_SIZE
-from engine.protocol.layouts.segment_names import segment_name
+from engine.protocol.layouts.store_files import CQ_BLANK, CQ_UNIT, CQ_UNIT_SIZE, segment_name
 from engine.store.flushing.whole_writes import pwrite_all
 from engine.store.queues.descriptors import Descriptors
 from engine.store.queues.queue_survey import QueueSurvey

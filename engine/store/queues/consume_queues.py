@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 from operator import attrgetter
 from pathlib import Path
 
-from engine.protocol.layouts.queue_units import CQ_UNIT_SIZE
+from engine.protocol.layouts.store_files import CQ_UNIT_SIZE
 from engine.protocol.names import is_valid_topic
 from engine.store.flushing.file_sync import FileSync
 from engine.store.queues.consume_queue import ConsumeQueue

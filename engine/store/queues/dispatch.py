@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Callable, Container
 
 from engine.protocol._records_cy import Derived
-from engine.protocol.layouts.queue_units import CQ_UNIT, CQ_UNIT_SIZE
+from engine.protocol.layouts.store_files import CQ_UNIT, CQ_UNIT_SIZE
 from engine.store.index.index import Index
 from engine.store.log.commit_log import CommitLog
 from engine.store.log.gate import Gate

@@ -6,7 +6,7 @@ silence. The real unit takes its place once the part is repaired."""
 
 from __future__ import annotations
 
-from engine.protocol.layouts.queue_units import CQ_UNIT
+from engine.protocol.layouts.store_files import CQ_UNIT
 
 SMALLEST_RECORD = 92
 _LARGEST_SIZE = 0x7FFF_FFFE

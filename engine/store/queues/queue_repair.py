@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections import deque
 
-from engine.protocol.layouts.queue_units import CQ_BLANK, CQ_UNIT_SIZE
+from engine.protocol.layouts.store_files import CQ_BLANK, CQ_UNIT_SIZE
 from engine.store.log.commit_log import CommitLog
 from engine.store.log.log_end import record_after
 from engine.store.queues.consume_queue import BLANK_UNIT_SIZE, ConsumeQueue, Unit

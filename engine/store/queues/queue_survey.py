@@ -13,8 +13,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
-from engine.protocol.layouts.queue_units import CQ_UNIT, CQ_UNIT_SIZE
-from engine.protocol.layouts.segment_names import parse_segment_name, segment_name
+from engine.protocol.layouts.store_files import CQ_UNIT, CQ_UNIT_SIZE, parse_segment_name, segment_name
 from engine.protocol.names import is_valid_topic
 
 LOOK_UNITS = 200

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import cast
 
 from engine.protocol._units_cy import plain_spans
-from engine.protocol.layouts.queue_units import CQ_UNIT, CQ_UNIT_SIZE, is_ext_address
+from engine.protocol.layouts.store_files import CQ_UNIT, CQ_UNIT_SIZE, is_ext_address
 from engine.protocol.records import raw_properties
 from engine.store.log.commit_log import CommitLog
 from engine.store.options import ReadLimits

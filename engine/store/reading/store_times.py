@@ -10,7 +10,7 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from engine.protocol.layouts.queue_units import CQ_UNIT, CQ_UNIT_SIZE
+from engine.protocol.layouts.store_files import CQ_UNIT, CQ_UNIT_SIZE
 from engine.store.queues.consume_queue import BLANK_UNIT_SIZE
 from engine.store.queues.consume_queues import ConsumeQueues
 from engine.store.reading.record_reads import LogView, OpenFiles

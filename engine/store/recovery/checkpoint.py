@@ -1,6 +1,6 @@
 """The checkpoint file: how much of the store was known to be on disk.
 
-One page, drawn in `layouts.checkpoint_page`. It only spares work: without a believable checkpoint everything
+One page, drawn in `layouts.checkpoints`. It only spares work: without a believable checkpoint everything
 is scanned. It is overwritten in place, because the meaningful bytes lie in one sector of the disk.
 """
 
@@ -10,8 +10,14 @@ import os
 from pathlib import Path
 
 from engine.durable_file import named
-from engine.protocol.layouts.checkpoint_page import CheckpointPage, DurableOffsets, decode_page, encode_page
-from engine.protocol.layouts.checkpoints import CHECKPOINT_FILE_SIZE, Checkpoint
+from engine.protocol.layouts.checkpoints import (
+    CHECKPOINT_FILE_SIZE,
+    Checkpoint,
+    CheckpointPage,
+    DurableOffsets,
+    decode_page,
+    encode_page,
+)
 
 __all__ = [
     "CheckpointPage",

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from engine.protocol._records_cy import SCAN_BLANK, scan_records
-from engine.protocol.layouts.segment_names import segment_name
+from engine.protocol.layouts.store_files import segment_name
 from engine.store.flushing.whole_writes import pwrite_all
 from engine.store.log.commit_log import CommitLog
 from engine.store.log.gate import Gate

@@ -19,7 +19,7 @@ from typing import Final
 
 from engine.errors import StoreError
 from engine.protocol._records_cy import SCAN_BLANK, SCAN_MORE, Derived, Newest, QueueRun
-from engine.protocol.layouts.queue_units import CQ_UNIT_SIZE
+from engine.protocol.layouts.store_files import CQ_UNIT_SIZE
 from engine.store.flushing.flush import PASSING
 from engine.store.index.index import Index
 from engine.store.log.commit_log import CommitLog

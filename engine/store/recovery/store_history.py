@@ -17,7 +17,7 @@ from pathlib import Path
 import orjson
 
 from engine.errors import StoreError
-from engine.protocol.layouts.segment_names import segment_name
+from engine.protocol.layouts.store_files import segment_name
 from engine.store.log.mapped_files import MappedFiles
 
 LIFE_FILE = "signalboxStore"

@@ -15,7 +15,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from engine.errors import CorruptRecord
-from engine.protocol.layouts.segment_names import parse_segment_name, segment_name
+from engine.protocol.layouts.store_files import parse_segment_name, segment_name
 from engine.protocol.layouts.timer_files import (
     TIMER_LOG_BLANK_SIZE,
     TIMER_LOG_UNIT,

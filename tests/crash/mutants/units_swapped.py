@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from engine.broker.main import main
-from engine.protocol.layouts.queue_units import CQ_UNIT_SIZE
+from engine.protocol.layouts.store_files import CQ_UNIT_SIZE
 from engine.store.queues.consume_queue import ConsumeQueue
 
 _write = ConsumeQueue.write

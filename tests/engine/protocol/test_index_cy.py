@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.protocol import _index_cy as installed
-from engine.protocol.layouts.index_files import INDEX_ENTRY, INDEX_KEY
+from engine.protocol.layouts.store_files import INDEX_ENTRY, INDEX_KEY
 from tests.engine.protocol.ways import ways_of
 
 CHAINERS = ways_of(installed)

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.protocol import _units_cy as installed
-from engine.protocol.layouts.queue_units import CQ_BLANK
+from engine.protocol.layouts.store_files import CQ_BLANK
 from tests.engine.protocol.ways import ways_of
 
 READERS = ways_of(installed)

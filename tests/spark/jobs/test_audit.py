@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.protocol.layouts.queue_units import CQ_UNIT_SIZE
+from engine.protocol.layouts.store_files import CQ_UNIT_SIZE
 from engine.protocol.records import decode_record
 from spark.jobs import store_audit
 from spark.sources.logs import survey

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.protocol.layouts.checkpoint_page import CheckpointPage, DurableOffsets
-from engine.protocol.layouts.checkpoints import Checkpoint
+from engine.protocol.layouts.checkpoints import Checkpoint, CheckpointPage, DurableOffsets
 from spark.sources.broker_answers import Asking, BrokerSays
 from spark.sources.readable_end import End, Known, decide_end
 from tests.spark.sources.written import START_MS, Sent, Written, look, offsets_in

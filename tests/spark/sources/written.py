@@ -11,10 +11,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from engine.protocol.layouts.checkpoint_page import DurableOffsets, encode_page
-from engine.protocol.layouts.checkpoints import Checkpoint, encode_checkpoint
-from engine.protocol.layouts.queue_units import CQ_UNIT, CQ_UNIT_SIZE
-from engine.protocol.layouts.segment_names import segment_name
+from engine.protocol.layouts.checkpoints import Checkpoint, DurableOffsets, encode_checkpoint, encode_page
+from engine.protocol.layouts.store_files import CQ_UNIT, CQ_UNIT_SIZE, segment_name
 from engine.protocol.records import BLANK_SIZE, Record, decode_record, encode_blank, encode_record
 from spark.schemas import message_schema
 from spark.sources.logs import Log, survey

@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from engine.protocol.hashes import index_key_hash
-from engine.protocol.layouts.index_files import INDEX_KEY
-from engine.protocol.layouts.segment_names import index_file_name
+from engine.protocol.layouts.store_files import INDEX_KEY, index_file_name
 from engine.store.index.index import Index
 from engine.store.index.index_file import IndexFile
 from tests.engine.store.samples import (
