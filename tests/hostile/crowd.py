@@ -19,6 +19,9 @@ from tests.crash.wire import Address
 _PIECE_BYTES = 1 << 18
 _OPENED_PER_TURN = 50
 GATHER_S = 60.0
+_COUNTED_S = 1.0
+"""How long a crowd that is complete waits before it attacks: the good client reads the broker's count of
+connections every tenth of a second."""
 _GONE = (BrokenPipeError, ConnectionError, TimeoutError)
 
 
@@ -78,12 +81,15 @@ class Crowd:
         """For so long, once all are gathered."""
         begun = time.monotonic()
         until = begun + (seconds if self._is_gathered else GATHER_S)
+        complete_since: float | None = None
         while (now := time.monotonic()) < until:
             self._open_some()
             self.tally.most_open = max(self.tally.most_open, len(self._peers))
             if self.tally.opened >= self._count and not self.tally.opened_all_s:
                 self.tally.opened_all_s = now - begun
-            if not self._is_gathered and self._are_all_here():
+            if complete_since is None and self._are_all_here():
+                complete_since = now
+            if not self._is_gathered and complete_since is not None and now - complete_since >= _COUNTED_S:
                 self._is_gathered = True
                 until = now + seconds
                 for peer in self._peers.values():

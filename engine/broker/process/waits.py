@@ -96,7 +96,8 @@ class BrokerWaits:
     def when_woken(self, held: HeldRequest, timeout_ms: int) -> None:
         client = held.client
         if not self.can_park(client):
-            held.done()
+            # At once, not when it is the client's turn again: meanwhile it would hold its filter uncounted.
+            held.finish(held)
             return
         if _WATCHED not in client.tags:
             client.tags[_WATCHED] = True

@@ -35,11 +35,13 @@ async def test_what_was_freed_is_given_back_once_for_each_peak():
 
 async def test_when_connections_let_go_the_memory_is_given_back():
     trims: list[int] = []
-    heap = Heap(asyncio.get_running_loop(), lambda: 0, lambda: trims.append(1))
+    emptied: list[int] = []
+    heap = Heap(asyncio.get_running_loop(), lambda: 0, lambda: trims.append(1), lambda: emptied.append(1))
     for number, held in enumerate((0, PEAK_BYTES, 2 * PEAK_BYTES, 2 * PEAK_BYTES, PEAK_BYTES, 0, 0)):
         heap.note(EVERY_S * (number + 1), held)
         await asyncio.sleep(0.02)
     assert len(trims) == 2, "once it had fallen to half, and once more with the rest"
+    assert len(emptied) == 2, "and so often Python's free lists are emptied"
 
 
 def test_memory_that_is_no_files_is_told():
