@@ -7,9 +7,6 @@ with RocketMQ's code and remark.
 
 from __future__ import annotations
 
-from types import TracebackType
-from typing import Self
-
 from engine.client.admin.access import AccessAdmin
 from engine.client.admin.broker_groups import BrokerGroupAdmin
 from engine.client.admin.brokers import BrokerAdmin
@@ -20,7 +17,7 @@ from engine.client.admin.messages import MessageAdmin
 from engine.client.admin.name_servers import NameServerAdmin
 from engine.client.admin.offsets import OffsetAdmin
 from engine.client.admin.topics import TopicAdmin
-from engine.client.instance.instance import ClientInstance, own_or_given
+from engine.client.instance.instance import Client, ClientInstance
 from engine.client.options import ClientOptions, Tls
 from engine.client.tracing.trace_reader import TraceReader
 from engine.protocol.signing import Credentials
@@ -30,7 +27,7 @@ ADMIN_TIMEOUT_MS = 5_000
 __all__ = ["Admin"]
 
 
-class Admin:
+class Admin(Client):
     """Asks and changes what is not sending or consuming.
 
     >>> async def main() -> None:
@@ -52,8 +49,7 @@ class Admin:
         tls: Tls = None,
         credentials: Credentials | None = None,
     ) -> None:
-        self._owns_instance = instance is None
-        self.instance = own_or_given(
+        super().__init__(
             instance, namesrv, ClientOptions(request_timeout_ms=timeout_ms, tls=tls, credentials=credentials)
         )
         self.cluster = ClusterAdmin(self.instance)
@@ -67,20 +63,3 @@ class Admin:
         self.name_servers = NameServerAdmin(self.instance)
         self.traces = TraceReader(self.messages)
         self.access = AccessAdmin(self.instance)
-
-    async def __aenter__(self) -> Self:
-        await self.start()
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        await self.close()
-
-    async def start(self) -> None:
-        if self._owns_instance:
-            self.instance.start()
-
-    async def close(self) -> None:
-        if self._owns_instance:
-            await self.instance.close()

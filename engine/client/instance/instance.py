@@ -1,14 +1,14 @@
 """The part of a client that producers, consumers and admins share: connections, routes, heartbeats.
 
-Each of them makes an instance of its own unless it is given one; whoever makes it closes it:
+Each of them creates an instance of its own, and closes it, unless it is given one:
 
     async with ClientInstance("127.0.0.1:9876") as instance:
         producer = Producer("orders", instance=instance)
         consumer = PushConsumer("billing", listener, instance=instance)
 
-An instance is one member of each consumer group that registers here (its client id is what the members share
-queues by), so a group registers once. Heartbeats go to every known broker every 30 s, and at once when a
-group joins, a broker appears or a connection was lost (the broker forgets a client with its connection).
+An instance is one member of each consumer group that registers here (queues are shared out by client id), so
+a group registers once. Heartbeats go to every known broker every 30 s, and at once when a group joins, a
+broker appears or a connection was lost (the broker forgets a client with its connection).
 Loop thread only.
 """
 
@@ -19,39 +19,45 @@ import logging
 import os
 import socket
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from types import TracebackType
-from typing import Protocol, Self
+from typing import TYPE_CHECKING, Self
 
-from engine.client.instance.answers import insist
-from engine.client.instance.name_servers import NameServers
+from engine.client.instance.answers import insist, outcomes_of
 from engine.client.instance.periodic import Periodic
-from engine.client.instance.routes import Routes
-from engine.client.instance.server_requests import GroupMember, ServerRequests
+from engine.client.instance.routes import NameServers, Routes
+from engine.client.instance.server_requests import ServerRequests
 from engine.client.options import ClientOptions, name_server_addresses
 from engine.errors import BadInput, EngineError, NotFound
 from engine.net.connection import Connection
 from engine.net.requester import Requester, parse_address
 from engine.net.tls import TlsOptions
-from engine.protocol.bodies.clients import HeartbeatData, ProducerData
+from engine.protocol.bodies.basics import MessageQueue
+from engine.protocol.bodies.heartbeats import HeartbeatData, ProducerData
 from engine.protocol.bodies.routes import MASTER_ID
 from engine.protocol.codes import RequestCode, ResponseCode
 from engine.protocol.commands import Buffer, Command
 from engine.protocol.headers.groups import UnregisterClientRequest
 from engine.protocol.wire import Header
 
+if TYPE_CHECKING:
+    from engine.client.consuming.group_consumer import GroupConsumer
+
 log = logging.getLogger(__name__)
+
+RouteListener = Callable[[str], None]
+"""Called with the topic whose route changed."""
 
 
 class ClientInstance:
-    """`call` and `call_name_server` ask; `routes` and `broker_address` say where."""
+    """`call` and `call_name_server` send requests; `routes` and `master_address` find brokers."""
 
     def __init__(self, namesrv: str | None = None, options: ClientOptions | None = None) -> None:
         self.options = options or ClientOptions()
         addresses = name_server_addresses(namesrv, os.environ)
         self.ip = local_ip(addresses[0])
         self.client_id = f"{self.ip}@{self.options.instance_name or f'{os.getpid()}#{time.time_ns()}'}"
-        self.consumers: dict[str, GroupMember] = {}
+        self.consumers: dict[str, GroupConsumer] = {}
         self._producer_groups: dict[str, int] = {}
         self.server_requests = ServerRequests(self.consumers)
         self.requester = Requester(
@@ -65,8 +71,7 @@ class ClientInstance:
         self.name_servers = NameServers(addresses, self.requester, self.options.request_timeout_ms)
         self.routes = Routes(self.name_servers.route, self._on_route_changed)
         self._polling = Periodic("route poll", self.options.poll_name_server_s, self._poll_routes)
-        # Lost connections come in bunches; a second between heartbeats keeps a dead broker from being
-        # hammered.
+        # Many connections can be lost at once: at most one heartbeat per second.
         self._beating = Periodic("heartbeat", self.options.heartbeat_s, self.heartbeat, min_interval_s=1.0)
         self._route_listeners: list[RouteListener] = []
         self._is_running = False
@@ -105,7 +110,7 @@ class ClientInstance:
         *,
         timeout_ms: float | None = None,
     ) -> Command:
-        """Ask a broker and insist on success."""
+        """Send a request; raises PeerError unless the answer's code is 0."""
         command = Command(code, fields=header.encode() if header else {}, body=body)
         limit_ms = timeout_ms or self.options.request_timeout_ms
         return insist(await self.requester.request(address, command, limit_ms))
@@ -120,17 +125,28 @@ class ClientInstance:
         """The brokers of that name: id to address; empty when none is known."""
         return self.routes.brokers().get(broker_name, {})
 
-    def broker_address(self, broker_name: str, broker_id: int = MASTER_ID) -> str:
-        """The address of that member of a broker set, else of another one that is known."""
+    async def find_members(self, queue: MessageQueue, *, with_master: bool = False) -> Mapping[int, str]:
+        """The brokers that have the queue: id to address. Asks for the route when none of them is known
+        (`with_master`: when their master is not known)."""
+        members = self.members(queue.broker_name)
+        if not members or (with_master and MASTER_ID not in members):
+            await self.routes.refresh(queue.topic)
+            members = self.members(queue.broker_name)
+        if not members:
+            raise no_broker(queue.broker_name)
+        return members
+
+    def broker_address(self, broker_name: str) -> str:
+        """The master's address, else that of the member with the lowest id."""
         members = self.members(broker_name)
         if not members:
             raise no_broker(broker_name)
-        return members.get(broker_id) or members[min(members)]
+        return members[min(members)]
 
     def master_address(self, broker_name: str) -> str:
-        address = self.routes.brokers().get(broker_name, {}).get(MASTER_ID)
+        address = self.members(broker_name).get(MASTER_ID)
         if address is None:
-            raise NotFound(f"the broker {broker_name} has no master now", code=ResponseCode.BROKER_NOT_EXIST)
+            raise NotFound(f"broker {broker_name} has no master now", code=ResponseCode.BROKER_NOT_EXIST)
         return address
 
     # -- groups ---------------------------------------------------------------------------------------------
@@ -145,12 +161,12 @@ class ClientInstance:
             del self._producer_groups[group]
             await self._unregister(UnregisterClientRequest(self.client_id, producer_group=group))
 
-    def join_consumer_group(self, member: GroupMember) -> None:
+    def join_consumer_group(self, member: GroupConsumer) -> None:
         if member.group in self.consumers:
-            raise BadInput(f"the group {member.group} already has a consumer in this instance")
+            raise BadInput(f"group {member.group} already has a consumer in this instance")
         self.consumers[member.group] = member
 
-    async def leave_consumer_group(self, member: GroupMember) -> None:
+    async def leave_consumer_group(self, member: GroupConsumer) -> None:
         if self.consumers.get(member.group) is member:
             del self.consumers[member.group]
             await self._unregister(UnregisterClientRequest(self.client_id, consumer_group=member.group))
@@ -164,7 +180,7 @@ class ClientInstance:
     # -- heartbeats -----------------------------------------------------------------------------------------
 
     async def heartbeat(self) -> None:
-        """Tell every broker who we are. A broker that cannot be reached hears it next time."""
+        """Send our groups to every broker. One that cannot be reached gets the next heartbeat."""
         if not self._producer_groups and not self.consumers:
             return
         beat = HeartbeatData(
@@ -174,16 +190,12 @@ class ClientInstance:
         ).encode()
         addresses = self._heartbeat_addresses()
         calls = [self.call(address, RequestCode.HEART_BEAT, body=beat) for address in addresses]
-        for address, outcome in zip(
-            addresses, await asyncio.gather(*calls, return_exceptions=True), strict=True
-        ):
-            if isinstance(outcome, EngineError):
-                log.info("heartbeat to %s: %s", address, outcome.text)
-            elif isinstance(outcome, BaseException):
-                raise outcome
+        for address, failure in zip(addresses, await outcomes_of(calls), strict=True):
+            if isinstance(failure, EngineError):
+                log.info("heartbeat to %s: %s", address, failure.text)
 
     def _heartbeat_addresses(self) -> list[str]:
-        """Consumers may read from slaves, so these must know them too; producers talk to masters alone."""
+        """Slaves get heartbeats too when there are consumers, which may read from them."""
         return sorted(
             address
             for members in self.routes.brokers().values()
@@ -201,10 +213,8 @@ class ClientInstance:
     # -- inside ---------------------------------------------------------------------------------------------
 
     async def _poll_routes(self) -> None:
-        wanted: set[str] = set()
-        for member in self.consumers.values():
-            wanted |= member.topics()
-        await self.routes.refresh_all(wanted)
+        subscribed = (member.subscriptions for member in self.consumers.values())
+        await self.routes.refresh_all({topic for topics in subscribed for topic in topics})
 
     def _on_route_changed(self, topic: str) -> None:
         if self._is_running:
@@ -219,25 +229,43 @@ class ClientInstance:
             self._beating.wake()
 
 
-class RouteListener(Protocol):
-    def __call__(self, topic: str, /) -> None: ...
-
-
 def no_broker(broker_name: str) -> NotFound:
-    return NotFound(f"no address is known for the broker {broker_name}", code=ResponseCode.BROKER_NOT_EXIST)
+    return NotFound(f"no address is known for broker {broker_name}", code=ResponseCode.BROKER_NOT_EXIST)
 
 
-def own_or_given(
-    instance: ClientInstance | None, namesrv: str | None, options: ClientOptions
-) -> ClientInstance:
-    """A given instance speaks as it was made: what would go unheard is refused."""
-    if instance is not None and (options.tls or options.credentials is not None):
-        raise BadInput("an instance was given: TLS and credentials are said in its own ClientOptions")
-    return instance or ClientInstance(namesrv, options)
+class Client:
+    """Base of producers, consumers and admins: uses the given instance, or creates one and closes it.
+
+    `options` are those of the created instance. A given instance keeps its own, so TLS and credentials are
+    refused together with `instance`.
+    """
+
+    def __init__(self, instance: ClientInstance | None, namesrv: str | None, options: ClientOptions) -> None:
+        if instance is not None and (options.tls or options.credentials is not None):
+            raise BadInput("set tls and credentials in the ClientOptions of the given instance")
+        self._owns_instance = instance is None
+        self.instance = instance or ClientInstance(namesrv, options)
+
+    async def __aenter__(self) -> Self:
+        await self.start()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    async def start(self) -> None:
+        if self._owns_instance:
+            self.instance.start()
+
+    async def close(self) -> None:
+        if self._owns_instance:
+            await self.instance.close()
 
 
 def local_ip(peer_address: str) -> str:
-    """Our own address as that peer would see it; no packet is sent to find out."""
+    """Our own address as that peer sees it; no packet is sent."""
     host, port = parse_address(peer_address)
     try:
         family, kind, proto, _, where = socket.getaddrinfo(host, port, type=socket.SOCK_DGRAM)[0]

@@ -1,6 +1,6 @@
-"""One step, again and again: on its clock, and at once when somebody wakes it. Loop thread only.
+"""A step that runs every so often, and at once when it is woken. Loop thread only.
 
-A step that fails is logged and tried again at the next turn; a client must outlive its servers' absence.
+A step that fails is logged and tried again at the next turn: a client goes on while its servers are away.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from engine.errors import EngineError
 
 log = logging.getLogger(__name__)
 
-
 END_ATTEMPTS = 20
 END_ATTEMPT_S = 0.5
 
@@ -22,15 +21,14 @@ END_ATTEMPT_S = 0.5
 async def end_task(task: asyncio.Task[None]) -> None:
     """Cancel a task and wait until it has ended.
 
-    More than once if need be: application code that runs in it may swallow a cancellation, and the task
-    would go on for ever.
+    More than once if need be: application code in the task may swallow a cancellation.
     """
     for _ in range(END_ATTEMPTS):
         if task.done():
             return
         task.cancel()
         await asyncio.wait((task,), timeout=END_ATTEMPT_S)
-    log.error("%s does not end", task.get_name())
+    log.error("task %s does not end after %d cancellations", task.get_name(), END_ATTEMPTS)
 
 
 class Periodic:
@@ -69,7 +67,7 @@ class Periodic:
                 await asyncio.sleep(self._min_interval_s)
 
     async def _run_step(self) -> None:
-        # gather hands any failure over as a value: one bad turn must not end all later ones.
+        # gather returns the exception, so that one failed turn does not end the later ones.
         (failure,) = await asyncio.gather(self._step(), return_exceptions=True)
         if isinstance(failure, EngineError):
             log.warning("%s: %s", self._name, failure.text)

@@ -1,21 +1,62 @@
-"""Where topics live: a cache of the name servers' answers, and what a client reads off a route.
+"""Routes: which brokers have a topic. Requests to the name servers, a cache of their answers, and the queues
+that a route names.
 
-A route that was known stays known when no name server answers or one that was just restarted knows nothing
-yet: brokers are asked at the last known address rather than not at all. Callers that want the same topic at
-once share one question. Loop thread only.
+Name servers do not talk to each other and may disagree for a while; the first one that answers is believed,
+and a refusal (code other than 0) is an answer. A known route is kept when no name server answers, or when one
+that was just restarted does not know the topic yet: requests then go to the last known address. Concurrent
+callers that want the same topic share one request. Loop thread only.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 
-from engine.errors import NotFound
+from engine.client.instance.answers import all_of, insist
+from engine.errors import NotFound, PeerTimeout, PeerUnreachable
+from engine.net.requester import Requester
 from engine.protocol.bodies.basics import MessageQueue
 from engine.protocol.bodies.routes import MASTER_ID, QueueData, TopicRouteData
-from engine.protocol.codes import ResponseCode
+from engine.protocol.codes import RequestCode, ResponseCode
+from engine.protocol.commands import Command
+from engine.protocol.headers.namesrv import GetRouteInfoRequest
 
 Fetch = Callable[[str], Awaitable[TopicRouteData | None]]
+
+
+class NameServers:
+    """`request` asks one, beginning with the one that answered last; `addresses` are all of them."""
+
+    def __init__(self, addresses: Sequence[str], requester: Requester, timeout_ms: int) -> None:
+        self.addresses = tuple(addresses)
+        self._requester = requester
+        self._timeout_ms = timeout_ms
+        self._current = 0
+
+    async def request(self, command: Command) -> Command:
+        failures: list[str] = []
+        for _ in self.addresses:
+            address = self.addresses[self._current]
+            try:
+                return await self._requester.request(address, command, self._timeout_ms)
+            except (PeerUnreachable, PeerTimeout) as error:
+                failures.append(error.text)
+                self._current = (self._current + 1) % len(self.addresses)
+        raise PeerUnreachable("no name server answers: " + "; ".join(failures))
+
+    async def route(self, topic: str) -> TopicRouteData | None:
+        """105. None when no broker has registered the topic."""
+        header = GetRouteInfoRequest(topic, accept_standard_json_only=True)
+        answer = await self.request(Command(RequestCode.GET_ROUTEINFO_BY_TOPIC, fields=header.encode()))
+        if answer.code == ResponseCode.TOPIC_NOT_EXIST:
+            return None
+        return TopicRouteData.decode(insist(answer).body)
+
+
+def master_addresses(route: TopicRouteData) -> dict[str, str]:
+    """Broker name → address of its master, of the brokers that have one."""
+    members = {broker.broker_name: broker.broker_addrs for broker in route.broker_datas}
+    return {name: addresses[MASTER_ID] for name, addresses in members.items() if MASTER_ID in addresses}
 
 
 def publish_queues(topic: str, route: TopicRouteData) -> list[MessageQueue]:
@@ -23,11 +64,11 @@ def publish_queues(topic: str, route: TopicRouteData) -> list[MessageQueue]:
     brokers that have a master."""
     if route.order_topic_conf:
         return _ordered_queues(topic, route.order_topic_conf)
-    with_master = {broker.broker_name for broker in route.broker_datas if MASTER_ID in broker.broker_addrs}
+    masters = master_addresses(route)
     return [
         MessageQueue(topic, data.broker_name, queue_id)
         for data in _sorted(route)
-        if data.is_writable and data.broker_name in with_master
+        if data.is_writable and data.broker_name in masters
         for queue_id in range(data.write_queue_nums)
     ]
 
@@ -56,8 +97,8 @@ def _ordered_queues(topic: str, order_topic_conf: str) -> list[MessageQueue]:
 
 
 class Routes:
-    """`get` (cached or asked), `refresh` (asked), `refresh_all`. `on_change(topic)` tells of each
-    difference.
+    """`get` (cached or asked), `refresh` (asked), `refresh_all`. `on_change(topic)` is called for each route
+    that changed.
     """
 
     def __init__(self, fetch: Fetch, on_change: Callable[[str], None]) -> None:
@@ -71,7 +112,7 @@ class Routes:
         return self._routes.get(topic)
 
     def brokers(self) -> Mapping[str, Mapping[int, str]]:
-        """Broker name → broker id → address, as the newest route that names it says."""
+        """Broker name → broker id → address, from the newest route that names it."""
         return self._brokers
 
     async def get(self, topic: str) -> TopicRouteData | None:
@@ -103,11 +144,7 @@ class Routes:
         return route
 
     async def refresh_all(self, topics: set[str]) -> None:
-        """Ask for every topic that is known or wanted; a failure is raised after all were asked."""
-        wanted = sorted(topics | self._routes.keys())
-        outcomes = await asyncio.gather(*map(self.refresh, wanted), return_exceptions=True)
-        for outcome in outcomes:
-            if isinstance(outcome, BaseException):
-                raise outcome
+        """Ask for all known topics and these; raises the first failure once all have ended."""
+        await all_of(map(self.refresh, sorted(topics | self._routes.keys())))
         named = {broker.broker_name for route in self._routes.values() for broker in route.broker_datas}
         self._brokers = {name: members for name, members in self._brokers.items() if name in named}

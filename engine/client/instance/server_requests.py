@@ -1,35 +1,35 @@
-"""What brokers ask of a client over the client's own connection: rebalance, reset, tell, consume.
+"""Requests that brokers send to a client over the client's own connection.
 
     40  NOTIFY_CONSUMER_IDS_CHANGED      the group's members changed: share the queues out again
     220 RESET_CONSUMER_CLIENT_OFFSET     go on at these offsets
-    221 GET_CONSUMER_STATUS_FROM_CLIENT  say how far you are
-    307 GET_CONSUMER_RUNNING_INFO        say all about yourself
+    221 GET_CONSUMER_STATUS_FROM_CLIENT  the consumer's offsets
+    307 GET_CONSUMER_RUNNING_INFO        the consumer's queues, rates, settings and thread stacks
     309 CONSUME_MESSAGE_DIRECTLY         run the listener on this one message
-    39  CHECK_TRANSACTION_STATE          say what became of this transaction
-    326 PUSH_REPLY_MESSAGE_TO_CLIENT     here is the reply to a request
+    39  CHECK_TRANSACTION_STATE          the outcome of this transaction
+    326 PUSH_REPLY_MESSAGE_TO_CLIENT     the reply to a request
 
-Whatever concerns a group that is not here, or another code, is refused, never left without an answer.
-Loop thread only; a request that has to wait (309, 39) runs as a task of its own.
+Requests for a group that is not here, and other codes, are refused. Each request runs as a task of its own.
+Loop thread only.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Mapping
-from typing import Protocol
+import sys
+import threading
+import traceback
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
 from engine.client.instance.periodic import end_task
-from engine.client.instance.thread_stacks import thread_stacks
 from engine.client.sending.replies import Replies
 from engine.errors import EngineError, NotFound
 from engine.net.connection import Connection
 from engine.net.outcomes import Reply
 from engine.net.serving import encode_reply
-from engine.protocol.bodies.basics import MessageQueue
-from engine.protocol.bodies.clients import ConsumeMessageDirectlyResult, ConsumerData, ConsumerRunningInfo
 from engine.protocol.bodies.offsets import GetConsumerStatusBody, ResetOffsetBody
 from engine.protocol.codes import RequestCode, ResponseCode
 from engine.protocol.commands import Command
@@ -40,44 +40,25 @@ from engine.protocol.headers.groups import (
 )
 from engine.protocol.headers.offsets import GetConsumerStatusRequest, ResetOffsetRequest
 from engine.protocol.properties import Property
-from engine.protocol.records import Record, decode_record
+from engine.protocol.records import decode_record
+
+if TYPE_CHECKING:
+    from engine.client.consuming.group_consumer import GroupConsumer
+    from engine.client.sending.transaction_producer import TransactionProducer
 
 log = logging.getLogger(__name__)
 
-
-class GroupMember(Protocol):
-    """What an instance and the brokers must be able to ask of a consumer."""
-
-    @property
-    def group(self) -> str: ...
-
-    def consumer_data(self) -> ConsumerData: ...
-
-    def topics(self) -> set[str]: ...
-
-    def on_members_changed(self) -> None: ...
-
-    def on_route_changed(self, topic: str) -> None: ...
-
-    async def reset_offsets(self, topic: str, offsets: Mapping[MessageQueue, int]) -> None: ...
-
-    def offsets_of(self, topic: str) -> dict[MessageQueue, int]: ...
-
-    def running_info(self) -> ConsumerRunningInfo: ...
-
-    async def consume_directly(self, record: Record, broker_name: str) -> ConsumeMessageDirectlyResult: ...
-
-
-class TransactionChecker(Protocol):
-    async def answer_check(self, request: Command, connection: Connection) -> None: ...
+MAX_TASKS = 1_000
+MAX_CALLS = 100
+"""Limits of `thread_stacks`: the answer of a client that hangs must still fit into one frame."""
 
 
 class ServerRequests:
     """Called with every request that arrives on a connection we opened."""
 
-    def __init__(self, consumers: Mapping[str, GroupMember]) -> None:
+    def __init__(self, consumers: Mapping[str, GroupConsumer]) -> None:
         self._consumers = consumers
-        self.transactions: dict[str, TransactionChecker] = {}
+        self.transactions: dict[str, TransactionProducer] = {}
         """By producer group."""
         self.replies = Replies()
         self._tasks: set[asyncio.Task[None]] = set()
@@ -142,12 +123,36 @@ class ServerRequests:
         group = decode_record(request.body).properties.get(Property.PGROUP, "")
         checker = self.transactions.get(group)
         if checker is None or connection is None:
-            raise NotFound(f"the group {group} has no transaction producer in this client")
+            raise NotFound(f"group {group} has no transaction producer in this client")
         await checker.answer_check(request, connection)
         return Reply()
 
-    def _member(self, group: str) -> GroupMember:
+    def _member(self, group: str) -> GroupConsumer:
         member = self._consumers.get(group)
         if member is None:
-            raise NotFound(f"the group {group} has no consumer in this client")
+            raise NotFound(f"group {group} has no consumer in this client")
         return member
+
+
+def thread_stacks() -> str:
+    """Where each thread and task of this process stands, as text for an operator (`consumerStatus -s`).
+
+    In the shape that RocketMQ's clients send: a line with the thread's name, id and state, then its calls,
+    innermost first, each behind the name. The tasks of the calling loop follow the threads, because listeners
+    that are coroutines have no thread of their own.
+    """
+    names = {thread.ident: thread.name for thread in threading.enumerate()}
+    parts = [
+        _stack(names.get(ident, "unknown"), f"TID: {ident} STATE: RUNNABLE", traceback.walk_stack(frame))
+        for ident, frame in sys._current_frames().items()
+    ]
+    for task in sorted(asyncio.all_tasks(), key=asyncio.Task.get_name)[:MAX_TASKS]:
+        calls = ((frame, frame.f_lineno) for frame in reversed(task.get_stack(limit=MAX_CALLS)))
+        parts.append(_stack(task.get_name(), "TASK STATE: WAITING", calls))
+    return "\n".join(parts)
+
+
+def _stack(name: str, state: str, calls: Iterable[tuple[object, int]]) -> str:
+    summary = traceback.StackSummary.extract(calls, limit=MAX_CALLS, lookup_lines=False)  # type: ignore[arg-type]
+    lines = [f"{name:<40}{call.name}({call.filename}:{call.lineno})\n" for call in summary]
+    return f"{name:<40}{state}\n" + "".join(lines)

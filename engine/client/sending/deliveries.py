@@ -28,7 +28,7 @@ from engine.protocol.codes import ResponseCode
 from engine.protocol.commands import Command
 
 if TYPE_CHECKING:
-    from engine.client.tracing.trace_points import SendTracing
+    from engine.client.tracing.trace_writer import SendTracing
 
 RETRIED_CODES = frozenset(
     {

@@ -21,12 +21,10 @@ import random
 import time
 from collections.abc import Coroutine, Iterable, Mapping
 from dataclasses import replace
-from types import TracebackType
-from typing import Self
 
 import orjson
 
-from engine.client.instance.instance import ClientInstance, own_or_given
+from engine.client.instance.instance import Client, ClientInstance
 from engine.client.messages import Message, ReceivedMessage, SendResult
 from engine.client.options import Acks, ClientOptions, ProducerOptions, Tls
 from engine.client.sending.batching import batch_drafts
@@ -37,8 +35,7 @@ from engine.client.sending.message_keys import MessageKeys
 from engine.client.sending.replies import reply_message, wait_for_reply
 from engine.client.sending.send_plans import Select, SendPlan, SendTarget, by_sharding_key
 from engine.client.sending.topic_plans import TopicPlans
-from engine.client.tracing.trace_points import SendTracing
-from engine.client.tracing.trace_writer import Tracer
+from engine.client.tracing.trace_writer import SendTracing, Tracer
 from engine.errors import BadInput, EngineError
 from engine.protocol.bodies.basics import MessageQueue
 from engine.protocol.codes import RequestCode
@@ -52,7 +49,7 @@ COMPRESS_IN_THREAD_ABOVE_BYTES = 64 * 1024
 _INTRODUCED = "client.introduced."
 
 
-class Producer:
+class Producer(Client):
     """Sends messages for a producer group.
 
     >>> async def main() -> None:
@@ -81,8 +78,7 @@ class Producer:
         self.group = group
         base = options or ProducerOptions()
         self.options = base if acks is None else replace(base, acks=acks)
-        self.instance = own_or_given(instance, namesrv, ClientOptions(tls=tls, credentials=credentials))
-        self._owns_instance = instance is None
+        super().__init__(instance, namesrv, ClientOptions(tls=tls, credentials=credentials))
         self._waits = self.options.acks == "all"
         self._keys = MessageKeys(self.instance.ip, os.getpid(), random.getrandbits(32))
         self._faults = LatencyFaults()
@@ -92,23 +88,13 @@ class Producer:
 
     # -- life -----------------------------------------------------------------------------------------------
 
-    async def __aenter__(self) -> Self:
-        await self.start()
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        await self.close()
-
     async def start(self) -> None:
         loop = asyncio.get_running_loop()
-        if self._owns_instance:
-            self.instance.start()
+        await super().start()
         if self.options.trace:
             tracer = Tracer(self.instance, self.group, "PRODUCE", self.options.trace_topic)
             tracer.start()
-            self._tracing = SendTracing(tracer, self.group)
+            self._tracing = SendTracing(tracer)
         self._deliveries = Deliveries(
             loop, self.instance.requester, self._plans, self._faults, self.options, self._tracing
         )
@@ -126,8 +112,7 @@ class Producer:
         self._plans.close()
         self.instance.stop_listening_to_routes(self._plans.on_route_changed)
         await self.instance.leave_producer_group(self.group)
-        if self._owns_instance:
-            await self.instance.close()
+        await super().close()
 
     # -- sending --------------------------------------------------------------------------------------------
 
