@@ -1,9 +1,9 @@
-"""Consuming side by side: a fixed number of workers take batches in the order of arrival.
+"""Concurrent consuming: a fixed number of workers take batches in the order of arrival.
 
-A message that the listener fails on goes back to its broker, which delivers it again later; when the broker
-does not take it, the listener gets it again here after a while. It is never passed over: until one of the two
-has worked, the queue's committed offset stays before it. (Broadcasting has no retries: a failure is logged.)
-A call that takes longer than the consume time-out has its messages sent back too. Loop thread only.
+A message that the listener fails on is sent back to its broker, which delivers it again later; when the
+broker does not take it, the listener gets it again here after `retry_locally_after_s`. Until one of the two
+has succeeded, the queue's committed offset stays before it. (Broadcasting has no retries: a failure is
+logged.) A call that takes longer than the consume time-out has its messages sent back too. Loop thread only.
 """
 
 from __future__ import annotations
@@ -11,11 +11,15 @@ from __future__ import annotations
 import asyncio
 import logging
 
-from engine.client.consuming.consume_rates import ConsumeRates
+from engine.client.consuming.consume_service import (
+    DELAY_BY_BROKER,
+    LEVEL_AFTER_TIMEOUT,
+    ConsumeService,
+    SendBacks,
+)
 from engine.client.consuming.listeners import ListenerCalls
 from engine.client.consuming.offset_stores import OffsetStore
 from engine.client.consuming.queue_pulls import QueueWork
-from engine.client.consuming.send_backs import DELAY_BY_BROKER, LEVEL_AFTER_TIMEOUT, SendBacks
 from engine.client.instance.periodic import Periodic, end_task
 from engine.client.messages import ReceivedMessage
 from engine.client.options import ConsumerOptions
@@ -27,7 +31,7 @@ TIMEOUT_SCAN_S = 60.0
 
 
 class _Batch:
-    """Messages of one call; `begun_at` is None until the call begins, `is_over` once somebody settled it."""
+    """The messages of one call; `is_over` once they are consumed or sent back."""
 
     __slots__ = ("begun_at", "is_over", "messages", "work")
 
@@ -38,26 +42,18 @@ class _Batch:
         self.is_over = False
 
 
-class ConcurrentConsuming:
-    """`send_backs=None` means broadcasting."""
-
+class ConcurrentService(ConsumeService):
     def __init__(
         self,
         calls: ListenerCalls,
         offsets: OffsetStore,
         send_backs: SendBacks | None,
-        rates: ConsumeRates,
         options: ConsumerOptions,
     ) -> None:
-        self._calls = calls
-        self._offsets = offsets
-        self._send_backs = send_backs
-        self._rates = rates
-        self._options = options
+        super().__init__(calls, offsets, send_backs, options)
         self._queue: asyncio.Queue[_Batch] = asyncio.Queue()
         self._workers: list[asyncio.Task[None]] = []
         self._running: set[_Batch] = set()
-        self._is_draining = False
         self._scan = Periodic(
             "consume time-outs", min(TIMEOUT_SCAN_S, options.consume_timeout_s), self._expire_calls
         )
@@ -67,26 +63,17 @@ class ConcurrentConsuming:
         self._workers = [loop.create_task(self._work()) for _ in range(self._options.threads)]
         self._scan.start()
 
-    async def admit(self, work: QueueWork) -> None:
-        """Any queue may be pulled at any time."""
-
     def accept(self, work: QueueWork, messages: list[ReceivedMessage]) -> None:
         work.process.add(messages)
         self._enqueue(work, messages)
 
     def _enqueue(self, work: QueueWork, messages: list[ReceivedMessage]) -> None:
-        size = self._options.consume_batch_size or 1
+        size = self._batch_size
         for start in range(0, len(messages), size):
             self._queue.put_nowait(_Batch(work, messages[start : start + size]))
 
-    async def release(self, work: QueueWork) -> None:
-        """Calls that run may end when they like: what they finish no longer counts."""
-
-    async def drain(self, timeout_s: float) -> None:
-        self._is_draining = True
-        deadline = asyncio.get_running_loop().time() + timeout_s
-        while self._running and asyncio.get_running_loop().time() < deadline:
-            await asyncio.sleep(0.01)
+    def is_calling(self) -> bool:
+        return bool(self._running)
 
     async def close(self) -> None:
         await self._scan.stop()
@@ -108,15 +95,14 @@ class ConcurrentConsuming:
 
     async def _consume(self, batch: _Batch) -> None:
         outcome = await self._calls.call(batch.messages)
-        self._rates.record(batch.messages[0].topic, len(batch.messages), outcome)
         if batch.is_over or batch.work.process.is_dropped:
             return
         batch.is_over = True
         done = batch.messages if outcome.is_success else await self._give_back(batch)
-        self._finish(batch.work, done)
+        self._finish_batch(batch, done)
 
     async def _give_back(self, batch: _Batch) -> list[ReceivedMessage]:
-        """Those that are off our hands; the others come again by themselves."""
+        """Returns the messages that the broker took; the listener gets the others again."""
         if self._send_backs is None:
             log.warning("broadcast messages are not retried: %s", batch.messages)
             return batch.messages
@@ -142,11 +128,9 @@ class ConcurrentConsuming:
                 kept.append(message)
         return done, kept
 
-    def _finish(self, work: QueueWork, done: list[ReceivedMessage]) -> None:
+    def _finish_batch(self, batch: _Batch, done: list[ReceivedMessage]) -> None:
         if done:
-            offset = work.finish(done)
-            if offset is not None:
-                self._offsets.update(work.queue, offset)
+            self.finish(batch.work, batch.work.process.finish(done))
 
     async def _expire_calls(self) -> None:
         overdue = asyncio.get_running_loop().time() - self._options.consume_timeout_s
@@ -154,7 +138,7 @@ class ConcurrentConsuming:
             if self._send_backs is None or batch.work.process.is_dropped:
                 continue
             done, kept = await self._send_back_each(self._send_backs, batch.messages, LEVEL_AFTER_TIMEOUT)
-            # Only when all are off our hands does the call's own result no longer matter.
+            # The call's own result is ignored only when its broker took all messages.
             if not kept and not batch.is_over:
                 batch.is_over = True
-                self._finish(batch.work, done)
+                self._finish_batch(batch, done)

@@ -1,9 +1,9 @@
-"""Calling the application's listener, and what its result means.
+"""Calls of the application's listener: what its result means, and how many per second succeed and fail.
 
 A listener is an async function, or a plain one that runs in a pool of threads. It takes one message, or a
 list of them when the consumer was given a batch size. It succeeds by returning (None or CONSUME_SUCCESS) and
 fails by returning RECONSUME_LATER or SUSPEND_CURRENT_QUEUE_A_MOMENT, by raising, or by returning anything
-else. It is the application's code: its errors are results here, logged once, never ours.
+else. What it raises is a result here, logged once.
 """
 
 from __future__ import annotations
@@ -12,17 +12,23 @@ import asyncio
 import inspect
 import logging
 import time
+from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from engine.client.messages import ReceivedMessage
+from engine.protocol.bodies import running_info
 
 if TYPE_CHECKING:
-    from engine.client.tracing.trace_points import ConsumeTracing
+    from engine.client.tracing.trace_writer import ConsumeTracing
 
 log = logging.getLogger(__name__)
+
+WINDOW_S = 60.0
+_SLICE_S = 10.0
 
 
 class ConsumeStatus(Enum):
@@ -45,8 +51,58 @@ class Outcome(NamedTuple):
     error: BaseException | None = None
 
 
+@dataclass(slots=True)
+class _Slice:
+    begun_at: float
+    ok: int = 0
+    failed: int = 0
+    calls: int = 0
+    elapsed_ms: float = 0.0
+
+
+class ConsumeRates:
+    """Per topic, over the last minute: what a consumer answers when it is asked (307). Memory is a few slices
+    of ten seconds per topic."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._slices: dict[str, deque[_Slice]] = {}
+        self._failed: dict[str, int] = {}
+
+    def record(self, topic: str, messages: int, outcome: Outcome) -> None:
+        now = self._clock()
+        slices = self._slices.setdefault(topic, deque())
+        if not slices or now - slices[-1].begun_at >= _SLICE_S:
+            slices.append(_Slice(now))
+            while now - slices[0].begun_at > WINDOW_S:
+                slices.popleft()
+        current = slices[-1]
+        current.calls += 1
+        current.elapsed_ms += outcome.elapsed_ms
+        if outcome.is_success:
+            current.ok += messages
+        else:
+            current.failed += messages
+            self._failed[topic] = self._failed.get(topic, 0) + messages
+
+    def status(self) -> dict[str, running_info.ConsumeStatus]:
+        return {topic: self._status_of(topic, slices) for topic, slices in self._slices.items()}
+
+    def _status_of(self, topic: str, slices: deque[_Slice]) -> running_info.ConsumeStatus:
+        now = self._clock()
+        recent = [part for part in slices if now - part.begun_at <= WINDOW_S]
+        span_s = max(now - recent[0].begun_at, _SLICE_S) if recent else WINDOW_S
+        calls = sum(part.calls for part in recent)
+        return running_info.ConsumeStatus(
+            consume_rt=sum(part.elapsed_ms for part in recent) / calls if calls else 0.0,
+            consume_ok_tps=sum(part.ok for part in recent) / span_s,
+            consume_failed_tps=sum(part.failed for part in recent) / span_s,
+            consume_failed_msgs=self._failed.get(topic, 0),
+        )
+
+
 class ListenerCalls:
-    """`call(messages)` runs the listener once and never raises for it."""
+    """`call(messages)` runs the listener once and returns its failure; `rates` counts these calls."""
 
     def __init__(
         self, listener: Listener, *, takes_list: bool, threads: int, tracing: ConsumeTracing | None = None
@@ -58,8 +114,15 @@ class ListenerCalls:
             getattr(listener, "__call__", None)  # noqa: B004
         )
         self._pool = None if self._is_async else ThreadPoolExecutor(threads, thread_name_prefix="listener")
+        self.rates = ConsumeRates()
 
     async def call(self, messages: Sequence[ReceivedMessage]) -> Outcome:
+        outcome = await self.call_uncounted(messages)
+        self.rates.record(messages[0].topic, len(messages), outcome)
+        return outcome
+
+    async def call_uncounted(self, messages: Sequence[ReceivedMessage]) -> Outcome:
+        """For a message that an operator sends to the listener (309)."""
         if self._tracing is None:
             return await self._call(messages)
         request_id = self._tracing.before(messages)
@@ -70,7 +133,7 @@ class ListenerCalls:
     async def _call(self, messages: Sequence[ReceivedMessage]) -> Outcome:
         argument = list(messages) if self._takes_list else messages[0]
         begun = time.monotonic()
-        # gather hands whatever the listener raises over as a value.
+        # gather returns what the listener raises.
         (result,) = await asyncio.gather(self._start(argument), return_exceptions=True)
         elapsed_ms = (time.monotonic() - begun) * 1000.0
         if result is None or result is ConsumeStatus.CONSUME_SUCCESS:

@@ -1,8 +1,8 @@
-"""The consumer that is asked: `poll` for messages, `seek` anywhere, `commit` when it suits the application.
+"""LitePullConsumer: `poll` for messages, `seek` anywhere, `commit` when it suits the application.
 
 Queues come by `subscribe` (shared out among the group's members) or by `assign` (chosen by the application,
-nobody else is asked). Each queue is read ahead into a bounded buffer. With auto-commit, a poll commits what
-earlier polls returned: a message counts as consumed once the application came back for more, so a crash in
+whatever other members read). Each queue is read ahead into a bounded window. With auto-commit, a poll commits
+what earlier polls returned: a message counts as consumed once the application polls again, so a crash in
 between delivers it again. Loop thread only.
 """
 
@@ -10,38 +10,24 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import time
 from collections.abc import Collection, Iterable, Mapping
-from pathlib import Path
 from types import TracebackType
-from typing import Self
 
-from engine.client.consuming.lite_queue import LiteQueue
-from engine.client.consuming.membership import Membership
-from engine.client.consuming.offset_stores import LocalOffsets, OffsetStore, RemoteOffsets, local_offsets_path
-from engine.client.consuming.pull_requests import PullResult, Pulls
-from engine.client.consuming.queue_offsets import QueueOffsets
-from engine.client.consuming.start_offsets import HALF_AN_HOUR_MS, StartOffsets
-from engine.client.instance.instance import ClientInstance, own_or_given
+from engine.client.consuming.balanced_consumer import BalancedConsumer
+from engine.client.consuming.pull_requests import PullResult
+from engine.client.consuming.queue_pulls import LiteQueue
+from engine.client.instance.instance import ClientInstance
 from engine.client.instance.routes import subscribe_queues
 from engine.client.messages import ReceivedMessage
-from engine.client.options import ClientOptions, LitePullOptions, Tls
-from engine.errors import BadInput, EngineError, NotFound
+from engine.client.options import LitePullOptions, Tls
+from engine.errors import BadInput, NotFound
 from engine.protocol.bodies.basics import MessageQueue
-from engine.protocol.bodies.clients import (
-    TAG_EXPRESSION,
-    ConsumeMessageDirectlyResult,
-    ConsumerRunningInfo,
-    ConsumeType,
-    MessageModel,
-    ProcessQueueInfo,
-)
-from engine.protocol.names import check_group
-from engine.protocol.records import Record
+from engine.protocol.bodies.heartbeats import TAG_EXPRESSION, ConsumeType
+from engine.protocol.bodies.running_info import ConsumerRunningInfo, ProcessQueueInfo
 from engine.protocol.signing import Credentials
 
 
-class LitePullConsumer:
+class LitePullConsumer(BalancedConsumer):
     """Polls messages for a consumer group.
 
     >>> async def main() -> None:
@@ -68,90 +54,42 @@ class LitePullConsumer:
         tls: Tls = None,
         credentials: Credentials | None = None,
     ) -> None:
-        check_group(group)
-        self.group = group
         self.options = options or LitePullOptions()
-        is_broadcast = self.options.model is MessageModel.BROADCASTING
-        # A broadcasting client must be itself again after a restart: its offsets are filed under its id.
-        client_options = ClientOptions(
-            instance_name="DEFAULT" if is_broadcast else None, tls=tls, credentials=credentials
+        super().__init__(
+            group, self.options, ConsumeType.CONSUME_ACTIVELY, instance, namesrv, tls, credentials
         )
-        self.instance = own_or_given(instance, namesrv, client_options)
-        self._owns_instance = instance is None
-        self._queue_offsets = QueueOffsets(self.instance)
-        self._offsets = self._make_offset_store(is_broadcast)
-        self._pulls = Pulls(self.instance, group, self.options.pull)
         self._queues: dict[MessageQueue, LiteQueue] = {}
         self._is_assigned = False
         self._arrival = asyncio.Event()
         self._next_commit_at = 0.0
-        self._membership = Membership(
-            self.instance,
-            group,
-            self,
-            model=self.options.model,
-            from_where=self.options.from_where,
-            consume_type=ConsumeType.CONSUME_ACTIVELY,
-            allocate=self.options.allocate,
-            rebalance_s=self.options.rebalance_s,
-        )
-        timestamp_ms = self.options.consume_from_timestamp_ms
-        if timestamp_ms is None:
-            timestamp_ms = int(time.time() * 1000) - HALF_AN_HOUR_MS
-        self._start_offsets = StartOffsets(
-            self._offsets, self._queue_offsets, self.options.from_where, timestamp_ms
-        )
-
-    def _make_offset_store(self, is_broadcast: bool) -> OffsetStore:
-        if not is_broadcast:
-            return RemoteOffsets(self.group, self._queue_offsets)
-        path: Path = local_offsets_path(self.options.offsets_folder, self.instance.client_id, self.group)
-        return LocalOffsets(path)
 
     # -- life -----------------------------------------------------------------------------------------------
-
-    async def __aenter__(self) -> Self:
-        await self.start()
-        return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        # After an exception the last poll's messages may not have been dealt with: they stay uncommitted.
+        # After an exception the messages of the last poll may not be consumed: they stay uncommitted.
         await self.close(commit=kind is None)
-
-    async def start(self) -> None:
-        if self._owns_instance:
-            self.instance.start()
-        try:
-            await self._membership.start()
-        except EngineError:
-            await self.close()
-            raise
 
     async def close(self, *, commit: bool = True) -> None:
         """Leave the group; with auto-commit (and `commit`) what was polled is committed."""
         if commit and self.options.auto_commit:
             self._store_positions()
-        await self._membership.close()
+        await self._leave()
         await asyncio.gather(*map(self.drop, list(self._queues)))
-        if self._owns_instance:
-            await self.instance.close()
+        await super().close()
 
     # -- which queues ---------------------------------------------------------------------------------------
 
     def subscribe(self, topic: str, expression: str = "*", kind: str = TAG_EXPRESSION) -> None:
-        """Have the topic's queues shared out among the group; allowed before and after the start."""
+        """Share the topic's queues out among the group; allowed before and after the start."""
         if self._is_assigned:
             raise BadInput("a consumer either subscribes or is assigned queues, not both")
-        self._membership.subscribe(topic, expression, kind)
-
-    def unsubscribe(self, topic: str) -> None:
-        self._membership.unsubscribe(topic)
+        super().subscribe(topic, expression, kind)
 
     async def assign(self, queues: Iterable[MessageQueue]) -> None:
         """Read exactly these queues from now on."""
-        if self._membership.subscriptions:
+        if self.subscriptions:
             raise BadInput("a consumer either subscribes or is assigned queues, not both")
         self._is_assigned = True
         wanted = set(queues)
@@ -163,6 +101,7 @@ class LitePullConsumer:
             self.take(queue)
 
     def assignment(self) -> list[MessageQueue]:
+        """The queues that this consumer reads now."""
         return sorted(self._queues)
 
     async def queues(self, topic: str) -> list[MessageQueue]:
@@ -170,7 +109,7 @@ class LitePullConsumer:
         return subscribe_queues(topic, await self.instance.routes.must_get(topic))
 
     def pause(self, queues: Iterable[MessageQueue]) -> None:
-        """Hand out nothing from these until `resume`."""
+        """`poll` returns nothing of these queues until `resume`."""
         for queue in queues:
             self._held(queue).is_paused = True
 
@@ -207,7 +146,7 @@ class LitePullConsumer:
             taken = lite.take(most - len(messages))
             if taken:
                 messages += taken
-                # To the end of the line, so that a busy queue does not starve the others.
+                # Moved to the end, so that a busy queue does not starve the others.
                 self._queues[queue] = self._queues.pop(queue)
         return messages
 
@@ -255,26 +194,26 @@ class LitePullConsumer:
             if lite.polled_offset is not None:
                 self._offsets.update(queue, lite.polled_offset)
 
-    # -- what the membership asks ---------------------------------------------------------------------------
+    # -- its queues -----------------------------------------------------------------------------------------
 
     def held(self) -> Collection[MessageQueue]:
         return [] if self._is_assigned else self._queues.keys()
 
     def take(self, queue: MessageQueue) -> None:
-        lite = LiteQueue(queue, self._pull, self._start_offsets.of, self.options.pull, self._arrival.set)
+        lite = LiteQueue(queue, self._start_offsets.of, self._pull, self.options.pull, self._arrival.set)
         self._queues[queue] = lite
         lite.start()
 
     async def drop(self, queue: MessageQueue) -> None:
         lite = self._queues.pop(queue)
-        await lite.stop()
+        await lite.stop_pulling()
         if self.options.auto_commit and not self._is_assigned and lite.polled_offset is not None:
             self._offsets.update(queue, lite.polled_offset)
         await self._offsets.persist([queue])
         self._offsets.forget(queue)
 
     async def _pull(self, queue: MessageQueue, offset: int) -> PullResult:
-        return await self._pulls.pull(queue, offset, self._membership.subscription_of(queue.topic))
+        return await self._pulls.pull(queue, offset, self._subscription_of(queue.topic))
 
     async def reset_offsets(self, topic: str, offsets: Mapping[MessageQueue, int]) -> None:
         for queue, offset in offsets.items():
@@ -282,22 +221,16 @@ class LitePullConsumer:
                 self._offsets.update(queue, offset)
                 await self._queues[queue].seek(offset)
 
-    def offsets_of(self, topic: str) -> dict[MessageQueue, int]:
-        return {queue: offset for queue, offset in self._offsets.all().items() if queue.topic == topic}
-
     def running_info(self) -> ConsumerRunningInfo:
         return ConsumerRunningInfo(
-            subscription_set=tuple(self._membership.subscriptions.values()),
+            subscription_set=tuple(self.subscriptions.values()),
             mq_table={
                 queue: ProcessQueueInfo(
-                    commit_offset=self._offsets.get(queue) or 0, cached_msg_count=lite.buffered
+                    commit_offset=self._offsets.get(queue) or 0, cached_msg_count=lite.process.message_count
                 )
                 for queue, lite in self._queues.items()
             },
         )
-
-    async def consume_directly(self, record: Record, broker_name: str) -> ConsumeMessageDirectlyResult:
-        raise BadInput("a LitePullConsumer has no listener that could consume a message")
 
     def _held(self, queue: MessageQueue) -> LiteQueue:
         lite = self._queues.get(queue)

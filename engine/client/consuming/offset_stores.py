@@ -1,8 +1,9 @@
-"""Where a consumer keeps how far it is: at the brokers (clustering) or in a file of its own (broadcasting).
+"""A consumer's offsets: kept at the brokers (clustering) or in a file of its own (broadcasting), and where a
+group begins on a queue.
 
-Both hold a table in memory that consuming updates at once, and write what changed now and then and at the
-end. An offset is the next message to be consumed. A write that fails leaves the change marked, so that the
-next one carries it. Loop thread only; the file is read and written in a thread.
+Both stores hold a table in memory that consuming updates at once, and write what changed now and then and at
+the end. An offset is the next message to be consumed. A write that fails leaves the change marked, so that
+the next one carries it. Loop thread only; the file is read and written in a thread.
 
 The file is RocketMQ's: ~/.rocketmq_offsets/<client id>/<group>/offsets.json with a .bak beside it.
 """
@@ -13,51 +14,44 @@ import asyncio
 import logging
 from collections.abc import Collection, Iterable
 from pathlib import Path
-from typing import Protocol
 
 from engine.client.consuming.queue_offsets import QueueOffsets
+from engine.client.instance.answers import outcomes_of
 from engine.durable_file import read_durable, write_durable
 from engine.errors import BadInput, EngineError
 from engine.protocol.bodies.basics import MessageQueue
+from engine.protocol.bodies.heartbeats import ConsumeFromWhere
 from engine.protocol.bodies.offsets import OffsetSerializeWrapper
+from engine.protocol.names import is_retry_topic
 
 log = logging.getLogger(__name__)
 
+HALF_AN_HOUR_MS = 30 * 60 * 1000
 
-class OffsetStore(Protocol):
-    async def load(self, queue: MessageQueue) -> int | None:
-        """The stored offset, which is then also in memory; None when there is none."""
-
-    def get(self, queue: MessageQueue) -> int | None:
-        """The offset in memory."""
-
-    def update(self, queue: MessageQueue, offset: int) -> None: ...
-
-    def forget(self, queue: MessageQueue) -> None: ...
-
-    def all(self) -> dict[MessageQueue, int]: ...
-
-    async def persist(self, queues: Iterable[MessageQueue] | None = None) -> None:
-        """Write what changed, of these queues or of all."""
+_FROM_LAST = {
+    ConsumeFromWhere.CONSUME_FROM_LAST_OFFSET,
+    ConsumeFromWhere.CONSUME_FROM_LAST_OFFSET_AND_FROM_MIN_WHEN_BOOT_FIRST,
+    ConsumeFromWhere.CONSUME_FROM_MAX_OFFSET,
+}
 
 
-class RemoteOffsets:
-    """Kept by the brokers: shared by the members of a group."""
+class OffsetStore:
+    """The table in memory; subclasses load and persist it."""
 
-    def __init__(self, group: str, queue_offsets: QueueOffsets) -> None:
-        self._group = group
-        self._queue_offsets = queue_offsets
+    def __init__(self) -> None:
         self._table: dict[MessageQueue, int] = {}
         self._changed: set[MessageQueue] = set()
 
     async def load(self, queue: MessageQueue) -> int | None:
-        offset = await self._queue_offsets.committed(self._group, queue)
-        if offset is not None:
-            # What was set while the broker was asked is newer than its answer.
-            self._table.setdefault(queue, offset)
-        return offset
+        """The stored offset, which is then also in memory; None when there is none."""
+        raise NotImplementedError
+
+    async def persist(self, queues: Iterable[MessageQueue] | None = None) -> None:
+        """Write what changed, of these queues or of all."""
+        raise NotImplementedError
 
     def get(self, queue: MessageQueue) -> int | None:
+        """The offset in memory."""
         return self._table.get(queue)
 
     def update(self, queue: MessageQueue, offset: int) -> None:
@@ -72,39 +66,49 @@ class RemoteOffsets:
     def all(self) -> dict[MessageQueue, int]:
         return dict(self._table)
 
+
+class RemoteOffsets(OffsetStore):
+    """Kept by the brokers: shared by the members of a group."""
+
+    def __init__(self, group: str, queue_offsets: QueueOffsets) -> None:
+        super().__init__()
+        self._group = group
+        self._queue_offsets = queue_offsets
+
+    async def load(self, queue: MessageQueue) -> int | None:
+        offset = await self._queue_offsets.committed(self._group, queue)
+        if offset is not None:
+            # What was set while the broker was asked is newer than its answer.
+            self._table.setdefault(queue, offset)
+        return offset
+
     async def persist(self, queues: Iterable[MessageQueue] | None = None) -> None:
-        """Of a topic at a broker one queue goes ahead, then the others together: Apache's broker makes a
-        group's table at its first commit, and of two first ones at once it forgets one."""
+        """Of each topic at each broker one queue is committed first, then the others together: Apache's
+        broker creates a group's table at its first commit, and loses one of two concurrent first commits."""
         wanted = self._changed if queues is None else self._changed.intersection(queues)
-        ahead: dict[tuple[str, str], MessageQueue] = {}
+        first: dict[tuple[str, str], MessageQueue] = {}
         for queue in sorted(wanted):
-            ahead.setdefault((queue.topic, queue.broker_name), queue)
-        first = set(ahead.values())
-        await self._commit(first)
-        await self._commit(wanted - first)
+            first.setdefault((queue.topic, queue.broker_name), queue)
+        await self._commit(first.values())
+        await self._commit(wanted.difference(first.values()))
 
     async def _commit(self, queues: Collection[MessageQueue]) -> None:
         batch = [(queue, self._table[queue]) for queue in sorted(queues) if queue in self._table]
         calls = [self._queue_offsets.commit(self._group, queue, offset) for queue, offset in batch]
-        for (queue, offset), outcome in zip(
-            batch, await asyncio.gather(*calls, return_exceptions=True), strict=True
-        ):
+        for (queue, offset), outcome in zip(batch, await outcomes_of(calls), strict=True):
             if isinstance(outcome, EngineError):
                 log.warning("offset %d of %s is not committed yet: %s", offset, queue, outcome.text)
-            elif isinstance(outcome, BaseException):
-                raise outcome
             elif outcome and self._table.get(queue) == offset:
-                # What only a slave has taken is told again, until the master is back and takes it.
+                # What only a slave has taken stays marked, until the master is back and takes it.
                 self._changed.discard(queue)
 
 
-class LocalOffsets:
-    """Kept in a file: a broadcasting consumer's own business."""
+class LocalOffsets(OffsetStore):
+    """Kept in a file: the offsets of one broadcasting consumer."""
 
     def __init__(self, path: Path) -> None:
+        super().__init__()
         self._path = path
-        self._table: dict[MessageQueue, int] = {}
-        self._is_changed = False
         self._loading: asyncio.Task[None] | None = None
 
     async def load(self, queue: MessageQueue) -> int | None:
@@ -123,25 +127,19 @@ class LocalOffsets:
             )
         self._table = (table or {}) | self._table
 
-    def get(self, queue: MessageQueue) -> int | None:
-        return self._table.get(queue)
-
-    def update(self, queue: MessageQueue, offset: int) -> None:
-        if self._table.get(queue) != offset:
-            self._table[queue] = offset
-            self._is_changed = True
-
     def forget(self, queue: MessageQueue) -> None:
-        """Kept: the queue may come back, and nobody else remembers for us."""
-
-    def all(self) -> dict[MessageQueue, int]:
-        return dict(self._table)
+        """Kept: the queue may come back, and its offset is stored nowhere else."""
 
     async def persist(self, queues: Iterable[MessageQueue] | None = None) -> None:
-        if self._is_changed:
-            self._is_changed = False
-            data = OffsetSerializeWrapper(dict(self._table)).encode()
+        if not self._changed:
+            return
+        changed, self._changed = self._changed, set()
+        data = OffsetSerializeWrapper(dict(self._table)).encode()
+        try:
             await asyncio.to_thread(write_durable, self._path, data)
+        except OSError:
+            self._changed |= changed
+            raise
 
 
 def _parse(data: bytes) -> dict[MessageQueue, int]:
@@ -154,3 +152,38 @@ def _parse(data: bytes) -> dict[MessageQueue, int]:
 def local_offsets_path(folder: str | None, client_id: str, group: str) -> Path:
     root = Path(folder) if folder else Path.home() / ".rocketmq_offsets"
     return root / client_id / group / "offsets.json"
+
+
+class StartOffsets:
+    """`of(queue)`: the offset at which a group begins: its stored one, else what `ConsumeFromWhere` says.
+
+    The rules are RocketMQ's: a broker answers 0 for a young queue, retry queues begin at 0. An error means
+    that the start is not known yet.
+    """
+
+    def __init__(
+        self,
+        store: OffsetStore,
+        queue_offsets: QueueOffsets,
+        from_where: ConsumeFromWhere,
+        timestamp_ms: int,
+    ) -> None:
+        self._store = store
+        self._queue_offsets = queue_offsets
+        self._from_where = from_where
+        self._timestamp_ms = timestamp_ms
+
+    async def of(self, queue: MessageQueue) -> int:
+        is_retry = is_retry_topic(queue.topic)
+        starts_last = self._from_where in _FROM_LAST and not is_retry
+        # The end is asked for first: what arrives while the group's offset is asked for must not be skipped.
+        end = await self._queue_offsets.max_offset(queue) if starts_last else 0
+        stored = await self._store.load(queue)
+        if stored is not None:
+            return stored
+        if self._from_where is not ConsumeFromWhere.CONSUME_FROM_TIMESTAMP:
+            # A retry queue holds what this group sent back: all of it must be consumed.
+            return end
+        if is_retry:
+            return await self._queue_offsets.max_offset(queue)
+        return await self._queue_offsets.offset_at(queue, self._timestamp_ms)

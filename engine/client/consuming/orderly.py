@@ -1,9 +1,9 @@
-"""Consuming one after the other: per queue one call at a time, in the order of the queue.
+"""Orderly consuming: per queue one call at a time, in the order of the queue.
 
-In a cluster only the holder of the queue's lock works on it; locks are renewed every 20 s. A failure suspends
-the queue for a moment and then calls the listener again with the same messages; only a message that failed
-more often than `max_reconsume_times` (no limit by default) is put to the dead letters, and only if its broker
-takes it. Loop thread only.
+In a cluster only the holder of the queue's lock consumes it; locks are renewed every 20 s. A failure suspends
+the queue for `suspend_ms` and then calls the listener again with the same messages. A message that failed
+more often than `max_reconsume_times` (no limit by default) goes to the dead-letter topic, if its broker takes
+it. Loop thread only.
 """
 
 from __future__ import annotations
@@ -11,24 +11,71 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
+from collections.abc import Iterable
 
-from engine.client.consuming.consume_rates import ConsumeRates
+from engine.client.consuming.consume_service import TO_DEAD_LETTERS, ConsumeService, SendBacks
 from engine.client.consuming.listeners import ListenerCalls
 from engine.client.consuming.offset_stores import OffsetStore
-from engine.client.consuming.queue_locks import QueueLocks
 from engine.client.consuming.queue_pulls import QueueWork
-from engine.client.consuming.send_backs import TO_DEAD_LETTERS, SendBacks
+from engine.client.instance.instance import ClientInstance
 from engine.client.instance.periodic import Periodic, end_task
 from engine.client.messages import ReceivedMessage
 from engine.client.options import ConsumerOptions
 from engine.errors import EngineError
+from engine.protocol.bodies.basics import MessageQueue
+from engine.protocol.bodies.locks import LockBatchRequestBody, LockBatchResponseBody
+from engine.protocol.codes import RequestCode
 
 log = logging.getLogger(__name__)
 
 LOCK_RETRY_S = 3.0
 
 
-class OrderlyConsuming:
+class QueueLocks:
+    """`lock` and `unlock` ask each broker once for all its queues.
+
+    A broker keeps a lock for 60 s; we ask again every 20 s and trust an answer for 30 s, so that two
+    consumers never both believe that they hold one.
+    """
+
+    def __init__(self, instance: ClientInstance, group: str) -> None:
+        self._instance = instance
+        self._group = group
+
+    async def lock(self, queues: Iterable[MessageQueue]) -> set[MessageQueue]:
+        """The queues that are ours now. A broker that does not answer grants nothing."""
+        granted: set[MessageQueue] = set()
+        for broker_name, wanted in _by_broker(queues).items():
+            try:
+                address = self._instance.master_address(broker_name)
+                answer = await self._instance.call(
+                    address, RequestCode.LOCK_BATCH_MQ, body=self._body(wanted)
+                )
+                granted |= set(LockBatchResponseBody.decode(answer.body).lock_ok_mq_set)
+            except EngineError as error:
+                log.warning("locking queues of broker %s: %s", broker_name, error.text)
+        return granted
+
+    async def unlock(self, queues: Iterable[MessageQueue]) -> None:
+        for broker_name, wanted in _by_broker(queues).items():
+            try:
+                address = self._instance.master_address(broker_name)
+                await self._instance.call(address, RequestCode.UNLOCK_BATCH_MQ, body=self._body(wanted))
+            except EngineError as error:
+                log.info("queue locks at broker %s expire there: %s", broker_name, error.text)
+
+    def _body(self, queues: list[MessageQueue]) -> bytes:
+        return LockBatchRequestBody(self._group, self._instance.client_id, tuple(queues)).encode()
+
+
+def _by_broker(queues: Iterable[MessageQueue]) -> dict[str, list[MessageQueue]]:
+    grouped: dict[str, list[MessageQueue]] = {}
+    for queue in sorted(queues):
+        grouped.setdefault(queue.broker_name, []).append(queue)
+    return grouped
+
+
+class OrderlyService(ConsumeService):
     """`locks=None` and `send_backs=None` mean broadcasting: every consumer has all queues to itself."""
 
     def __init__(
@@ -37,26 +84,20 @@ class OrderlyConsuming:
         offsets: OffsetStore,
         locks: QueueLocks | None,
         send_backs: SendBacks | None,
-        rates: ConsumeRates,
         options: ConsumerOptions,
     ) -> None:
-        self._calls = calls
-        self._offsets = offsets
+        super().__init__(calls, offsets, send_backs, options)
         self._locks = locks
-        self._send_backs = send_backs
-        self._rates = rates
-        self._options = options
         self._slots = asyncio.Semaphore(options.threads)
         self._tasks: dict[QueueWork, asyncio.Task[None]] = {}
         self._calling = 0
-        self._is_draining = False
         self._renewal = Periodic("queue locks", options.lock_interval_s, self._renew)
 
     def start(self) -> None:
         self._renewal.start()
 
     async def admit(self, work: QueueWork) -> None:
-        """The lock first, the offset and the messages then."""
+        """The lock must be held before the offset is asked for and messages are pulled."""
         while self._locks is not None and not work.process.is_locked(_now_ms()):
             if work.queue in await self._locks.lock([work.queue]):
                 work.process.locked_at_ms = _now_ms()
@@ -70,7 +111,7 @@ class OrderlyConsuming:
         work.arrived.set()
 
     async def release(self, work: QueueWork) -> None:
-        """Wait for the call that runs, then give the lock away: nobody else begins before."""
+        """Wait for the call that runs, then unlock: no other member begins before."""
         work.arrived.set()
         task = self._tasks.pop(work, None)
         if task is not None:
@@ -78,11 +119,11 @@ class OrderlyConsuming:
         if self._locks is not None:
             await self._locks.unlock([work.queue])
 
+    def is_calling(self) -> bool:
+        return self._calling > 0
+
     async def drain(self, timeout_s: float) -> None:
-        self._is_draining = True
-        deadline = asyncio.get_running_loop().time() + timeout_s
-        while self._calling and asyncio.get_running_loop().time() < deadline:
-            await asyncio.sleep(0.01)
+        await super().drain(timeout_s)
         # A call that is still running must not keep its queue from being released.
         await asyncio.gather(*map(end_task, self._tasks.values()))
 
@@ -101,7 +142,7 @@ class OrderlyConsuming:
             if queue in granted:
                 work.process.locked_at_ms = _now_ms()
             else:
-                log.info("the lock of %s is not ours now", queue)
+                log.info("the lock of %s is not held any more", queue)
                 work.process.locked_at_ms = None
 
     async def _consume(self, work: QueueWork) -> None:
@@ -110,12 +151,12 @@ class OrderlyConsuming:
             work.arrived.clear()
             pause_s: float | None
             async with self._slots:
-                if self._may_call(work) and (batch := process.take(self._options.consume_batch_size or 1)):
+                if self._may_call(work) and (batch := process.take(self._batch_size)):
                     is_success = await self._call(batch)
                     if process.is_dropped:
                         return
                     if is_success or await self._gave_up(batch):
-                        self._commit(work)
+                        self.finish(work, process.commit_taken())
                         continue
                     process.put_back()
                     pause_s = self._options.suspend_ms / 1000.0
@@ -137,7 +178,6 @@ class OrderlyConsuming:
             outcome = await self._calls.call(batch)
         finally:
             self._calling -= 1
-        self._rates.record(batch[0].topic, len(batch), outcome)
         return outcome.is_success
 
     async def _gave_up(self, batch: list[ReceivedMessage]) -> bool:
@@ -158,12 +198,6 @@ class OrderlyConsuming:
             log.warning("%s stays, its broker does not take it: %s", batch, error.text)
             return False
         return True
-
-    def _commit(self, work: QueueWork) -> None:
-        offset = work.process.commit_taken()
-        work.finish([])
-        if offset is not None:
-            self._offsets.update(work.queue, offset)
 
 
 def _now_ms() -> float:

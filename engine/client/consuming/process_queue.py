@@ -1,8 +1,9 @@
 """The window of one queue: messages that were pulled and are not yet consumed. Pure.
 
-Messages come in order and may finish in any order; what may be committed is the smallest offset that is not
-finished, so a crash redelivers and never skips. An orderly consumer instead takes from the front, and puts
-back what it could not consume. Once dropped (the queue belongs to somebody else) nothing it says counts.
+Messages arrive in order and may finish in any order; what may be committed is the smallest offset that is not
+finished, so a crash redelivers and never skips. Orderly consumers and polls instead take from the front;
+orderly ones put back what they could not consume. Once the queue is dropped (it is another member's share),
+the window's offsets must not be committed.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from collections.abc import Iterable, Sequence
 from engine.client.messages import ReceivedMessage
 
 LOCK_LEASE_MS = 30_000
-"""An own lock is trusted for so long after the broker last confirmed it (which itself keeps it for 60 s)."""
+"""How long a lock counts as held after the broker last confirmed it; the broker keeps it for 60 s."""
 
 
 class ProcessQueue:
@@ -57,7 +58,7 @@ class ProcessQueue:
         return self.message_count >= max_messages or self.size_bytes >= max_bytes or self.span >= max_span > 0
 
     def add(self, messages: Sequence[ReceivedMessage], *, waiting: bool = False) -> None:
-        """`waiting` messages are to be taken from the front, one orderly turn at a time."""
+        """`waiting` messages are to be taken from the front (`take`)."""
         for message in messages:
             self._front.append(message.queue_offset)
             self.size_bytes += len(message.record.body)
@@ -68,7 +69,7 @@ class ProcessQueue:
             self._waiting.extend(messages)
 
     def finish(self, messages: Iterable[ReceivedMessage]) -> int | None:
-        """These are done with. Returns what may be committed; None if nothing ever came."""
+        """These are consumed. Returns the offset that may be committed; None if nothing was ever pulled."""
         for message in messages:
             self._finished.add(message.queue_offset)
             self.size_bytes -= len(message.record.body)

@@ -1,8 +1,9 @@
 """One pull: the request for the next messages of a queue, and what its answer means.
 
 The subscription travels with every pull, so an answer never depends on whether a heartbeat has arrived. The
-broker may suggest reading from a slave next time. When a broker cannot be reached, the next one of its group
-is asked: a slave when the master is gone, and the master again when it is back, which its slaves say.
+broker may suggest reading from a slave next time. When a broker cannot be reached, the next pull goes to
+another member of its group: to a slave when the master is gone, and back to the master when a slave suggests
+it.
 Loop thread only.
 """
 
@@ -15,7 +16,7 @@ from typing import NamedTuple
 
 from engine.client.consuming.subscriptions import accepts
 from engine.client.instance.answers import peer_error
-from engine.client.instance.instance import ClientInstance, no_broker
+from engine.client.instance.instance import ClientInstance
 from engine.client.messages import ReceivedMessage
 from engine.client.options import PullOptions
 from engine.errors import EngineError, PeerTimeout, PeerUnreachable
@@ -70,8 +71,8 @@ class RawPull(NamedTuple):
 
 
 class Pulls:
-    """`pull` asks; it waits as long as the broker holds the request. `pull_raw` leaves the records as bytes,
-    for who reads many and decodes them in another way."""
+    """`pull` waits as long as the broker holds the request. `pull_raw` leaves the records as bytes, for
+    callers that decode many at once."""
 
     def __init__(self, instance: ClientInstance, group: str, options: PullOptions) -> None:
         self._instance = instance
@@ -89,7 +90,7 @@ class Pulls:
         suspend_ms: int | None = None,
         max_messages: int | None = None,
     ) -> PullResult:
-        """`suspend_ms=0` does not wait for messages; a `commit_offset` is committed by the way."""
+        """`suspend_ms=0` does not wait for messages; the broker also commits `commit_offset`."""
         suspend_ms = self._options.suspend_ms if suspend_ms is None else suspend_ms
         answer = await self._ask(queue, offset, subscription, commit_offset, suspend_ms, max_messages)
         return self._result(queue, subscription, answer)
@@ -97,9 +98,9 @@ class Pulls:
     async def pull_raw(
         self, queue: MessageQueue, offset: int, subscription: SubscriptionData, *, max_messages: int
     ) -> RawPull:
-        """What is there now, also what has other tags than the subscription wants."""
+        """What is there now, without the exact comparison of tags."""
         answer = await self._ask(queue, offset, subscription, None, 0, max_messages)
-        status, header = self._understood(queue, answer)
+        status, header = self._status_and_header(queue, answer)
         found = bytes(answer.body) if status is PullStatus.FOUND else b""
         return RawPull(status, header.next_begin_offset, header.offset_delta or 0, found)
 
@@ -114,7 +115,7 @@ class Pulls:
     ) -> Command:
         flags = PULL_SUBSCRIPTION | (PULL_SUSPEND if suspend_ms else 0)
         broker_id, address = await self._place(queue)
-        # A slave keeps no offset that comes with a pull.
+        # A slave does not commit the offset that comes with a pull.
         if commit_offset and broker_id == MASTER_ID:
             flags |= PULL_COMMIT_OFFSET
         header = PullMessageRequest(
@@ -140,17 +141,12 @@ class Pulls:
     async def _place(self, queue: MessageQueue) -> tuple[int, str]:
         """Id and address of the broker to ask."""
         wanted = self._read_from.get(queue, MASTER_ID)
-        members = self._instance.members(queue.broker_name)
-        if not members:
-            await self._instance.routes.refresh(queue.topic)
-            members = self._instance.members(queue.broker_name)
-        if not members:
-            raise no_broker(queue.broker_name)
+        members = await self._instance.find_members(queue)
         broker_id = wanted if wanted in members else min(members)
         return broker_id, members[broker_id]
 
     async def _move_on(self, queue: MessageQueue, failed_id: int) -> None:
-        """The next member of the group is asked next time. A master that is gone is not in a new route."""
+        """The next pull goes to the next member of the group. A master that is gone is not in a new route."""
         with contextlib.suppress(EngineError):
             await self._instance.routes.refresh(queue.topic)
         others = sorted(self._instance.members(queue.broker_name).keys() - {failed_id})
@@ -158,7 +154,9 @@ class Pulls:
             (broker_id for broker_id in others if broker_id > failed_id), others[0] if others else MASTER_ID
         )
 
-    def _understood(self, queue: MessageQueue, answer: Command) -> tuple[PullStatus, PullMessageResponse]:
+    def _status_and_header(
+        self, queue: MessageQueue, answer: Command
+    ) -> tuple[PullStatus, PullMessageResponse]:
         status = _STATUS_OF_CODE.get(answer.code)
         if status is None:
             self._read_from.pop(queue, None)
@@ -171,7 +169,7 @@ class Pulls:
         return status, header
 
     def _result(self, queue: MessageQueue, subscription: SubscriptionData, answer: Command) -> PullResult:
-        status, header = self._understood(queue, answer)
+        status, header = self._status_and_header(queue, answer)
         messages: list[ReceivedMessage] = []
         if status is PullStatus.FOUND:
             for record in decode_records(answer.body):

@@ -1,60 +1,50 @@
-"""The consumer that calls: it pulls the queues that are its share, and hands their messages to a listener.
+"""PushConsumer: pulls the queues that are its share, and calls a listener with their messages.
 
-Clustering shares the queues out among the group's members and keeps offsets at the brokers (which may do the
-sharing themselves, and have them popped: `pop_work`); broadcasting reads every queue and keeps its own
-offsets in a file. A message is committed once the listener succeeded on
-it (or its broker took it back for a retry); what was not committed when a consumer dies is delivered again.
-Loop thread only; a plain listener runs in threads of its own.
+Clustering shares the queues out among the group's members and keeps offsets at the brokers (with
+`server_side_balance` the brokers share them out, and may want them popped: `pop_work`). Broadcasting reads
+every queue and keeps its own offsets in a file. A message is committed once the listener succeeded on it, or
+its broker took it back for a retry; what was not committed when a consumer dies is delivered again. Loop
+thread only; a plain listener runs in threads of its own.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-import time
 from collections.abc import Collection, Mapping
-from types import TracebackType
-from typing import Self
 
-from engine.client.consuming.concurrent import ConcurrentConsuming
-from engine.client.consuming.consume_rates import ConsumeRates
+from engine.client.consuming.balanced_consumer import BalancedConsumer
+from engine.client.consuming.concurrent import ConcurrentService
+from engine.client.consuming.consume_service import ConsumeService, SendBacks
 from engine.client.consuming.listeners import Listener, ListenerCalls
-from engine.client.consuming.membership import Membership
-from engine.client.consuming.offset_stores import LocalOffsets, OffsetStore, RemoteOffsets, local_offsets_path
-from engine.client.consuming.orderly import OrderlyConsuming
-from engine.client.consuming.pull_requests import PullResult, Pulls
-from engine.client.consuming.queue_locks import QueueLocks
-from engine.client.consuming.queue_offsets import QueueOffsets
-from engine.client.consuming.queue_pulls import Consuming, QueueWork
+from engine.client.consuming.orderly import OrderlyService, QueueLocks
+from engine.client.consuming.pull_requests import PullResult
+from engine.client.consuming.queue_pulls import QueueWork
 from engine.client.consuming.running_info import describe
-from engine.client.consuming.send_backs import SendBacks
-from engine.client.consuming.start_offsets import HALF_AN_HOUR_MS, StartOffsets
-from engine.client.instance.instance import ClientInstance, own_or_given
+from engine.client.instance.instance import ClientInstance
 from engine.client.instance.periodic import Periodic
 from engine.client.messages import ReceivedMessage
-from engine.client.options import ClientOptions, ConsumerOptions, Tls
+from engine.client.options import ConsumerOptions, Tls
 from engine.client.pop.pop_requests import Pops
 from engine.client.pop.pop_work import PopWork
-from engine.client.tracing.trace_points import ConsumeTracing
-from engine.client.tracing.trace_writer import Tracer
-from engine.errors import BadInput, EngineError
+from engine.client.tracing.trace_writer import ConsumeTracing, Tracer
+from engine.errors import BadInput
 from engine.protocol.bodies.basics import MessageQueue
-from engine.protocol.bodies.clients import (
-    TAG_EXPRESSION,
+from engine.protocol.bodies.heartbeats import ConsumeType
+from engine.protocol.bodies.running_info import (
     ConsumeMessageDirectlyResult,
     ConsumeResult,
     ConsumerRunningInfo,
     ConsumeType,
     MessageModel,
 )
-from engine.protocol.names import check_group
 from engine.protocol.records import Record
 from engine.protocol.signing import Credentials
 
 log = logging.getLogger(__name__)
 
 
-class PushConsumer:
+class PushConsumer(BalancedConsumer):
     """Calls a listener with the messages of a consumer group.
 
     >>> async def main() -> None:
@@ -82,151 +72,99 @@ class PushConsumer:
         tls: Tls = None,
         credentials: Credentials | None = None,
     ) -> None:
-        check_group(group)
-        self.group = group
         self.options = options or ConsumerOptions()
-        self._is_broadcast = self.options.model is MessageModel.BROADCASTING
-        # A broadcasting client must be itself again after a restart: its offsets are filed under its id.
-        client_options = ClientOptions(
-            instance_name="DEFAULT" if self._is_broadcast else None, tls=tls, credentials=credentials
+        is_server_side = self.options.server_side_balance
+        super().__init__(
+            group,
+            self.options,
+            ConsumeType.CONSUME_PASSIVELY,
+            instance,
+            namesrv,
+            tls,
+            credentials,
+            server_strategy=self.options.allocation_name if is_server_side else None,
         )
-        self.instance = own_or_given(instance, namesrv, client_options)
-        self._owns_instance = instance is None
-        self._queue_offsets = QueueOffsets(self.instance)
-        self._offsets = self._make_offset_store()
-        self._pulls = Pulls(self.instance, group, self.options.pull)
-        self._rates = ConsumeRates()
-        takes_list = self.options.consume_batch_size is not None
-        self._tracing = self._make_tracing()
+        self._tracing: ConsumeTracing | None = None
+        if self.options.trace:
+            self._tracing = ConsumeTracing(Tracer(self.instance, group, "CONSUME", self.options.trace_topic))
         self._calls = ListenerCalls(
-            listener, takes_list=takes_list, threads=self.options.threads, tracing=self._tracing
+            listener,
+            takes_list=self.options.consume_batch_size is not None,
+            threads=self.options.threads,
+            tracing=self._tracing,
         )
-        self._consuming = self._make_consuming()
+        self._send_backs = SendBacks(self.instance, group, self.options.max_reconsume_times)
+        self._service = self._make_service()
         self._works: dict[MessageQueue, QueueWork] = {}
         self._releasing: dict[MessageQueue, asyncio.Task[None]] = {}
         self._moving: set[asyncio.Task[None]] = set()
-        self._started_ms = int(time.time() * 1000)
-        self._membership = Membership(
-            self.instance,
-            group,
-            self,
-            model=self.options.model,
-            from_where=self.options.from_where,
-            consume_type=ConsumeType.CONSUME_PASSIVELY,
-            allocate=self.options.allocate,
-            rebalance_s=self.options.rebalance_s,
-            server_strategy=self.options.allocation_name if self.options.server_side_balance else None,
-        )
         self._pops = Pops(self.instance, group, self.options.from_where)
         self._pop_works: dict[MessageQueue, PopWork] = {}
-        self._start_offsets = self._make_start_offsets()
         self._committing = Periodic("offset commit", self.options.commit_interval_s, self._offsets.persist)
 
-    def _make_offset_store(self) -> OffsetStore:
-        if not self._is_broadcast:
-            return RemoteOffsets(self.group, self._queue_offsets)
-        return LocalOffsets(
-            local_offsets_path(self.options.offsets_folder, self.instance.client_id, self.group)
-        )
-
-    def _make_tracing(self) -> ConsumeTracing | None:
-        if not self.options.trace:
-            return None
-        tracer = Tracer(self.instance, self.group, "CONSUME", self.options.trace_topic)
-        return ConsumeTracing(tracer, self.group)
-
-    def _make_consuming(self) -> Consuming:
-        send_backs = SendBacks(self.instance, self.group, self.options.max_reconsume_times)
-        shared = None if self._is_broadcast else send_backs
+    def _make_service(self) -> ConsumeService:
+        send_backs = None if self._is_broadcast else self._send_backs
         if not self.options.orderly:
-            return ConcurrentConsuming(self._calls, self._offsets, shared, self._rates, self.options)
+            return ConcurrentService(self._calls, self._offsets, send_backs, self.options)
         locks = None if self._is_broadcast else QueueLocks(self.instance, self.group)
-        return OrderlyConsuming(self._calls, self._offsets, locks, shared, self._rates, self.options)
-
-    def _make_start_offsets(self) -> StartOffsets:
-        timestamp_ms = self.options.consume_from_timestamp_ms
-        if timestamp_ms is None:
-            timestamp_ms = self._started_ms - HALF_AN_HOUR_MS
-        return StartOffsets(self._offsets, self._queue_offsets, self.options.from_where, timestamp_ms)
+        return OrderlyService(self._calls, self._offsets, locks, send_backs, self.options)
 
     # -- life -----------------------------------------------------------------------------------------------
 
-    async def __aenter__(self) -> Self:
-        await self.start()
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        await self.close()
-
     async def start(self) -> None:
-        if not self._membership.subscriptions:
+        if not self.subscriptions:
             raise BadInput(f"the consumer of group {self.group} subscribes to nothing")
-        if self._owns_instance:
-            self.instance.start()
         if self._tracing is not None:
             self._tracing.tracer.start()
-        self._consuming.start()
+        self._service.start()
         self._committing.start()
-        try:
-            await self._membership.start()
-        except EngineError:
-            await self.close()
-            raise
+        await super().start()
 
     async def close(self) -> None:
-        """Stop pulling, let the calls that run end, commit, leave the group."""
+        """Stop pulling, wait for the calls that run, commit, leave the group."""
         await asyncio.gather(*(work.stop_pulling() for work in self._works.values()))
-        await self._consuming.drain(self.options.close_timeout_s)
-        await self._membership.close()
+        await self._service.drain(self.options.close_timeout_s)
+        await self._leave()
         if self._releasing:
             await asyncio.wait(self._releasing.values())
         await self._committing.stop()
-        await self._consuming.close()
+        await self._service.close()
         self._calls.close()
         await self._offsets.persist()
         if self._tracing is not None:
             await self._tracing.tracer.close()
-        if self._owns_instance:
-            await self.instance.close()
+        await super().close()
 
-    def subscribe(self, topic: str, expression: str = "*", kind: str = TAG_EXPRESSION) -> None:
-        """Want a topic: all of it, messages by tag (`a || b`), or by an SQL92 expression (`kind="SQL92"`)."""
-        self._membership.subscribe(topic, expression, kind)
-
-    def unsubscribe(self, topic: str) -> None:
-        self._membership.unsubscribe(topic)
-
-    def assignment(self) -> list[MessageQueue]:
-        """The queues that are this consumer's share now."""
-        return sorted(self.held())
-
-    # -- what the membership asks ---------------------------------------------------------------------------
+    # -- its queues -----------------------------------------------------------------------------------------
 
     def held(self) -> Collection[MessageQueue]:
         return [*self._works, *self._pop_works]
 
     def take(self, queue: MessageQueue) -> None:
-        if self._membership.is_popped(queue):
+        if queue in self._assignments.popped:
             self._take_to_pop(queue)
             return
-        work = QueueWork(queue, self, self._consuming, self.options.pull)
+        work = QueueWork(
+            queue,
+            self._start_offsets.of,
+            self._pull,
+            self.options.pull,
+            self._service,
+            self._on_illegal_offset,
+        )
         self._works[queue] = work
-        # The same queue may have just been let go of: its last call must end before the first new one.
+        # The same queue may just have been dropped: its last call must end before the first new one.
         work.start(after=self._releasing.get(queue))
 
     def _take_to_pop(self, queue: MessageQueue) -> None:
         work = PopWork(
             queue,
-            self._membership.subscription_of(queue.topic),
+            self._subscription_of(queue.topic),
             self._pops,
             self._calls,
-            SendBacks(self.instance, self.group, self.options.max_reconsume_times),
-            self._rates,
+            self._send_backs,
             invisible_ms=self.options.pop_invisible_ms,
             threads=self.options.threads,
-            max_reconsume_times=self.options.max_reconsume_times,
         )
         self._pop_works[queue] = work
         work.start()
@@ -246,7 +184,7 @@ class PushConsumer:
         self._offsets.forget(queue)
 
     def _release(self, work: QueueWork) -> None:
-        task = asyncio.get_running_loop().create_task(self._consuming.release(work))
+        task = asyncio.get_running_loop().create_task(self._service.release(work))
         self._releasing[work.queue] = task
         task.add_done_callback(lambda done: self._released(work.queue, done))
 
@@ -255,11 +193,11 @@ class PushConsumer:
             del self._releasing[queue]
 
     async def reset_offsets(self, topic: str, offsets: Mapping[MessageQueue, int]) -> None:
-        """Go on at these offsets: what was pulled is thrown away, the queues are taken anew."""
+        """Drop the queues and take them again at these offsets."""
         for queue, offset in offsets.items():
             if queue.topic == topic and queue in self._works:
                 await self._move(self._works[queue], offset)
-        self._membership.on_members_changed()
+        self.on_members_changed()
 
     async def _move(self, work: QueueWork, offset: int) -> None:
         # Dropped first: a call that ends meanwhile must not bring the old offset back.
@@ -267,22 +205,19 @@ class PushConsumer:
         self._offsets.update(work.queue, offset)
         await self.drop(work.queue)
 
-    def offsets_of(self, topic: str) -> dict[MessageQueue, int]:
-        return {queue: offset for queue, offset in self._offsets.all().items() if queue.topic == topic}
-
     def running_info(self) -> ConsumerRunningInfo:
         return describe(
             self.options,
             self.instance.name_servers.addresses,
             self._started_ms,
-            self._membership.subscriptions,
+            self.subscriptions,
             {queue: (work.process, self._offsets.get(queue)) for queue, work in self._works.items()},
-            self._rates.status(),
+            self._calls.rates.status(),
         )
 
     async def consume_directly(self, record: Record, broker_name: str) -> ConsumeMessageDirectlyResult:
         message = ReceivedMessage(record, MessageQueue(record.topic, broker_name, record.queue_id))
-        outcome = await self._calls.call([message])
+        outcome = await self._calls.call_uncounted([message])
         result = ConsumeResult.CR_SUCCESS if outcome.is_success else ConsumeResult.CR_LATER
         if outcome.error is not None:
             result = ConsumeResult.CR_THROW_EXCEPTION
@@ -296,25 +231,18 @@ class PushConsumer:
 
     # -- what a queue's work asks ---------------------------------------------------------------------------
 
-    async def find_start(self, queue: MessageQueue) -> int:
-        return await self._start_offsets.of(queue)
-
-    async def pull(self, queue: MessageQueue, offset: int) -> PullResult:
+    async def _pull(self, queue: MessageQueue, offset: int) -> PullResult:
         commit_offset = None if self._is_broadcast else self._offsets.get(queue)
-        wanted = self._membership.subscription_of(queue.topic)
+        wanted = self._subscription_of(queue.topic)
         return await self._pulls.pull(queue, offset, wanted, commit_offset=commit_offset)
 
-    def on_passed_over(self, queue: MessageQueue, offset: int) -> None:
-        if queue in self._works:
-            self._offsets.update(queue, offset)
-
-    def on_illegal_offset(self, work: QueueWork, offset: int) -> None:
-        """The broker says where to go on: commit that, let go, take the queue anew."""
-        log.warning("%s goes on at %d, the broker says", work.queue, offset)
+    def _on_illegal_offset(self, work: QueueWork, offset: int) -> None:
+        """The broker says where to go on: commit that, drop the queue, take it again."""
+        log.warning("the broker moves group %s on %s to offset %d", self.group, work.queue, offset)
         task = asyncio.get_running_loop().create_task(self._move_and_retake(work, offset))
         self._moving.add(task)
         task.add_done_callback(self._moving.discard)
 
     async def _move_and_retake(self, work: QueueWork, offset: int) -> None:
         await self._move(work, offset)
-        self._membership.on_members_changed()
+        self.on_members_changed()

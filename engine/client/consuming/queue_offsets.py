@@ -1,14 +1,14 @@
-"""Questions about the offsets of a queue and of a group on it, asked of the queue's master.
+"""Requests for the offsets of a queue, and of a group on it, to the queue's master.
 
-While there is no master that can be reached, its slaves are asked, and keep what is committed; who commits is
-told, for the master must hear of it when it is back. Every offset here is a queue offset. Loop thread only.
+While no master can be reached, its slaves are asked and keep what is committed; `commit` then returns False,
+because the master must get the offset when it is back. Every offset here is a queue offset. Loop thread only.
 """
 
 from __future__ import annotations
 
 import contextlib
 
-from engine.client.instance.instance import ClientInstance, no_broker
+from engine.client.instance.instance import ClientInstance
 from engine.errors import PeerError, PeerUnreachable
 from engine.protocol.bodies.basics import MessageQueue
 from engine.protocol.bodies.routes import MASTER_ID
@@ -28,7 +28,7 @@ from engine.protocol.wire import Header
 
 
 class QueueOffsets:
-    """One method per question."""
+    """One method per request code."""
 
     def __init__(self, instance: ClientInstance) -> None:
         self._instance = instance
@@ -36,21 +36,18 @@ class QueueOffsets:
     async def max_offset(self, queue: MessageQueue) -> int:
         """The offset that the next message will get."""
         header = GetMaxOffsetRequest(queue.topic, queue.queue_id)
-        answer, _ = await self._ask(queue, RequestCode.GET_MAX_OFFSET, header)
-        return OffsetResponse.decode(answer.fields).offset
+        return await self._offset(queue, RequestCode.GET_MAX_OFFSET, header)
 
     async def min_offset(self, queue: MessageQueue) -> int:
         """The offset of the oldest message that is still kept."""
         header = GetMinOffsetRequest(queue.topic, queue.queue_id)
-        answer, _ = await self._ask(queue, RequestCode.GET_MIN_OFFSET, header)
-        return OffsetResponse.decode(answer.fields).offset
+        return await self._offset(queue, RequestCode.GET_MIN_OFFSET, header)
 
     async def offset_at(self, queue: MessageQueue, timestamp_ms: int, *, upper: bool = False) -> int:
         """The first message stored at or after that time; with `upper`, the last one at or before it."""
         boundary = "UPPER" if upper else "LOWER"
         header = SearchOffsetRequest(queue.topic, queue.queue_id, timestamp_ms, boundary)
-        answer, _ = await self._ask(queue, RequestCode.SEARCH_OFFSET_BY_TIMESTAMP, header)
-        return OffsetResponse.decode(answer.fields).offset
+        return await self._offset(queue, RequestCode.SEARCH_OFFSET_BY_TIMESTAMP, header)
 
     async def earliest_store_time(self, queue: MessageQueue) -> int | None:
         """When the oldest kept message was stored; None when there is none."""
@@ -66,12 +63,11 @@ class QueueOffsets:
         """
         header = QueryConsumerOffsetRequest(group, queue.topic, queue.queue_id, zero_if_young)
         try:
-            answer, _ = await self._ask(queue, RequestCode.QUERY_CONSUMER_OFFSET, header)
+            offset = await self._offset(queue, RequestCode.QUERY_CONSUMER_OFFSET, header)
         except PeerError as error:
             if error.code == ResponseCode.QUERY_NOT_FOUND:
                 return None
             raise
-        offset = OffsetResponse.decode(answer.fields).offset
         return offset if offset >= 0 else None
 
     async def commit(self, group: str, queue: MessageQueue, offset: int) -> bool:
@@ -80,14 +76,13 @@ class QueueOffsets:
         _, broker_id = await self._ask(queue, RequestCode.UPDATE_CONSUMER_OFFSET, header)
         return broker_id == MASTER_ID
 
+    async def _offset(self, queue: MessageQueue, code: RequestCode, header: Header) -> int:
+        answer, _ = await self._ask(queue, code, header)
+        return OffsetResponse.decode(answer.fields).offset
+
     async def _ask(self, queue: MessageQueue, code: RequestCode, header: Header) -> tuple[Command, int]:
         """The answer, and the id of the broker that gave it: the first that can be reached."""
-        members = self._instance.members(queue.broker_name)
-        if MASTER_ID not in members:
-            await self._instance.routes.refresh(queue.topic)
-            members = self._instance.members(queue.broker_name)
-        if not members:
-            raise no_broker(queue.broker_name)
+        members = await self._instance.find_members(queue, with_master=True)
         *first, last = sorted(members)
         for broker_id in first:
             with contextlib.suppress(PeerUnreachable):

@@ -1,8 +1,7 @@
-"""One queue of a push consumer: the task that pulls it, within its window, and hands over what came.
+"""One queue of a consumer: the task that pulls it while its window has room, and the way of its messages.
 
-Begins where the group stands (an orderly consumer asks only once it holds the lock: the previous holder may
-have committed until then). Waits while the window is full. An offset that the broker calls illegal ends the
-work: the queue is then taken anew. Loop thread only.
+`QueueWork` is a queue of a push consumer: its messages go to the consume service. `LiteQueue` is a queue of a
+LitePullConsumer: its messages wait in the window until they are polled. Loop thread only.
 """
 
 from __future__ import annotations
@@ -10,8 +9,9 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from typing import Protocol
+from collections.abc import Awaitable, Callable
 
+from engine.client.consuming.consume_service import ConsumeService
 from engine.client.consuming.process_queue import ProcessQueue
 from engine.client.consuming.pull_requests import PullResult, PullStatus
 from engine.client.instance.periodic import end_task
@@ -25,98 +25,67 @@ log = logging.getLogger(__name__)
 
 FLOW_CONTROL_RETRY_S = 0.02
 
-
-class Consuming(Protocol):
-    """What is done with the messages of a queue: at once and side by side, or one after the other."""
-
-    def start(self) -> None: ...
-
-    async def admit(self, work: QueueWork) -> None:
-        """Returns when this queue may be pulled."""
-
-    def accept(self, work: QueueWork, messages: list[ReceivedMessage]) -> None: ...
-
-    async def release(self, work: QueueWork) -> None:
-        """The work was dropped: returns when nothing of it runs any more."""
-
-    async def drain(self, timeout_s: float) -> None:
-        """Begin no new call, wait for those that run."""
-
-    async def close(self) -> None: ...
+FindStart = Callable[[MessageQueue], Awaitable[int]]
+Pull = Callable[[MessageQueue, int], Awaitable[PullResult]]
 
 
-class PullsQueue(Protocol):
-    async def find_start(self, queue: MessageQueue) -> int: ...
-
-    async def pull(self, queue: MessageQueue, offset: int) -> PullResult: ...
-
-    def on_passed_over(self, queue: MessageQueue, offset: int) -> None:
-        """Everything before this offset needs no consuming."""
-
-    def on_illegal_offset(self, work: QueueWork, offset: int) -> None: ...
-
-
-class QueueWork:
-    """`start`, `stop_pulling`; `after` is what must have ended before it begins."""
+class QueuePull:
+    """`start` and `stop_pulling`. Pulls from the given offset, or from where the group begins."""
 
     def __init__(
-        self, queue: MessageQueue, owner: PullsQueue, consuming: Consuming, options: PullOptions
+        self,
+        queue: MessageQueue,
+        find_start: FindStart,
+        pull: Pull,
+        options: PullOptions,
+        *,
+        max_span: int,
     ) -> None:
         self.queue = queue
         self.process = ProcessQueue()
-        self.arrived = asyncio.Event()
-        self._owner = owner
-        self._consuming = consuming
+        self._find_start = find_start
+        self._pull = pull
         self._options = options
+        self._max_span = max_span
         self._has_room = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
 
-    def start(self, after: asyncio.Task[None] | None = None) -> None:
-        self._task = asyncio.get_running_loop().create_task(self._run(after), name=f"pull {self.queue}")
+    def start(self, offset: int | None = None, *, after: asyncio.Task[None] | None = None) -> None:
+        """`after` must have ended before the first pull."""
+        run = self._run(offset, after)
+        self._task = asyncio.get_running_loop().create_task(run, name=f"pull {self.queue}")
 
     async def stop_pulling(self) -> None:
         task, self._task = self._task, None
         if task is not None and task is not asyncio.current_task():
             await end_task(task)
 
-    def finish(self, messages: list[ReceivedMessage]) -> int | None:
-        """Done with these; what may be committed now, None when the queue is not ours any more."""
-        offset = self.process.finish(messages)
-        self.process.last_consumed_ms = int(time.time() * 1000)
-        self._has_room.set()
-        return None if self.process.is_dropped else offset
-
-    async def _run(self, after: asyncio.Task[None] | None) -> None:
+    async def _run(self, offset: int | None, after: asyncio.Task[None] | None) -> None:
         if after is not None:
             await asyncio.wait((after,))
-        offset: int | None = None
         while not self.process.is_dropped:
             try:
-                await self._consuming.admit(self)
+                await self._admit()
                 if offset is None:
-                    offset = await self._owner.find_start(self.queue)
+                    offset = await self._find_start(self.queue)
                 await self._wait_for_room()
-                result = await self._owner.pull(self.queue, offset)
+                result = await self._pull(self.queue, offset)
             except EngineError as error:
                 await self._pause_after(error)
                 continue
-            if result.status is PullStatus.OFFSET_ILLEGAL:
-                self._owner.on_illegal_offset(self, result.next_offset)
-                return
             offset = result.next_offset
             self._receive(result)
 
+    async def _admit(self) -> None:
+        """Returns when the queue may be pulled."""
+
     def _receive(self, result: PullResult) -> None:
-        self.process.last_pulled_ms = int(time.time() * 1000)
-        if result.messages:
-            self._consuming.accept(self, result.messages)
-        elif not self.process.message_count:
-            self._owner.on_passed_over(self.queue, result.next_offset)
+        raise NotImplementedError
 
     async def _wait_for_room(self) -> None:
         options = self._options
         while self.process.is_full(
-            options.max_messages_per_queue, options.max_bytes_per_queue, options.max_span_per_queue
+            options.max_messages_per_queue, options.max_bytes_per_queue, self._max_span
         ):
             self._has_room.clear()
             await self._has_room.wait()
@@ -127,3 +96,95 @@ class QueueWork:
             return
         log.warning("pull of %s: %s", self.queue, error.text)
         await asyncio.sleep(self._options.retry_after_error_s)
+
+
+class QueueWork(QueuePull):
+    """A queue of a push consumer.
+
+    An orderly consumer asks for the start only once it holds the lock: the previous holder may commit until
+    then. An offset that the broker calls illegal ends the work; `on_illegal_offset` takes the queue again.
+    """
+
+    def __init__(
+        self,
+        queue: MessageQueue,
+        find_start: FindStart,
+        pull: Pull,
+        options: PullOptions,
+        service: ConsumeService,
+        on_illegal_offset: Callable[[QueueWork, int], None],
+    ) -> None:
+        super().__init__(queue, find_start, pull, options, max_span=options.max_span_per_queue)
+        self.arrived = asyncio.Event()
+        self._service = service
+        self._on_illegal_offset = on_illegal_offset
+
+    async def _admit(self) -> None:
+        await self._service.admit(self)
+
+    def _receive(self, result: PullResult) -> None:
+        if result.status is PullStatus.OFFSET_ILLEGAL:
+            self.process.is_dropped = True
+            self._on_illegal_offset(self, result.next_offset)
+            return
+        self.process.last_pulled_ms = int(time.time() * 1000)
+        if result.messages:
+            self._service.accept(self, result.messages)
+        elif not self.process.message_count:
+            # The filter matched nothing up to here, and all earlier messages are consumed.
+            self._service.commit(self, result.next_offset)
+
+    def on_consumed(self) -> None:
+        """Messages left the window."""
+        self.process.last_consumed_ms = int(time.time() * 1000)
+        self._has_room.set()
+
+
+class LiteQueue(QueuePull):
+    """A queue of a LitePullConsumer; `on_arrival` is called when it has something to poll.
+
+    `polled_offset` is the offset after the last message that was polled: what a commit stores. The window has
+    no maximum span, because messages leave it in their order.
+    """
+
+    def __init__(
+        self,
+        queue: MessageQueue,
+        find_start: FindStart,
+        pull: Pull,
+        options: PullOptions,
+        on_arrival: Callable[[], None],
+    ) -> None:
+        super().__init__(queue, find_start, pull, options, max_span=0)
+        self._on_arrival = on_arrival
+        self.polled_offset: int | None = None
+        self.is_paused = False
+
+    async def seek(self, offset: int) -> None:
+        await self.stop_pulling()
+        self._empty(offset)
+        self.start(offset)
+
+    def _empty(self, offset: int) -> None:
+        self.process = ProcessQueue()
+        self.polled_offset = offset
+
+    def take(self, most: int) -> list[ReceivedMessage]:
+        """Up to so many messages; they count as polled."""
+        taken = [] if self.is_paused else self.process.take(most)
+        if taken:
+            self.process.commit_taken()
+            self.polled_offset = taken[-1].queue_offset + 1
+            self._has_room.set()
+        return taken
+
+    def _receive(self, result: PullResult) -> None:
+        if result.status is PullStatus.OFFSET_ILLEGAL:
+            # Reset by an operator, or older than what the broker keeps: what was read ahead is not next.
+            self._empty(result.next_offset)
+        elif result.messages:
+            self.process.add(result.messages, waiting=True)
+            self._on_arrival()
+        elif not self.process.message_count and self.polled_offset is not None:
+            # The filter matched nothing up to here: the group need not read it again.
+            self.polled_offset = max(self.polled_offset, result.next_offset)

@@ -1,9 +1,9 @@
-"""Which queues this consumer should hold: everybody decides alone, from the same lists, by the same rule.
+"""Which queues are a consumer's share.
 
-`decide` is pure. `Assignments` asks for what it needs: the topic's queues (route) and the group's members
-(any broker of the topic), or for a broker's decision if brokers share the queues out. What cannot be learnt
-this time is left as it is: a consumer does not let go of its queues because a name server or a broker is
-away. Loop thread only.
+Every member decides alone, from the same lists and by the same rule; or a broker decides for all
+(`server_side_balance`). `decide` is pure. `Assignments` asks for what it needs: the topic's queues (route)
+and the group's members (any broker of the topic), or a broker's decision. What cannot be found out this time
+stays as it is: a consumer keeps its queues while a name server or a broker is away. Loop thread only.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from __future__ import annotations
 import logging
 import random
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
 from engine.client.consuming.allocation import Allocate
 from engine.client.instance.instance import ClientInstance
@@ -32,26 +31,18 @@ from engine.protocol.headers.groups import GetConsumerListByGroupRequest
 log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
-class Changes:
-    """What to let go of (first) and what to take."""
-
-    drop: list[MessageQueue]
-    add: list[MessageQueue]
-
-
 def decide(
-    held: Collection[MessageQueue],
-    assigned: Mapping[str, Sequence[MessageQueue] | None],
-) -> Changes:
-    """`assigned` has an entry per subscribed topic; None means that it could not be found out."""
+    held: Collection[MessageQueue], assigned: Mapping[str, Sequence[MessageQueue] | None]
+) -> tuple[list[MessageQueue], list[MessageQueue]]:
+    """The queues to drop (first) and those to take. `assigned` has an entry per subscribed topic; None means
+    that it could not be found out."""
     wanted = {queue for queues in assigned.values() if queues is not None for queue in queues}
     drop = [
         queue
         for queue in held
         if queue not in wanted and (queue.topic not in assigned or assigned[queue.topic] is not None)
     ]
-    return Changes(drop=sorted(drop), add=sorted(wanted.difference(held)))
+    return sorted(drop), sorted(wanted.difference(held))
 
 
 class Assignments:
@@ -71,7 +62,7 @@ class Assignments:
         self._allocate = allocate
         self._server_strategy = server_strategy
         self.popped: set[MessageQueue] = set()
-        """Those of the queues that are to be popped, not pulled: a broker said so."""
+        """The queues that a broker wants popped, not pulled."""
 
     async def current(self, topics: Iterable[str]) -> dict[str, list[MessageQueue] | None]:
         return {topic: await self._of(topic) for topic in sorted(topics)}
@@ -88,7 +79,7 @@ class Assignments:
                 return await self._ask(topic, route, self._server_strategy)
             members = await self._members(route)
             if self._instance.client_id not in members:
-                # A broker that was restarted, or lost our connection, has forgotten us: remind it first.
+                # A broker that was restarted, or lost our connection, does not know us any more.
                 await self._instance.heartbeat()
                 members = await self._members(route)
         except EngineError as error:
@@ -97,7 +88,7 @@ class Assignments:
         return self._allocate(self._instance.client_id, queues, sorted(members))
 
     async def _ask(self, topic: str, route: TopicRouteData, strategy: str) -> list[MessageQueue]:
-        """400: the broker shares the queues out."""
+        """400: the broker's decision."""
         who = self._instance.client_id
         body = QueryAssignmentRequestBody(topic, self._group, who, strategy).encode()
         address = self._instance.broker_address(random.choice(route.broker_datas).broker_name)
@@ -110,7 +101,7 @@ class Assignments:
         return queues
 
     async def _members(self, route: TopicRouteData) -> tuple[str, ...]:
-        """Every broker of the topic knows all members, since heartbeats go to all."""
+        """38. Every broker of the topic knows all members, because heartbeats go to all brokers."""
         address = self._instance.broker_address(random.choice(route.broker_datas).broker_name)
         header = GetConsumerListByGroupRequest(self._group)
         answer = await self._instance.call(address, RequestCode.GET_CONSUMER_LIST_BY_GROUP, header)

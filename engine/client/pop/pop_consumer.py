@@ -1,8 +1,8 @@
-"""The consumer that pops: `receive` messages, `ack` each when it is done, or let its time pass.
+"""PopConsumer: `receive` messages, `ack` each when it is consumed, or let its invisible time pass.
 
-What is not acknowledged within its invisible time goes to whoever asks next, one try older. No queues are
-shared out: all members of a group pop all queues, so more members than queues are of use, and a member that
-is gone leaves nothing behind but the wait. Works with RocketMQ 5 and ours. Loop thread only.
+A message that is not acknowledged within its invisible time is redelivered to any member, with
+`reconsume_times` one higher. No queues are shared out: all members of a group pop all queues, so a group may
+have more members than queues. Works with RocketMQ 5 and ours. Loop thread only.
 """
 
 from __future__ import annotations
@@ -10,29 +10,26 @@ from __future__ import annotations
 import asyncio
 import itertools
 import time
-from types import TracebackType
-from typing import Self
 
-from engine.client.instance.instance import ClientInstance, own_or_given
-from engine.client.options import ClientOptions, PopOptions, Tls
-from engine.client.pop.pop_member import PopMember
+from engine.client.consuming.group_consumer import GroupConsumer
+from engine.client.instance.instance import ClientInstance
+from engine.client.instance.routes import master_addresses
+from engine.client.options import PopOptions, Tls
 from engine.client.pop.pop_messages import PoppedMessage
 from engine.client.pop.pop_requests import ALL_QUEUES, MOST, Pops
 from engine.errors import BadInput
 from engine.protocol.bodies.basics import MessageQueue
-from engine.protocol.bodies.clients import TAG_EXPRESSION
-from engine.protocol.bodies.routes import MASTER_ID
-from engine.protocol.names import check_group
+from engine.protocol.bodies.heartbeats import ConsumeType
 from engine.protocol.signing import Credentials
 
 _TURN_MS = 1_000
-"""With several brokers or topics, how long a receive waits at one of them before it looks at all again."""
+"""With several brokers or topics, how long a receive waits at one of them before it pops from all again."""
 
 Target = tuple[str, str]
 """(topic, broker name)"""
 
 
-class PopConsumer:
+class PopConsumer(GroupConsumer):
     """Pops messages for a consumer group.
 
     >>> async def main() -> None:
@@ -57,44 +54,30 @@ class PopConsumer:
         tls: Tls = None,
         credentials: Credentials | None = None,
     ) -> None:
-        check_group(group)
-        self.group = group
         self.options = options or PopOptions()
-        self.instance = own_or_given(instance, namesrv, ClientOptions(tls=tls, credentials=credentials))
-        self._owns_instance = instance is None
-        self._member = PopMember(group, self.options.from_where)
+        super().__init__(
+            group,
+            instance,
+            namesrv,
+            tls,
+            credentials,
+            consume_type=ConsumeType.CONSUME_POP,
+            from_where=self.options.from_where,
+        )
         self._pops = Pops(self.instance, group, self.options.from_where)
         self._turns = itertools.count()
 
     # -- life -----------------------------------------------------------------------------------------------
 
-    async def __aenter__(self) -> Self:
-        await self.start()
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        await self.close()
-
     async def start(self) -> None:
-        if self._owns_instance:
-            self.instance.start()
-        self.instance.join_consumer_group(self._member)
+        await super().start()
+        self.instance.join_consumer_group(self)
         await self.instance.heartbeat()
 
     async def close(self) -> None:
-        """Leave the group. What was received and not acknowledged comes back by itself."""
-        await self.instance.leave_consumer_group(self._member)
-        if self._owns_instance:
-            await self.instance.close()
-
-    def subscribe(self, topic: str, expression: str = "*", kind: str = TAG_EXPRESSION) -> None:
-        """Receive from this topic too; allowed before and after the start."""
-        self._member.subscribe(topic, expression, kind)
-
-    def unsubscribe(self, topic: str) -> None:
-        self._member.subscriptions.pop(topic, None)
+        """Leave the group. The broker redelivers what was received and not acknowledged."""
+        await self.instance.leave_consumer_group(self)
+        await super().close()
 
     # -- receiving ------------------------------------------------------------------------------------------
 
@@ -102,7 +85,7 @@ class PopConsumer:
         self, max_messages: int = MOST, *, invisible_ms: int | None = None, wait_ms: int | None = None
     ) -> list[PoppedMessage]:
         """At least one message, or none when none came in time."""
-        if not self._member.subscriptions:
+        if not self.subscriptions:
             raise BadInput("subscribe to a topic first")
         count = min(max(1, max_messages), MOST)
         hidden_ms = self.options.invisible_ms if invisible_ms is None else invisible_ms
@@ -123,24 +106,23 @@ class PopConsumer:
                 if messages:
                     return messages
             else:
-                # The topic is not there yet; brokers tell of new topics within moments.
+                # The topic has no route yet; brokers register new topics within moments.
                 await asyncio.sleep(min(left_ms, _TURN_MS) / 1000)
 
     async def _targets(self) -> list[Target]:
-        """All places to pop from, another one first each time."""
+        """All brokers and topics to pop from, another one first each time."""
         targets: list[Target] = []
-        for topic in self._member.subscriptions:
+        for topic in self.subscriptions:
             route = await self.instance.routes.get(topic)
             if route is not None:
-                masters = {one.broker_name for one in route.broker_datas if MASTER_ID in one.broker_addrs}
                 readable = {data.broker_name for data in route.queue_datas if data.is_readable}
-                targets += [(topic, name) for name in sorted(readable & masters)]
+                targets += [(topic, name) for name in sorted(readable & master_addresses(route).keys())]
         turn = next(self._turns) % len(targets) if targets else 0
         return targets[turn:] + targets[:turn]
 
     async def _pop(self, target: Target, count: int, invisible_ms: int, poll_ms: int) -> list[PoppedMessage]:
         topic, broker_name = target
-        wanted = self._member.subscriptions.get(topic)
+        wanted = self.subscriptions.get(topic)
         if wanted is None:
             return []
         queue = MessageQueue(topic, broker_name, ALL_QUEUES)
@@ -148,12 +130,12 @@ class PopConsumer:
             queue, wanted, count, invisible_ms=invisible_ms, poll_ms=poll_ms, order=self.options.order
         )
 
-    # -- what becomes of them -------------------------------------------------------------------------------
+    # -- acknowledging --------------------------------------------------------------------------------------
 
     async def ack(self, *messages: PoppedMessage) -> None:
-        """These are done: they do not come back. After their invisible time it may be too late for that."""
+        """These are consumed and not redelivered. After their invisible time it may be too late for that."""
         await self._pops.ack(*messages)
 
     async def change_invisible(self, message: PoppedMessage, invisible_ms: int) -> None:
-        """From now on the message stays ours for this long. PeerError when it is not ours any more."""
+        """The message stays invisible for this long from now on. PeerError when it is not ours any more."""
         await self._pops.change_invisible(message, invisible_ms)

@@ -1,7 +1,4 @@
-"""Messages as a pop gives them: each with the receipt handle that acknowledges it.
-
-Pure: reads an answer into messages, and messages into acknowledgements.
-"""
+"""Popped messages: each with the receipt handle that acknowledges it. Pure."""
 
 from __future__ import annotations
 
@@ -25,8 +22,8 @@ from engine.protocol.records import Record, decode_records
 
 
 class PoppedMessage(ReceivedMessage):
-    """A message that is ours until its invisible time has passed. `handle` says which pop gave it; it is
-    another one after the invisible time was changed."""
+    """A message that is ours until its invisible time has passed. `handle` names the pop that returned it; it
+    changes with the invisible time."""
 
     __slots__ = ("group", "handle")
 
@@ -37,12 +34,12 @@ class PoppedMessage(ReceivedMessage):
 
     @property
     def stored_topic(self) -> str:
-        """Where it lies: the topic itself, or the group's retry topic when it has come back."""
+        """Where it is stored: in the topic itself, or in the group's retry topic when it is redelivered."""
         return real_topic(self.handle.retry_flag, self.record.topic, self.group)
 
     @property
     def visible_at_ms(self) -> int:
-        """When it goes to somebody else unless it is acknowledged, by the broker's clock."""
+        """When it is redelivered unless it is acknowledged, by the broker's clock."""
         return self.handle.pop_time_ms + self.handle.invisible_ms
 
     def renewed(self, pop_time_ms: int, invisible_ms: int, revive_queue_id: int) -> None:
@@ -76,7 +73,7 @@ def popped_messages(fields: dict[str, str], body: bytes, broker_name: str, group
 def _handle_of(
     record: Record, header: PopMessageResponse, starts: dict[tuple[str, int], int], broker_name: str
 ) -> PopHandle:
-    """What came back carries its handle; that of the others is in the answer's header."""
+    """Redelivered messages carry their handle; that of the others is in the answer's header."""
     given = record.properties.get(Property.POP_CK)
     if given is not None:
         return parse_handle(given)

@@ -1,13 +1,11 @@
-"""Pops, acknowledgements and changed times: the requests of consumers that pop. Loop thread only."""
+"""The requests of consumers that pop: pop, acknowledge, change the invisible time. Loop thread only."""
 
 from __future__ import annotations
 
-import asyncio
 import time
-from collections.abc import Awaitable, Iterable
 
 from engine.client.consuming.subscriptions import accepts
-from engine.client.instance.answers import peer_error
+from engine.client.instance.answers import all_of, peer_error
 from engine.client.instance.instance import ClientInstance
 from engine.client.pop.pop_messages import PoppedMessage, batch_acks, popped_messages
 from engine.protocol.bodies.basics import MessageQueue
@@ -23,7 +21,7 @@ from engine.protocol.headers.pop import (
 
 ALL_QUEUES = -1
 MOST = 32
-"""What brokers give at a time."""
+"""Messages that a broker returns per pop."""
 _FROM_MIN, _FROM_MAX = 0, 1
 _NOTHING = (ResponseCode.POLLING_TIMEOUT, ResponseCode.POLLING_FULL, ResponseCode.PULL_NOT_FOUND)
 _ANSWER_MARGIN_MS = 5_000
@@ -70,7 +68,7 @@ class Pops:
         messages = popped_messages(answer.fields, bytes(answer.body), queue.broker_name, self._group)
         unwanted = [message for message in messages if not accepts(wanted, message.tags)]
         if unwanted:
-            # Tags whose hashes are equal: nobody wants these, so nobody must get them again.
+            # Other tags with the same hash: acknowledged, so that no member gets them again.
             await self.ack(*unwanted)
         return [message for message in messages if message not in unwanted]
 
@@ -78,7 +76,7 @@ class Pops:
         if len(messages) == 1:
             await self._ack_one(messages[0])
             return
-        await _all_of(
+        await all_of(
             self._instance.call(
                 self._instance.master_address(name), RequestCode.BATCH_ACK_MESSAGE, body=body.encode()
             )
@@ -105,12 +103,5 @@ class Pops:
         )
         address = self._instance.master_address(handle.broker_name)
         answer = await self._instance.call(address, RequestCode.CHANGE_MESSAGE_INVISIBLETIME, header)
-        told = ChangeInvisibleTimeResponse.decode(answer.fields)
-        message.renewed(told.pop_time, told.invisible_time, told.revive_qid)
-
-
-async def _all_of(calls: Iterable[Awaitable[object]]) -> None:
-    """Every broker is asked; then the first failure is raised."""
-    for outcome in await asyncio.gather(*calls, return_exceptions=True):
-        if isinstance(outcome, BaseException):
-            raise outcome
+        changed = ChangeInvisibleTimeResponse.decode(answer.fields)
+        message.renewed(changed.pop_time, changed.invisible_time, changed.revive_qid)

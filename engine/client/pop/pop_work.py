@@ -1,8 +1,9 @@
-"""One share of a push consumer in POP mode: the task that pops, and the listener calls for what it gave.
+"""One queue of a push consumer in POP mode: the task that pops, and the listener calls for its messages.
 
-What the listener did is acknowledged; what it failed on stays hidden for a while longer, more each time, and
-then comes again; after `max_reconsume_times` it goes to the group's dead letters. A message whose time passed
-before its call could begin is left alone: it belongs to somebody else. Loop thread only.
+What the listener consumed is acknowledged. What it failed on stays invisible for a time that grows with each
+failure, and is then redelivered; after `max_reconsume_times` it goes to the group's dead-letter topic. A
+message whose invisible time passed before its call began is not consumed here: the broker redelivers it. Loop
+thread only.
 """
 
 from __future__ import annotations
@@ -11,9 +12,8 @@ import asyncio
 import logging
 import time
 
-from engine.client.consuming.consume_rates import ConsumeRates
+from engine.client.consuming.consume_service import TO_DEAD_LETTERS, SendBacks
 from engine.client.consuming.listeners import ListenerCalls
-from engine.client.consuming.send_backs import DEFAULT_MAX_RECONSUME_TIMES, TO_DEAD_LETTERS, SendBacks
 from engine.client.instance.periodic import end_task
 from engine.client.pop.pop_messages import PoppedMessage
 from engine.client.pop.pop_requests import MOST, Pops
@@ -24,7 +24,7 @@ from engine.protocol.bodies.clients import SubscriptionData
 log = logging.getLogger(__name__)
 
 RETRY_AFTER_S = (10, 30, 60, 120, 180, 240, 300, 360, 420, 480, 540, 600, 1200, 1800, 3600, 7200)
-"""How long a message rests after each failure: RocketMQ's delay levels from the third on."""
+"""How long a message stays invisible after each failure: RocketMQ's delay levels from the third on."""
 MAX_HELD = 96
 _ERROR_PAUSE_S = 3.0
 _POLL_MS = 15_000
@@ -40,22 +40,17 @@ class PopWork:
         pops: Pops,
         calls: ListenerCalls,
         send_backs: SendBacks,
-        rates: ConsumeRates,
         *,
         invisible_ms: int,
         threads: int,
-        max_reconsume_times: int,
     ) -> None:
         self.queue = queue
         self._wanted = wanted
         self._pops = pops
         self._calls = calls
         self._send_backs = send_backs
-        self._rates = rates
         self._invisible_ms = invisible_ms
         self._threads = asyncio.Semaphore(threads)
-        most = max_reconsume_times
-        self._max_reconsume_times = DEFAULT_MAX_RECONSUME_TIMES if most < 0 else most
         self._held: set[asyncio.Task[None]] = set()
         self._has_room = asyncio.Event()
         self._is_stopped = False
@@ -65,7 +60,7 @@ class PopWork:
         self._task = asyncio.get_running_loop().create_task(self._run(), name=f"pop {self.queue}")
 
     async def stop(self, timeout_s: float) -> None:
-        """What does not end in time, or has not begun, comes back by itself."""
+        """The broker redelivers what does not end in time or has not begun."""
         self._is_stopped = True
         if self._task is not None:
             await end_task(self._task)
@@ -90,9 +85,9 @@ class PopWork:
             for message in messages:
                 task = asyncio.get_running_loop().create_task(self._consume(message))
                 self._held.add(task)
-                task.add_done_callback(self._let_go)
+                task.add_done_callback(self._on_done)
 
-    def _let_go(self, task: asyncio.Task[None]) -> None:
+    def _on_done(self, task: asyncio.Task[None]) -> None:
         self._held.discard(task)
         self._has_room.set()
 
@@ -103,20 +98,19 @@ class PopWork:
             if self._is_stopped or waited_ms >= self._invisible_ms:
                 return
             outcome = await self._calls.call([message])
-        self._rates.record(message.topic, 1, outcome)
         try:
             if outcome.is_success:
                 await self._pops.ack(message)
             else:
                 await self._fail(message)
         except EngineError as error:
-            log.warning("%s comes again when its time has passed: %s", message, error.text)
+            log.warning("%s is redelivered after its invisible time: %s", message, error.text)
 
     async def _fail(self, message: PoppedMessage) -> None:
         times = message.reconsume_times
-        if times >= self._max_reconsume_times:
+        if times >= self._send_backs.max_reconsume_times:
             await self._send_backs.send_back(message, TO_DEAD_LETTERS)
             await self._pops.ack(message)
             return
-        rest_s = RETRY_AFTER_S[min(times, len(RETRY_AFTER_S) - 1)]
-        await self._pops.change_invisible(message, rest_s * 1000)
+        retry_s = RETRY_AFTER_S[min(times, len(RETRY_AFTER_S) - 1)]
+        await self._pops.change_invisible(message, retry_s * 1000)

@@ -7,8 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from engine.client.consuming.consume_rates import ConsumeRates
-from engine.client.consuming.listeners import ConsumeStatus, ListenerCalls, Outcome
+from engine.client.consuming.listeners import ConsumeRates, ConsumeStatus, ListenerCalls, Outcome
 from engine.client.messages import ReceivedMessage
 from engine.errors import CorruptRecord
 from engine.protocol.sys_flags import COMPRESSED

@@ -136,10 +136,10 @@ async def test_the_buffer_is_bounded(namesrv: str, fresh: Fresh) -> None:
         await consumer.assign([queue])
         await consumer.seek(queue, 0)
         async with asyncio.timeout(10):
-            while consumer._queues[queue].buffered < 20:
+            while consumer._queues[queue].process.message_count < 20:
                 await asyncio.sleep(0.02)
         await asyncio.sleep(0.2)
-        assert consumer._queues[queue].buffered <= 29
+        assert consumer._queues[queue].process.message_count <= 29
         assert [m.queue_offset for m in await poll_all(consumer, 300)] == list(range(300))
 
 

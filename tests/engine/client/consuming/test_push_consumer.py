@@ -26,7 +26,7 @@ from engine.client import (
     PushConsumer,
     ReceivedMessage,
 )
-from engine.client.consuming.send_backs import SendBacks
+from engine.client.consuming.consume_service import SendBacks
 from engine.errors import BadInput, PeerUnreachable
 
 Fresh = Callable[[str], str]

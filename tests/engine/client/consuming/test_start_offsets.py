@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from engine.client.consuming.offset_stores import RemoteOffsets
-from engine.client.consuming.start_offsets import StartOffsets
+from engine.client.consuming.offset_stores import RemoteOffsets, StartOffsets
 from engine.protocol.bodies.basics import MessageQueue
 from engine.protocol.bodies.clients import ConsumeFromWhere
 
