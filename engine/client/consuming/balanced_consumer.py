@@ -30,7 +30,7 @@ from engine.client.instance.periodic import Periodic
 from engine.client.options import ConsumerOptions, LitePullOptions, Tls
 from engine.errors import BadInput, EngineError
 from engine.protocol.bodies.basics import MessageQueue
-from engine.protocol.bodies.heartbeats import CheckClientRequestBody, ConsumeType, SubscriptionData
+from engine.protocol.bodies.clients import CheckClientRequestBody, ConsumeType, SubscriptionData
 from engine.protocol.codes import RequestCode
 from engine.protocol.names import retry_topic
 from engine.protocol.signing import Credentials

@@ -25,7 +25,6 @@ from engine.protocol.bodies.clients import (
     MessageModel,
     SubscriptionData,
 )
-from engine.protocol.bodies.running_info import ConsumeMessageDirectlyResult, ConsumerRunningInfo
 from engine.protocol.names import check_group, check_topic
 from engine.protocol.records import Record
 from engine.protocol.signing import Credentials

@@ -20,7 +20,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from engine.client.messages import ReceivedMessage
-from engine.protocol.bodies import running_info
+from engine.protocol.bodies.clients import ConsumeStatus as ConsumeRateStatus
 
 if TYPE_CHECKING:
     from engine.client.tracing.trace_writer import ConsumeTracing
@@ -85,15 +85,15 @@ class ConsumeRates:
             current.failed += messages
             self._failed[topic] = self._failed.get(topic, 0) + messages
 
-    def status(self) -> dict[str, running_info.ConsumeStatus]:
+    def status(self) -> dict[str, ConsumeRateStatus]:
         return {topic: self._status_of(topic, slices) for topic, slices in self._slices.items()}
 
-    def _status_of(self, topic: str, slices: deque[_Slice]) -> running_info.ConsumeStatus:
+    def _status_of(self, topic: str, slices: deque[_Slice]) -> ConsumeRateStatus:
         now = self._clock()
         recent = [part for part in slices if now - part.begun_at <= WINDOW_S]
         span_s = max(now - recent[0].begun_at, _SLICE_S) if recent else WINDOW_S
         calls = sum(part.calls for part in recent)
-        return running_info.ConsumeStatus(
+        return ConsumeRateStatus(
             consume_rt=sum(part.elapsed_ms for part in recent) / calls if calls else 0.0,
             consume_ok_tps=sum(part.ok for part in recent) / span_s,
             consume_failed_tps=sum(part.failed for part in recent) / span_s,

@@ -22,8 +22,7 @@ from engine.client.messages import ReceivedMessage
 from engine.client.options import LitePullOptions, Tls
 from engine.errors import BadInput, NotFound
 from engine.protocol.bodies.basics import MessageQueue
-from engine.protocol.bodies.heartbeats import TAG_EXPRESSION, ConsumeType
-from engine.protocol.bodies.running_info import ConsumerRunningInfo, ProcessQueueInfo
+from engine.protocol.bodies.clients import TAG_EXPRESSION, ConsumerRunningInfo, ConsumeType, ProcessQueueInfo
 from engine.protocol.signing import Credentials
 
 

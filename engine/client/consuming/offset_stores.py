@@ -20,7 +20,7 @@ from engine.client.instance.answers import outcomes_of
 from engine.durable_file import read_durable, write_durable
 from engine.errors import BadInput, EngineError
 from engine.protocol.bodies.basics import MessageQueue
-from engine.protocol.bodies.heartbeats import ConsumeFromWhere
+from engine.protocol.bodies.clients import ConsumeFromWhere
 from engine.protocol.bodies.offsets import OffsetSerializeWrapper
 from engine.protocol.names import is_retry_topic
 

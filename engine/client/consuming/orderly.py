@@ -23,7 +23,7 @@ from engine.client.messages import ReceivedMessage
 from engine.client.options import ConsumerOptions
 from engine.errors import EngineError
 from engine.protocol.bodies.basics import MessageQueue
-from engine.protocol.bodies.locks import LockBatchRequestBody, LockBatchResponseBody
+from engine.protocol.bodies.groups import LockBatchRequestBody, LockBatchResponseBody
 from engine.protocol.codes import RequestCode
 
 log = logging.getLogger(__name__)

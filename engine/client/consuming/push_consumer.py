@@ -30,13 +30,11 @@ from engine.client.pop.pop_work import PopWork
 from engine.client.tracing.trace_writer import ConsumeTracing, Tracer
 from engine.errors import BadInput
 from engine.protocol.bodies.basics import MessageQueue
-from engine.protocol.bodies.heartbeats import ConsumeType
-from engine.protocol.bodies.running_info import (
+from engine.protocol.bodies.clients import (
     ConsumeMessageDirectlyResult,
     ConsumeResult,
     ConsumerRunningInfo,
     ConsumeType,
-    MessageModel,
 )
 from engine.protocol.records import Record
 from engine.protocol.signing import Credentials

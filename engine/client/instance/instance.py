@@ -33,7 +33,7 @@ from engine.net.connection import Connection
 from engine.net.requester import Requester, parse_address
 from engine.net.tls import TlsOptions
 from engine.protocol.bodies.basics import MessageQueue
-from engine.protocol.bodies.heartbeats import HeartbeatData, ProducerData
+from engine.protocol.bodies.clients import HeartbeatData, ProducerData
 from engine.protocol.bodies.routes import MASTER_ID
 from engine.protocol.codes import RequestCode, ResponseCode
 from engine.protocol.commands import Buffer, Command

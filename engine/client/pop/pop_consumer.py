@@ -19,7 +19,7 @@ from engine.client.pop.pop_messages import PoppedMessage
 from engine.client.pop.pop_requests import ALL_QUEUES, MOST, Pops
 from engine.errors import BadInput
 from engine.protocol.bodies.basics import MessageQueue
-from engine.protocol.bodies.heartbeats import ConsumeType
+from engine.protocol.bodies.clients import ConsumeType
 from engine.protocol.signing import Credentials
 
 _TURN_MS = 1_000

@@ -32,7 +32,7 @@ from engine.client.sending.message_keys import MessageKeys
 from engine.client.sending.topic_plans import TopicPlans
 from engine.errors import EngineError
 from engine.protocol.codes import ResponseCode
-from engine.protocol.headers.transactions import EndTransactionRequest
+from engine.protocol.headers.send import EndTransactionRequest
 from engine.protocol.properties import Property, find_property
 from engine.protocol.sys_flags import TRANSACTION_COMMIT, TRANSACTION_NONE, TRANSACTION_ROLLBACK
 from engine.protocol.traces import (
