@@ -9,8 +9,8 @@ import re
 import socket
 from pathlib import Path
 
-from engine.broker.process.addresses_io import choose_addresses
 from engine.broker.process.broker import Broker
+from engine.broker.process.ports import choose_addresses
 from engine.broker.settings.options import BrokerOptions, load_options, options_text
 from engine.daemon.access_settings import exposure
 from engine.daemon.logs import start_logging

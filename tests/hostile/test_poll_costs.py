@@ -104,7 +104,7 @@ def traced_bytes() -> int:
 async def parked(
     broker: RunningBroker, make: Callable[[int], bytes], count: int, first: int = 0
 ) -> AsyncIterator[None]:
-    holds, before = broker.inner.waits.holds, len(broker.inner.waits.holds)
+    holds, before = broker.inner.tasks.waits.holds, len(broker.inner.tasks.waits.holds)
     host, port = broker.inner.address
     _, writer = await asyncio.open_connection(host, port)
     writer.write(b"".join(make(number) for number in range(first, first + count)))
@@ -136,7 +136,7 @@ async def test_a_poll_counts_as_many_as_its_own_filter_takes_the_room_of(
         fields |= {"subscription": expression(number, length), "expressionType": kind}
         return encode_request(rq.PULL, 100_000 + number, fields)
 
-    waits = broker.inner.waits
+    waits = broker.inner.tasks.waits
     async with parked(broker, make, count):
         pass
     tracemalloc.start()

@@ -62,30 +62,35 @@ class Scaled:
         self.client = Client()
         for number in range(count):
             topic, group = f"topic-{number}", f"group-{number}"
-            self.inner.topics.put(TopicConfig(topic, 1, 1), NOW_MS)
-            self.inner.topics.put(TopicConfig(retry_topic(group), 1, 1), NOW_MS)
-            self.inner.groups.put(SubscriptionGroupConfig(group_name=group), NOW_MS)
-            member = ClientInfo(f"client-{number}", 0, 1, self.inner._booted_ms)
+            self.inner.core.tables.topics.put(TopicConfig(topic, 1, 1), NOW_MS)
+            self.inner.core.tables.topics.put(TopicConfig(retry_topic(group), 1, 1), NOW_MS)
+            self.inner.core.tables.groups.put(SubscriptionGroupConfig(group_name=group), NOW_MS)
+            member = ClientInfo(f"client-{number}", 0, 1, self.inner.core.runtime.booted_ms)
             data = ConsumerData(group, subscription_data_set=(SubscriptionData(topic=topic),))
-            self.inner.consumers.register(data, data.subscription_data_set, self.client, member)
-            self.inner.traffic.put(topic, 1, 1)
+            self.inner.core.clients.consumers.register(data, data.subscription_data_set, self.client, member)
+            self.inner.core.figures.traffic.put(topic, 1, 1)
 
     def ask(self, code: int, requests: list[Command]) -> None:
-        handler = self.inner._handlers[code]
+        handler = self.inner.routes[code]
         for request in requests:
             handler(request, self.client)
-        while self.inner.store.has_undispatched():
-            self.inner.store.dispatch(1024)
+        while self.inner.core.store.has_undispatched():
+            self.inner.core.store.dispatch(1024)
 
     async def make_new(self, prefix: str) -> None:
         """A topic and a group, one after the other, each on disk before the next."""
         loop = asyncio.get_running_loop()
         for number in range(NEW):
             host = self.client.remote[0]
-            self.inner.topics.create_unsaved(TopicConfig(f"{prefix}-{number}", 1, 1), NOW_MS, host)
-            self.inner.groups.find_or_create(f"{prefix}-{number}", True, NOW_MS, host)
+            self.inner.core.tables.topics.create_unsaved(
+                TopicConfig(f"{prefix}-{number}", 1, 1), NOW_MS, host
+            )
+            self.inner.core.tables.groups.find_or_create(f"{prefix}-{number}", True, NOW_MS, host)
             inner = self.inner
-            waits = (TOPICS_FILE, inner.announcer.when_announced), (GROUPS_FILE, inner.persistence.when_saved)
+            waits = (
+                (TOPICS_FILE, inner.tasks.writer.when_announced),
+                (GROUPS_FILE, inner.tasks.writer.when_saved),
+            )
             for file, when_saved in waits:
                 saved: asyncio.Future[OSError | None] = loop.create_future()
                 when_saved(file, saved.set_result)

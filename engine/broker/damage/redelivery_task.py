@@ -66,7 +66,7 @@ class Redelivery:
     role: Role
     uses_retry_topic_v2: Callable[[], bool]
     is_broadcasting: Callable[[str], bool]
-    topics_saved: Callable[[], Awaitable[None]]
+    topics_saved: Callable[[], Awaitable[object]]
     tell_master: Callable[[], Awaitable[None]]
     save: Callable[[str], None]
     appended: Callable[[], None]

@@ -45,7 +45,7 @@ class Revival:
         now_ms: Callable[[], int],
         appended: Callable[[], None],
         save: Callable[[str], None],
-        topics_saved: Callable[[], Awaitable[None]],
+        topics_saved: Callable[[], Awaitable[object]],
     ) -> None:
         self._store = store
         self._topics = topics

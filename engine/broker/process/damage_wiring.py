@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
-from pathlib import Path
+from collections.abc import Callable
+from functools import partial
 from typing import Protocol, TypeVar
 
 import orjson
 
-from engine.broker.clients.consumer_table import ConsumerTable
 from engine.broker.damage.damaged_deliveries_io import DamagedDeliveries
 from engine.broker.damage.damaged_reads import DamagedReads
 from engine.broker.damage.damaged_records import DAMAGE_FILE, DamagedRecords, encode_records
@@ -18,14 +17,13 @@ from engine.broker.damage.redelivery_task import Redelivery
 from engine.broker.damage.repair_task import RepairTask
 from engine.broker.damage.scrub_task import SCRUB_FILE, ScrubTask
 from engine.broker.damage.skip_exchange import SkipExchange
-from engine.broker.failover.role import Role
-from engine.broker.process.duty_parts import DutyParts
+from engine.broker.process.core import Core, now_ms
+from engine.broker.process.waits import BrokerWaits
 from engine.broker.replication.replica_files import ReplicaFile, ReplicaFiles
 from engine.broker.state.state_file_io import StateFile
 from engine.broker.state.table_files import TOPICS_FILE
+from engine.broker.state.table_writer_task import TableWriter
 from engine.durable_file import read_durable
-from engine.net.connection import Connection
-from engine.net.flow import LoopLag
 from engine.protocol.bodies.clients import MessageModel
 from engine.store.index.key_search import KeySearch
 from engine.store.reading.record_reads import Place
@@ -54,67 +52,61 @@ class NoMembers:
 
 
 class DamageControl:
-    def __init__(
-        self,
-        directory: Path,
-        parts: DutyParts,
-        consumers: ConsumerTable[Connection],
-        role: Role,
-        lag: LoopLag,
-    ) -> None:
-        self._parts = parts
-        self._consumers = consumers
+    def __init__(self, core: Core, writer: TableWriter, waits: BrokerWaits) -> None:
+        store, role, threads = core.store, core.role, core.runtime.threads
         self._role = role
-        self._directory = directory
+        self._store = store
+        self._threads = threads
+        self._consumers = core.clients.consumers
+        self._directory = core.runtime.config_directory
         self.members: Members = NoMembers()
         """Set by a broker that is in a group."""
         self.records = DamagedRecords()
-        store, now_ms, save = parts.store, parts.now_ms, self._save
-        self._redelivery = self._new_redelivery()
+        self._redelivery = self._new_redelivery(core, writer)
         self.repairs = RepairTask(
             store,
             self.records,
-            parts.threads,
+            threads,
             fetch=self._fetch,
-            save=save,
-            wake=parts.waits.wake_soon,
+            save=writer.save,
+            wake=waits.wake_soon,
             redeliver=self._redelivery.run,
             now_ms=now_ms,
         )
-        self.exchange = SkipExchange(self.records, store, role, save=save, look=self.repairs.look_soon)
+        look = self.repairs.look_soon
+        self.exchange = SkipExchange(self.records, store, role, save=writer.save, look=look)
         self.reads = DamagedReads(store, self.records, self.repairs, role, now_ms=now_ms)
         self.deliveries = DamagedDeliveries(
-            store, self.records, self.repairs, parts.threads, saved=self._saved, now_ms=now_ms
+            store, self.records, self.repairs, threads, saved=writer.saved, now_ms=now_ms
         )
         self.scrub = ScrubTask(
             store,
             self.repairs,
-            parts.options.live,
-            parts.threads,
-            loop_lag_ms=lambda: lag.lag_ms,
-            save=save,
+            core.options.live,
+            threads,
+            loop_lag_ms=lambda: core.figures.lag.lag_ms,
+            save=writer.save,
             now_ms=now_ms,
         )
         self._load()
 
-    def _new_redelivery(self) -> Redelivery:
-        parts = self._parts
-        tables, live, now_ms = parts.tables, parts.options.live, parts.now_ms
+    def _new_redelivery(self, core: Core, writer: TableWriter) -> Redelivery:
+        live = core.options.live
         return Redelivery(
-            parts.store,
+            core.store,
             self.records,
-            tables.topics,
-            tables.groups,
+            core.tables.topics,
+            core.tables.groups,
             self._read,
             self._search,
-            parts.traffic,
-            self._role,
+            core.figures.traffic,
+            core.role,
             uses_retry_topic_v2=lambda: live.enable_retry_topic_v2,
             is_broadcasting=self._is_broadcasting,
-            topics_saved=self._topics_announced,
+            topics_saved=partial(writer.announced, TOPICS_FILE),
             tell_master=self._tell_master,
-            save=self._save,
-            appended=parts.appended,
+            save=writer.save,
+            appended=core.log_events.appended,
             now_ms=now_ms,
         )
 
@@ -154,13 +146,13 @@ class DamageControl:
         await self.repairs.stop()
 
     async def _read(self, place: Place) -> bytes | None:
-        return (await self._in_thread(self._parts.store.plan_record_reads([place]).run))[0]
+        return (await self._in_thread(self._store.plan_record_reads([place]).run))[0]
 
     async def _search(self, search: KeySearch) -> tuple[bytes, ...]:
         return (await self._in_thread(search.run)).records
 
     async def _in_thread(self, work: Callable[[], _T]) -> _T:
-        return await asyncio.get_running_loop().run_in_executor(self._parts.threads, work)
+        return await asyncio.get_running_loop().run_in_executor(self._threads, work)
 
     async def _fetch(self, place: LogRange) -> tuple[bytes, bool]:
         return await self.members.fetch(place)
@@ -170,24 +162,9 @@ class DamageControl:
         if rows is not None:
             await self.members.tell_skips(rows)
 
-    def _save(self, file: str) -> None:
-        self._parts.when_saved(file, _ignore)
-
     def _is_broadcasting(self, group: str) -> bool:
         online = self._consumers.group(group)
         return online is not None and online.message_model is MessageModel.BROADCASTING
-
-    async def _topics_announced(self) -> None:
-        announced: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._parts.when_announced(
-            TOPICS_FILE, lambda error: None if announced.done() else announced.set_result(None)
-        )
-        await announced
-
-    def _saved(self, file: str) -> Awaitable[OSError | None]:
-        saved: asyncio.Future[OSError | None] = asyncio.get_running_loop().create_future()
-        self._parts.when_saved(file, lambda error: None if saved.done() else saved.set_result(error))
-        return saved
 
 
 def _kept(snapshot: object) -> None:
@@ -196,7 +173,3 @@ def _kept(snapshot: object) -> None:
 
 def _nothing() -> None:
     """The table itself is the truth; the next change writes it again."""
-
-
-def _ignore(error: OSError | None) -> None:
-    """The failure is in the log already."""

@@ -10,13 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
+from engine.broker.process.core import Core, now_ms
 from engine.broker.quotas.handlers_gate import QUOTA_OPTIONS
-from engine.broker.settings.options import LiveOptions
 from engine.broker.settings.store_options_io import retention_rules
 from engine.broker.state.table_files import TOPICS_FILE
-from engine.broker.topics.topic_table import TopicTable, offer_default_topic, withdraw_default_topic
+from engine.broker.topics.topic_table import offer_default_topic, withdraw_default_topic
 from engine.daemon.logs import set_level
-from engine.store.message_store import MessageStore
 
 _RETENTION = frozenset(
     {
@@ -33,41 +32,30 @@ _RETENTION = frozenset(
 class LiveEffects:
     """Call it with the attributes of `LiveOptions` that are different now."""
 
-    def __init__(
-        self,
-        live: LiveOptions,
-        topics: TopicTable,
-        store: MessageStore,
-        *,
-        register: Callable[[], None],
-        use_routes: Callable[[], None],
-        announce: Callable[[str], None],
-        now_ms: Callable[[], int],
-    ) -> None:
-        self._live = live
-        self._topics = topics
-        self._store = store
+    def __init__(self, core: Core, *, register: Callable[[], None], announce: Callable[[str], None]) -> None:
+        self._live = core.options.live
+        self._topics = core.tables.topics
+        self._store = core.store
+        self._events = core.events
         self._register = register
-        self._use_routes = use_routes
         self._announce = announce
-        self._now_ms = now_ms
 
     def __call__(self, changed: frozenset[str]) -> None:
         if changed & _RETENTION:
             self._store.options = replace(self._store.options, retention=retention_rules(self._live))
         if changed & QUOTA_OPTIONS:
-            self._use_routes()
+            self._events.routes_changed()
         if "log_level" in changed:
             set_level(self._live.log_level)
         if "auto_create_topic_enable" in changed:
             self._change_default_topic()
         if "broker_permission" in changed:
-            self._topics.renew_version(self._now_ms())
+            self._topics.renew_version(now_ms())
             self._register()
 
     def _change_default_topic(self) -> None:
         if self._live.auto_create_topic_enable:
-            offer_default_topic(self._topics, self._live.default_topic_queue_nums, self._now_ms())
+            offer_default_topic(self._topics, self._live.default_topic_queue_nums, now_ms())
         else:
-            withdraw_default_topic(self._topics, self._now_ms())
+            withdraw_default_topic(self._topics, now_ms())
         self._announce(TOPICS_FILE)

@@ -17,9 +17,12 @@ from prometheus_client import CollectorRegistry
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-from engine.broker.process.metrics_export import MetricsSources
+from engine.broker.process.core import Core
+from engine.broker.process.tasks import Tasks
+from engine.broker.quotas.handlers_gate import QuotaGate
 from engine.broker.stats.traffic import Count
 from engine.net.certificate_expiry import NOT_AFTER_HELP, NOT_AFTER_METRIC
+from engine.net.server import Server
 from engine.net.share_figures import CLOSED, CLOSED_TEXT, closings, share_gauges
 
 MAX_SERIES = 2_000
@@ -33,10 +36,16 @@ _Family = CounterMetricFamily | GaugeMetricFamily
 
 
 class BrokerCollector(Collector):
-    def __init__(self, labels: Mapping[str, str], sources: MetricsSources) -> None:
+    def __init__(
+        self, labels: Mapping[str, str], core: Core, tasks: Tasks, server: Server, quotas: QuotaGate
+    ) -> None:
         self._names = list(labels)
         self._values = list(labels.values())
-        self._from = sources
+        self._core = core
+        self._figures = core.figures
+        self._tasks = tasks
+        self._server = server
+        self._gate = quotas
 
     def collect(self) -> Iterator[Metric]:
         yield from self._messages()
@@ -50,7 +59,7 @@ class BrokerCollector(Collector):
         yield from self._process()
 
     def _messages(self) -> Iterator[Metric]:
-        traffic = self._from.traffic
+        traffic = self._figures.traffic
         puts = _busiest(traffic.put_by_topic)
         gets = _busiest(traffic.got_by_pair)
         yield from self._counter(
@@ -70,7 +79,7 @@ class BrokerCollector(Collector):
         yield self._gauge("signalbox_metrics_series_dropped", "Topics and pairs left out", dropped)
 
     def _lags(self) -> Iterator[Metric]:
-        lags = islice(self._from.progress.lags(), MAX_SERIES)
+        lags = islice(self._figures.progress.lags(), MAX_SERIES)
         yield from self._gauges(
             "rocketmq_consumer_lag_messages",
             "Messages not consumed yet",
@@ -79,7 +88,7 @@ class BrokerCollector(Collector):
         )
 
     def _clients(self) -> Iterator[Metric]:
-        consumers, producers = self._from.consumers, self._from.producers
+        consumers, producers = self._core.clients.consumers, self._core.clients.producers
         groups = [group for name in consumers.names() if (group := consumers.group(name)) is not None]
         yield from self._gauges(
             "rocketmq_consumer_connections",
@@ -89,28 +98,30 @@ class BrokerCollector(Collector):
         )
         count = sum(len(producers.clients(name)) for name in producers.names())
         yield self._gauge("rocketmq_producer_connections", "Producers online", count)
-        connections = self._from.server().connections
+        connections = self._server.connections
         encrypted = sum(connection.is_encrypted for connection in connections)
         yield self._gauge("signalbox_connections", "Open connections", len(connections))
         yield self._gauge("signalbox_tls_connections", "Those of them that speak TLS", encrypted)
-        if (not_after_ms := self._from.certificate_not_after_ms()) is not None:
+        if (not_after_ms := self._core.runtime.tls.not_after_ms) is not None:
             yield self._gauge(NOT_AFTER_METRIC, NOT_AFTER_HELP, not_after_ms / 1000)
 
     def _memory(self) -> Iterator[Metric]:
-        shares = self._from.server().shares
-        yield self._gauge("signalbox_long_polls", "Requests parked for a message", self._from.long_polls())
+        shares = self._server.shares
+        yield self._gauge(
+            "signalbox_long_polls", "Requests parked for a message", len(self._tasks.waits.holds)
+        )
         for name, text, value in share_gauges(shares):
             yield self._gauge(name, text, value)
         rows = [([budget], count) for budget, count in closings(shares)]
         yield from self._counter(CLOSED, CLOSED_TEXT, ["budget"], rows)
 
     def _quotas(self) -> Iterator[Metric]:
-        quotas = self._from.quotas
+        quotas = self._gate
         rows = [(["held"], quotas.held), (["refused"], quotas.refused)]
         yield from self._counter("signalbox_over_quota_requests", "What became of them", ["outcome"], rows)
 
     def _storage(self) -> Iterator[Metric]:
-        store = self._from.store
+        store = self._core.store
         end = store.commit_log_max_offset
         gauges = {
             "rocketmq_storage_size": ("Bytes of the commit log in use", end - store.commit_log_min_offset),
@@ -119,15 +130,15 @@ class BrokerCollector(Collector):
                 "Bytes not in a queue yet",
                 end - store.dispatched_offset,
             ),
-            "rocketmq_storage_disk_ratio": ("Used part of the disk, 0 to 1", self._from.disk_usage_ratio()),
-            "rocketmq_broker_permission": ("2 write, 4 read", self._from.live.broker_permission),
+            "rocketmq_storage_disk_ratio": ("Used part of the disk, 0 to 1", self._figures.disk.usage_ratio),
+            "rocketmq_broker_permission": ("2 write, 4 read", self._core.options.live.broker_permission),
             "signalbox_store_fenced": ("1 when a sync has failed", int(store.is_fenced)),
         }
         for name, (text, value) in gauges.items():
             yield self._gauge(name, text, value)
 
     def _retention(self) -> Iterator[Metric]:
-        store = self._from.store
+        store = self._core.store
         may_delete, deleted = (
             store.options.retention.clean_file_forcibly_enable,
             store.front.deleted_unexpired,
@@ -143,7 +154,7 @@ class BrokerCollector(Collector):
             yield from self._counter(f"signalbox_deleted_unexpired_{unit}", text, [], [([], value)])
 
     def _damage(self) -> Iterator[Metric]:
-        damage = self._from.damage
+        damage = self._tasks.damage
         records, scrub = damage.records, damage.scrub
         rows = [(["skipped"], records.skipped_since_start), (["repaired"], records.repaired_since_start)]
         text = "Damaged records that a group skipped, or that were repaired"
@@ -155,7 +166,7 @@ class BrokerCollector(Collector):
         yield from self._counter("signalbox_scrub_rounds", "Whole logs checked", [], [([], scrub.rounds)])
 
     def _process(self) -> Iterator[Metric]:
-        yield self._gauge("signalbox_loop_lag_milliseconds", "Lateness of the loop", self._from.loop_lag_ms())
+        yield self._gauge("signalbox_loop_lag_milliseconds", "Lateness of the loop", self._figures.lag.lag_ms)
         for name, value in process_memory().items():
             yield self._gauge(f"process_{name}_memory_bytes", f"Memory of the process, {name}", value)
 
@@ -203,8 +214,9 @@ def process_memory() -> dict[str, int]:
     return {"resident": resident * page, "anonymous": (resident - shared) * page}
 
 
-def broker_registry(cluster: str, node: str, node_id: str, sources: MetricsSources) -> CollectorRegistry:
-    labels = {"cluster": cluster, "node_type": "broker", "node_id": node_id, "broker": node}
+def broker_registry(core: Core, tasks: Tasks, server: Server, quotas: QuotaGate) -> CollectorRegistry:
+    who = core.identity
+    labels = {"cluster": who.cluster, "node_type": "broker", "node_id": who.address, "broker": who.name}
     registry = CollectorRegistry(auto_describe=False)
-    registry.register(BrokerCollector(labels, sources))
+    registry.register(BrokerCollector(labels, core, tasks, server, quotas))
     return registry

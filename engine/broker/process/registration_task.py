@@ -78,6 +78,7 @@ class Registration:
         """Name server to the master that it knows of."""
         self._task: asyncio.Task[None] | None = None
         self._announcing: asyncio.Task[None] | None = None
+        self._again: asyncio.Task[None] | None = None
         self._encoded: tuple[tuple[DataVersion, int, bool], list[Command]] | None = None
         """The last registration of all topics, and what it was made of."""
 
@@ -91,11 +92,13 @@ class Registration:
         await stop_tasks(self._task, self._announcing)
         await asyncio.gather(*map(self._unregister, self._known))
 
-    def lost(self, address: str) -> None:
-        """The connection is gone, and with it, at the name server, this broker."""
+    def lost(self, address: str, connection: Connection) -> None:
+        """A name server forgets this broker with the connection; a slave knows that its master is gone."""
         if address in self._known:
             self._known[address] = False
             self._masters.pop(address, None)
+        if address == self._role.master_address:
+            self._role.is_master_alive = False
 
     def connection(self) -> Connection | None:
         """To a name server that is there."""
@@ -117,6 +120,9 @@ class Registration:
         to a registration is where it hears of one."""
         is_lost = self._role.kind is RoleKind.SLAVE and self._role.master_address is None
         return [address for address, known in self._known.items() if is_lost or not known]
+
+    def register_soon(self) -> None:
+        self._again = start_task(self.register_all(), "register again")
 
     async def register_all(self) -> None:
         await self._register_at(list(self._known))

@@ -1,22 +1,23 @@
 """From slave to master and back while the broker runs, any number of times.
 
 Down: from the first instant nothing is written and nothing waiting is acknowledged (a fenced master must
-fall silent at once); then the duties end. Up: the log is first dispatched to its end, because the next queue
-offsets and the open transactions and pops are read from there; so the streams must serve before, and the
-confirmed offset must move. A later call wins over one that still waits. Loop thread only.
+fall silent at once); then the master's tasks end. Up: the log is first dispatched to its end, because the
+next queue offsets and the open transactions and pops are read from there; so the streams must serve before,
+and the confirmed offset must move. A later call wins over one that still waits. Loop thread only.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 
-from engine.broker.failover.role import MASTER_ID, Role, RoleKind
+from engine.broker.failover.role import MASTER_ID, RoleKind
 from engine.broker.failover.role_hooks import RoleHooks
-from engine.broker.process.duties import Duties
+from engine.broker.process.core import Core, now_ms
+from engine.broker.process.master_tasks import MasterTasks
 from engine.broker.process.waits import BrokerWaits
-from engine.store.message_store import MessageStore
+from engine.broker.storage.flush_task import Flusher
 
 log = logging.getLogger(__name__)
 
@@ -25,44 +26,39 @@ _COMPLAIN_POLLS = 1_000
 
 
 class RoleChanges:
-    """`use_routes` swaps the table of handlers; `announce` tells the name servers; `dispatch` is what must
-    follow an append; `cut_log` drops the end of the log; `take_over` comes before the duties are loaded, and
-    `follow` when there is another master."""
+    """`announce` registers this broker's new role with the name servers."""
 
     def __init__(
         self,
-        role: Role,
-        store: MessageStore,
-        duties: Duties,
+        core: Core,
+        tasks: MasterTasks,
         waits: BrokerWaits,
+        flusher: Flusher,
         *,
-        use_routes: Callable[[], None],
-        dispatch: Callable[[], None],
         announce: Callable[[], None],
-        take_over: Callable[[], object],
-        follow: Callable[[], None],
-        cut_log: Callable[[int], Awaitable[None]],
     ) -> None:
-        self._role = role
-        self._store = store
-        self._duties = duties
+        self._role = core.role
+        self._store = core.store
+        self._events = core.events
+        self._log_events = core.log_events
+        self._tasks = tasks
         self._waits = waits
-        self._use_routes = use_routes
-        self._dispatch = dispatch
+        self._flusher = flusher
         self._announce = announce
-        self._take_over = take_over
-        self._follow = follow
-        self._cut_log = cut_log
         self._turn = 0
         self._one_at_a_time = asyncio.Lock()
+        self.hooks = RoleHooks(
+            self.become_master, self.become_slave, self.seek, self.cut_log, core.changes.keep_unexpired
+        )
+        """What the broker group calls."""
 
     def begin(self) -> None:
         """The role of the start: before anybody is served."""
-        self._use_routes()
+        self._events.routes_changed()
         refusal = self._role.refusal()
         if refusal is None:
-            self._duties.load()
-            self._duties.start()
+            self._tasks.load()
+            self._tasks.start()
         else:
             self._store.close_writes(refusal.text)
 
@@ -81,11 +77,11 @@ class RoleChanges:
                 return
             self._store.adopt_queue_offsets()
             self._store.open_writes()
-            self._take_over()
-            self._duties.load()
+            self._events.promoting()
+            self._tasks.load()
             role.become(RoleKind.MASTER, MASTER_ID, epoch, None)
-            self._use_routes()
-            self._duties.start()
+            self._events.routes_changed()
+            self._tasks.start()
             log.warning("this broker is master of its group now, epoch %d", epoch)
         self._announce()
 
@@ -97,14 +93,11 @@ class RoleChanges:
         self._next_turn()
         is_known = (broker_id, epoch) == (role.broker_id, role.epoch) and role.kind is RoleKind.SLAVE
         role.become(*asked)
-        refusal = role.refusal()
-        self._store.close_writes(refusal.text if refusal is not None else "")
-        self._use_routes()
-        self._waits.demoted()
+        self._end_writes()
         log.warning("this broker is a slave of %s now, epoch %d", role.master_name(), epoch)
         async with self._one_at_a_time:
-            await self._duties.drop()
-            self._follow()
+            await self._tasks.drop()
+            self._events.new_master()
         if role.kind is RoleKind.SLAVE and not is_known:
             self._announce()
 
@@ -115,12 +108,23 @@ class RoleChanges:
             return
         self._next_turn()
         role.become(RoleKind.SEEKING, role.broker_id, epoch, None)
-        refusal = role.refusal()
-        self._store.close_writes(refusal.text if refusal is not None else "")
-        self._use_routes()
-        self._waits.demoted()
+        self._end_writes()
         async with self._one_at_a_time:
-            await self._duties.drop()
+            await self._tasks.drop()
+
+    def _end_writes(self) -> None:
+        refusal = self._role.refusal()
+        self._store.close_writes(refusal.text if refusal is not None else "")
+        self._events.routes_changed()
+        self._waits.demoted()
+
+    async def cut_log(self, commit_log_offset: int) -> None:
+        """Drop the log from this record boundary on, while no flush runs."""
+        async with self._flusher.pause():
+            self._store.truncate(commit_log_offset)
+            self._tasks.waiting.log_was_cut(now_ms())
+            # Requests that write the same offsets again must wait for a sync of their own.
+            self._waits.flushed(min(commit_log_offset, self._store.flushed_offset))
 
     def _next_turn(self) -> int:
         self._turn += 1
@@ -130,7 +134,7 @@ class RoleChanges:
         """Everything in the log is in its queue and may be read; False: another role was asked for meanwhile.
 
         After a restart queues reach to the end of the log, although the replicas have not confirmed it all:
-        the duties would not find what is open, nor what was decided, in records that nobody may see yet.
+        the tasks would not find what is open, nor what was decided, in records that nobody may see yet.
         """
         polls = 0
         while turn == self._turn:
@@ -139,9 +143,9 @@ class RoleChanges:
                 return True
             if self._store.replica.ends_in_partial_record():
                 # The old master died while it sent this: nobody will ever send the rest.
-                await self._cut_log(self._store.dispatched_offset)
+                await self.cut_log(self._store.dispatched_offset)
                 continue
-            self._dispatch()
+            self._log_events.appended()
             await asyncio.sleep(_DISPATCH_POLL_S)
             polls += 1
             if polls % _COMPLAIN_POLLS == 0:
@@ -151,22 +155,3 @@ class RoleChanges:
                     self._store.dispatched_offset,
                 )
         return False
-
-
-def role_hooks(
-    changes: Callable[[], RoleChanges],
-    cut_log: Callable[[int], Awaitable[None]],
-    keep_unexpired: Callable[[], bool],
-) -> RoleHooks:
-    """What a group calls; the changes themselves may be put together later."""
-
-    async def become_master(epoch: int) -> None:
-        await changes().become_master(epoch)
-
-    async def become_slave(master_address: str | None, broker_id: int, epoch: int) -> None:
-        await changes().become_slave(master_address, broker_id, epoch)
-
-    async def seek(epoch: int) -> None:
-        await changes().seek(epoch)
-
-    return RoleHooks(become_master, become_slave, seek, cut_log, keep_unexpired)

@@ -26,7 +26,7 @@ MAX_HOLDS = 100_000
 """Of all clients, by weight. Beyond it only who has less than its share is parked, at the cost of who has the
 most."""
 
-Saved = Callable[[OSError | None], None]
+SaveWait = Callable[[str, Callable[[OSError | None], None]], None]
 ReplicaWait = Callable[[int, int, int, Callable[[bool], None]], None]
 """How many members (`replica_waits`), commit-log offset, time-out in ms, whom to tell."""
 
@@ -72,22 +72,22 @@ class BrokerWaits:
         loop: asyncio.AbstractEventLoop,
         *,
         want_flush: Callable[[], None],
-        when_saved: Callable[[str, Saved], None],
-        when_announced: Callable[[str, Saved], None],
+        most_holds: int = MAX_HOLDS,
     ) -> None:
         self._loop = loop
-        self.most_holds = MAX_HOLDS
+        self.most_holds = most_holds
         self._want_flush = want_flush
-        self.when_persisted = when_saved
-        self.when_announced = when_announced
         self._hold_timer: asyncio.TimerHandle | None = None
         self._flush_timer: asyncio.TimerHandle | None = None
         self._flushed_offset = 0
         self._is_fenced = False
-        self._is_closing = False
+        self.is_closing = False
         self.holds = Holds()
         self._walks = WakeWalks(loop, self.holds, _finish)
         self.flushes = FlushWaits()
+        self.when_persisted: SaveWait
+        """This and the next: set when there is a table writer."""
+        self.when_announced: SaveWait
         self.wait_for_replicas: ReplicaWait | None = None
         """Set while this broker is master of a group."""
 
@@ -114,7 +114,7 @@ class BrokerWaits:
         holds, most = self.holds, self.most_holds
         own = holds.weight_of(client)
         has_room = own < MAX_HOLDS_PER_CLIENT and (holds.weight < most or own < holds.fair_share(most))
-        return has_room and not client.is_closed and not self._is_closing
+        return has_room and not client.is_closed and not self.is_closing
 
     def wake_soon(self, key: Hashable) -> None:
         """Not for a message that arrived, but because what waits under this key may find something now."""
@@ -127,7 +127,7 @@ class BrokerWaits:
 
     def release_holds(self) -> None:
         """Every long poll is answered now; from here on none is parked."""
-        self._is_closing = True
+        self.is_closing = True
         _finish(self.holds.release_all())
 
     def demoted(self) -> None:

@@ -13,7 +13,7 @@ from typing import TypeVar
 
 from engine.broker.clients.request_modes import REQUEST_MODES_FILE, RequestModes
 from engine.broker.settings.config_changes import CHANGES_FILE, ConfigChanges, encode_changes
-from engine.broker.settings.options import LiveOptions
+from engine.broker.settings.options import BrokerOptions
 from engine.broker.state.state_file_io import StateFile
 from engine.durable_file import read_durable
 from engine.errors import BadInput, EngineError
@@ -25,15 +25,11 @@ log = logging.getLogger(__name__)
 _T = TypeVar("_T")
 
 
-def load_request_modes(directory: Path) -> RequestModes:
-    return RequestModes(load_file(directory / REQUEST_MODES_FILE, MessageRequestModeSerializeWrapper.decode))
-
-
-def restored_changes(
-    directory: Path, live: LiveOptions, *, protects_unexpired: bool, says_deletion: bool
-) -> ConfigChanges:
-    """What administrators changed at run time wins over broker.conf, and is named in the log."""
-    changes = ConfigChanges(live, protects_unexpired=protects_unexpired, says_deletion=says_deletion)
+def restored_changes(directory: Path, options: BrokerOptions) -> ConfigChanges:
+    """Settings that administrators changed at run time win over broker.conf, and are named in the log."""
+    changes = ConfigChanges(
+        options.live, protects_unexpired=options.protects_unexpired, says_deletion=options.says_deletion
+    )
     text = load_file(directory / CHANGES_FILE, lambda data: data.decode("utf-8")) or ""
     for refusal in changes.restore(text):
         log.warning("%s: %s", CHANGES_FILE, refusal)

@@ -13,11 +13,13 @@ from typing import Any, TypeVar
 
 import orjson
 
+from engine.broker.clients.request_modes import REQUEST_MODES_FILE, RequestModes
 from engine.broker.delivery.delay_levels import DELAY_OFFSETS_FILE, DelayOffsets
 from engine.broker.delivery.timer_counts import TIMER_METRICS_FILE, TimerCounts
 from engine.broker.groups.group_table import GroupsChange, SubscriptionGroupTable
 from engine.broker.offsets.offset_table import ConsumerOffsets
 from engine.broker.pop.orders import ORDER_FILE, OrderInfoWrapper, OrderTable
+from engine.broker.state.admin_files_io import load_file
 from engine.broker.state.change_file_io import ChangeFile, TableChanges, apply_change, image_of, read_changes
 from engine.broker.state.state_file_io import StateFile
 from engine.broker.state.table_files import GROUPS_FILE, OFFSETS_FILE, TOPICS_FILE
@@ -26,7 +28,7 @@ from engine.broker.topics.topic_table import TopicsChange, TopicsImage, TopicTab
 from engine.durable_file import read_durable
 from engine.errors import BadInput, EngineError
 from engine.protocol import fastjson
-from engine.protocol.bodies.groups import SubscriptionGroupWrapper
+from engine.protocol.bodies.groups import MessageRequestModeSerializeWrapper, SubscriptionGroupWrapper
 from engine.protocol.bodies.offsets import ConsumerOffsetSerializeWrapper, DelayOffsetSerializeWrapper
 from engine.protocol.bodies.topics import TopicConfigSerializeWrapper
 from engine.protocol.wire import Body
@@ -48,8 +50,9 @@ def load_tables(directory: Path) -> Tables:
     delays = DelayOffsets(_load(directory / DELAY_OFFSETS_FILE, DelayOffsetSerializeWrapper))
     orders = OrderTable(_load(directory / ORDER_FILE, OrderInfoWrapper))
     counts = _load_timer_counts(directory)
+    modes = RequestModes(load_file(directory / REQUEST_MODES_FILE, MessageRequestModeSerializeWrapper.decode))
     found = {TOPICS_FILE: topics_found, GROUPS_FILE: groups_found}
-    return Tables(table, SubscriptionGroupTable(groups), offsets, delays, counts, orders, found)
+    return Tables(table, SubscriptionGroupTable(groups), offsets, delays, counts, orders, modes, found)
 
 
 def _load_timer_counts(directory: Path) -> TimerCounts:

@@ -29,7 +29,7 @@ SLOW_S = 1.0
 _NOTHING = object()
 
 
-class _Writer:
+class _FileWriter:
     def __init__(
         self,
         file: StateFile,
@@ -128,28 +128,34 @@ class _Writer:
             self._rewrite = None
 
 
-class Persistence:
-    """`save(file)` in the background, `when_saved(file, done)` for who waits, `save_all()` for all of them,
-    `finish()` at the end.
-    `flush_log` brings all that was appended so far to the disk and says whether it is there."""
+class TableWriter:
+    """`save(file)` writes a table in the background; `announce(file)` also registers the topics with the name
+    servers. Callers that wait use `when_saved` and `when_announced`, or await `saved` and `announced`.
+
+    `flush_log` writes everything appended so far to disk and returns whether that succeeded.
+    `when_registered` calls back once the name servers know all topics, or after a time limit.
+    """
 
     def __init__(
         self,
         files: Mapping[str, StateFile],
         loop: asyncio.AbstractEventLoop,
         threads: Executor,
+        *,
         flush_log: Callable[[], Awaitable[bool]],
+        when_registered: Callable[[Callable[[], None]], None],
     ) -> None:
         self._loop = loop
         self._threads = threads
         self._flush_log = flush_log
-        self._writers: dict[str, _Writer] = {}
+        self._when_registered = when_registered
+        self._writers: dict[str, _FileWriter] = {}
         self.add(files)
 
     def add(self, files: Mapping[str, StateFile]) -> None:
         """More files, before any is saved."""
         loop, threads, flush_log = self._loop, self._threads, self._flush_log
-        self._writers |= {name: _Writer(file, loop, threads, flush_log) for name, file in files.items()}
+        self._writers |= {name: _FileWriter(file, loop, threads, flush_log) for name, file in files.items()}
 
     def save(self, file: str) -> None:
         self._writers[file].request(_ignore)
@@ -157,17 +163,42 @@ class Persistence:
     def when_saved(self, file: str, done: Done) -> None:
         self._writers[file].request(done)
 
+    def saved(self, file: str) -> Awaitable[OSError | None]:
+        return self._future(self.when_saved, file)
+
+    def announce(self, file: str) -> None:
+        self.when_announced(file, _ignore)
+
+    def when_announced(self, file: str, done: Done) -> None:
+        """`done` is called with the error of the save, or after the registration."""
+
+        def saved(error: OSError | None) -> None:
+            if error is None:
+                self._when_registered(lambda: done(None))
+            else:
+                done(error)
+
+        self.when_saved(file, saved)
+
+    def announced(self, file: str) -> Awaitable[OSError | None]:
+        return self._future(self.when_announced, file)
+
+    def _future(self, when: Callable[[str, Done], None], file: str) -> Awaitable[OSError | None]:
+        future: asyncio.Future[OSError | None] = self._loop.create_future()
+        when(file, lambda error: None if future.done() else future.set_result(error))
+        return future
+
     async def save_all(self) -> None:
-        """Everything once more, and wait for it."""
-        await self._save_with(_Writer.request)
+        """Save every table and wait for it."""
+        await self._save_with(_FileWriter.request)
 
     async def finish(self) -> None:
-        """The same, so that each file holds its whole table."""
-        await self._save_with(_Writer.request_image)
+        """Save every table so that its file holds all of it, and wait."""
+        await self._save_with(_FileWriter.request_image)
         for writer in self._writers.values():
             writer.cancel_rewrite()
 
-    async def _save_with(self, request: Callable[[_Writer, Done], None]) -> None:
+    async def _save_with(self, request: Callable[[_FileWriter, Done], None]) -> None:
         waiting: list[asyncio.Future[None]] = []
         for writer in self._writers.values():
             future: asyncio.Future[None] = self._loop.create_future()

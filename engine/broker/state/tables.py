@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from engine.broker.clients.request_modes import RequestModes
 from engine.broker.delivery.delay_levels import DelayOffsets
 from engine.broker.delivery.timer_counts import TimerCounts
 from engine.broker.groups.group_table import SubscriptionGroupTable
@@ -31,5 +32,6 @@ class Tables:
     delays: DelayOffsets
     timer_counts: TimerCounts
     orders: OrderTable
+    modes: RequestModes
     found: Mapping[str, Found] = field(default_factory=dict)
     """Of the files that may have changes beside them: what was read."""

@@ -16,7 +16,7 @@ from tests.engine.broker.peers import RunningBroker
 
 async def test_every_code_that_a_broker_handles_has_a_row(tmp_path: Path) -> None:
     broker = await RunningBroker.start(tmp_path / "store", {})
-    handled = set(broker.inner._handlers)
+    handled = set(broker.inner.routes)
     await broker.stop()
     missing = handled - set(BROKER_RULES) - set(REFUSALS)
     assert {RequestCode(code).name for code in missing} == set()

@@ -43,15 +43,15 @@ async def test_a_changed_setting_is_in_force_and_kept_over_a_restart(
     answer = await peer.ask(UPDATE, body=body)
     assert (answer.code, answer.remark) == (0, f"kept in config/{CHANGES_FILE}")
     assert (await settings(peer))["fileReservedTime"] == "48"
-    assert broker.inner.store.options.retention.file_reserved_time_hours == 48
+    assert broker.inner.core.store.options.retention.file_reserved_time_hours == 48
     assert (await peer.send("orders", b"x" * 1001)).code == ResponseCode.MESSAGE_ILLEGAL
     await peer.close()
     await broker.stop()
     assert "fileReservedTime=48" in (tmp_path / "store" / "config" / CHANGES_FILE).read_text()
 
     again = await start_broker()
-    assert again.inner.live.max_message_size == 1000
-    assert again.inner.store.options.retention.file_reserved_time_hours == 48
+    assert again.inner.options.live.max_message_size == 1000
+    assert again.inner.core.store.options.retention.file_reserved_time_hours == 48
 
 
 @pytest.mark.parametrize("text", ATTACKS.values(), ids=ATTACKS.keys())
@@ -89,7 +89,7 @@ async def test_a_change_that_cannot_be_written_is_not_in_force(
     answer = await peer.ask(UPDATE, body=b"brokerPermission=4")
     assert answer.code == ResponseCode.SYSTEM_ERROR
     assert CHANGES_FILE in str(answer.remark)
-    assert broker.inner.live.broker_permission == 6
+    assert broker.inner.options.live.broker_permission == 6
 
 
 async def runtime(peer: Peer) -> dict[str, str]:
@@ -134,7 +134,7 @@ async def test_an_empty_broker_tells_everything_as_numbers(broker: RunningBroker
 
 async def test_traffic_shows_in_the_runtime_info(broker: RunningBroker, peer: Peer) -> None:
     await peer.send_batch("orders", [b"x"] * 10)
-    await eventually(lambda: broker.inner.store.max_offset("orders", 0) == 10)
+    await eventually(lambda: broker.inner.core.store.max_offset("orders", 0) == 10)
     await peer.pull("orders", 0)
     info = await runtime(peer)
     assert info["putMessageTimesTotal"] == info["msgPutTotalTodayNow"] == "10"
@@ -149,7 +149,7 @@ async def test_traffic_shows_in_the_runtime_info(broker: RunningBroker, peer: Pe
 
 async def test_statistics_of_a_topic_and_a_group(broker: RunningBroker, peer: Peer) -> None:
     await peer.send_batch("orders", [b"x"] * 10)
-    await eventually(lambda: broker.inner.store.max_offset("orders", 0) == 10)
+    await eventually(lambda: broker.inner.core.store.max_offset("orders", 0) == 10)
     await peer.pull("orders", 0, consumer_group="billing")
     code = RequestCode.VIEW_BROKER_STATS_DATA
     for name, key in (

@@ -14,7 +14,7 @@ BAD_NAMES = ["../x", "..%2f", ".", "a b", "a\x00b", "x" * 128, "%RETRY%../../x",
 
 
 def stored_bytes(broker: RunningBroker) -> int:
-    return broker.inner.store.commit_log_max_offset
+    return broker.inner.core.store.commit_log_max_offset
 
 
 @pytest.mark.parametrize("name", BAD_NAMES)
@@ -27,7 +27,7 @@ async def test_a_bad_topic_name_is_refused_everywhere(broker: RunningBroker, pee
     answer = await peer.ask(RequestCode.UPDATE_CONSUMER_OFFSET, offset)
     assert answer.code in (ResponseCode.TOPIC_NOT_EXIST, ResponseCode.SYSTEM_ERROR)
     assert stored_bytes(broker) == 0
-    assert name not in broker.inner.topics
+    assert name not in broker.inner.core.tables.topics
 
 
 @pytest.mark.parametrize("group", ["../x", "a.b", "g" * 249])
@@ -36,8 +36,8 @@ async def test_a_bad_group_name_is_refused_everywhere(broker: RunningBroker, pee
     pulled = await peer.pull("orders", 0, consumer_group=group)
     assert pulled.code == ResponseCode.SUBSCRIPTION_GROUP_NOT_EXIST
     assert (await peer.heartbeat(group, "orders")).code == ResponseCode.INVALID_PARAMETER
-    assert group not in broker.inner.groups
-    assert f"%RETRY%{group}" not in broker.inner.topics
+    assert group not in broker.inner.core.tables.groups
+    assert f"%RETRY%{group}" not in broker.inner.core.tables.topics
 
 
 REFUSED_SENDS = [
@@ -136,7 +136,7 @@ async def test_an_unknown_topic_is_refused_when_topics_may_not_make_themselves(
     answer = await peer.send("orders")
     assert answer.code == ResponseCode.TOPIC_NOT_EXIST
     assert "orders" in str(answer.remark)
-    assert "orders" not in broker.inner.topics
+    assert "orders" not in broker.inner.core.tables.topics
     await peer.close()
 
 
@@ -171,10 +171,10 @@ async def test_pulls_are_refused_with_the_code_of_what_is_wrong(broker: RunningB
 async def test_a_forbidden_pull_says_what_is_forbidden(broker: RunningBroker, peer: Peer) -> None:
     await peer.send("orders")
     await peer.heartbeat("consumers", "orders")
-    broker.inner.groups.set_readable("consumers", "orders", False, 0)
+    broker.inner.core.tables.groups.set_readable("consumers", "orders", False, 0)
     answer = await peer.pull("orders", 0, sys_flag=0)
     assert (answer.code, answer.fields["forbiddenType"]) == (ResponseCode.NO_PERMISSION, "5")
-    broker.inner.live.broker_permission = 2
+    broker.inner.options.live.broker_permission = 2
     answer = await peer.pull("orders", 0)
     assert (answer.code, answer.fields["forbiddenType"]) == (ResponseCode.NO_PERMISSION, "1")
 
@@ -200,12 +200,12 @@ async def test_what_is_not_there_is_refused_in_words(
 
 async def test_a_full_disk_refuses_writes_and_keeps_reads(broker: RunningBroker, peer: Peer) -> None:
     await peer.send("orders")
-    broker.inner.disk.is_writable = False
+    broker.inner.core.figures.disk.is_writable = False
     refused = await peer.send("orders")
     assert refused.code == ResponseCode.SERVICE_NOT_AVAILABLE
     assert "full" in str(refused.remark)
     assert len(records(await peer.pull("orders", 0, sys_flag=WAITING))) == 1
-    broker.inner.disk.is_writable = True
+    broker.inner.core.figures.disk.is_writable = True
     assert (await peer.send("orders")).code == 0
 
 
@@ -214,7 +214,7 @@ async def test_a_request_that_waited_too_long_is_refused_before_the_append(
 ) -> None:
     await peer.send("orders")
     before = stored_bytes(broker)
-    broker.inner.live.wait_time_mills_in_send_queue = -1
+    broker.inner.options.live.wait_time_mills_in_send_queue = -1
     answer = await peer.send("orders")
     assert answer.code == ResponseCode.SYSTEM_BUSY
     assert str(answer.remark).startswith("[TIMEOUT_CLEAN_QUEUE]broker busy")
@@ -226,10 +226,10 @@ async def test_whoever_waited_is_told_of_a_store_that_takes_nothing(
 ) -> None:
     """ "Busy" would make clients knock again; a full or fenced store sends them elsewhere."""
     await peer.send("orders")
-    broker.inner.live.wait_time_mills_in_send_queue = -1
-    broker.inner.store.fence()
+    broker.inner.options.live.wait_time_mills_in_send_queue = -1
+    broker.inner.core.store.fence()
     assert (await peer.send("orders")).code == ResponseCode.SERVICE_NOT_AVAILABLE
-    broker.inner.disk.is_writable = False
+    broker.inner.core.figures.disk.is_writable = False
     assert (await peer.send("orders")).code == ResponseCode.SERVICE_NOT_AVAILABLE
 
 
@@ -255,8 +255,8 @@ async def test_a_broker_that_is_closed_for_writing_refuses_ordered_topics(
 ) -> None:
     broker = await start_broker(brokerPermission="4")
     peer = Peer(broker.address)
-    broker.inner.topics.put(TopicConfig("ordered", 4, 4, 6, order=True), 0)
-    broker.inner.topics.put(TopicConfig("plain", 4, 4, 6), 0)
+    broker.inner.core.tables.topics.put(TopicConfig("ordered", 4, 4, 6, order=True), 0)
+    broker.inner.core.tables.topics.put(TopicConfig("plain", 4, 4, 6), 0)
     assert (await peer.send("ordered")).code == ResponseCode.NO_PERMISSION
     assert (await peer.send("plain")).code == 0
     await peer.close()

@@ -63,7 +63,7 @@ async def two_members(broker: RunningBroker, topic: str) -> tuple[Peer, Peer]:
 
 
 async def test_members_share_this_brokers_queues(broker: RunningBroker) -> None:
-    broker.inner.topics.put(TopicConfig("orders", 5, 5), 1)
+    broker.inner.core.tables.topics.put(TopicConfig("orders", 5, 5), 1)
     first, second = await two_members(broker, "orders")
     assert await assigned(first, "c-1") == [("broker-a", 0), ("broker-a", 1), ("broker-a", 2)]
     assert await assigned(second, "c-2") == [("broker-a", 3), ("broker-a", 4)]
@@ -117,7 +117,7 @@ async def set_mode(
 
 
 async def test_popping_members_share_all_queues_or_those_of_neighbours(broker: RunningBroker) -> None:
-    broker.inner.topics.put(TopicConfig("orders", 6, 6), 1)
+    broker.inner.core.tables.topics.put(TopicConfig("orders", 6, 6), 1)
     members = [Peer(broker.address, f"c-{number}") for number in range(4)]
     for member in members:
         await member.heartbeat("billing", "orders")
@@ -134,8 +134,8 @@ async def test_popping_members_share_all_queues_or_those_of_neighbours(broker: R
 
 async def test_a_mode_is_kept_over_a_restart(start_broker: StartBroker) -> None:
     broker = await start_broker()
-    broker.inner.topics.put(TopicConfig("orders", 1, 1), 1)
-    broker.inner.groups.put(SubscriptionGroupConfig("billing"), 1)
+    broker.inner.core.tables.topics.put(TopicConfig("orders", 1, 1), 1)
+    broker.inner.core.tables.groups.put(SubscriptionGroupConfig("billing"), 1)
     peer = Peer(broker.address)
     assert (await set_mode(peer, "orders", "billing")).code == 0
     await peer.close()
@@ -148,8 +148,8 @@ async def test_a_mode_is_kept_over_a_restart(start_broker: StartBroker) -> None:
 
 
 async def test_bad_modes_are_refused(broker: RunningBroker, peer: Peer) -> None:
-    broker.inner.topics.put(TopicConfig("orders", 1, 1), 1)
-    broker.inner.groups.put(SubscriptionGroupConfig("billing"), 1)
+    broker.inner.core.tables.topics.put(TopicConfig("orders", 1, 1), 1)
+    broker.inner.core.tables.groups.put(SubscriptionGroupConfig("billing"), 1)
     refusals = [
         await set_mode(peer, "%RETRY%billing", "billing"),
         await set_mode(peer, "nothing", "billing"),
@@ -160,4 +160,4 @@ async def test_bad_modes_are_refused(broker: RunningBroker, peer: Peer) -> None:
         ResponseCode.TOPIC_NOT_EXIST,
         ResponseCode.SUBSCRIPTION_GROUP_NOT_EXIST,
     ]
-    assert broker.inner.request_modes.snapshot().message_request_mode_map == {}
+    assert broker.inner.core.tables.modes.snapshot().message_request_mode_map == {}

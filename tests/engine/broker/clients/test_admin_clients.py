@@ -175,7 +175,7 @@ async def test_a_client_that_leaves_instead_of_answering_is_a_timeout_too(
 async def test_a_stored_message_is_consumed_directly(broker: RunningBroker, peer: Peer, join: Join) -> None:
     result = ConsumeMessageDirectlyResult(consume_result=ConsumeResult.CR_SUCCESS, spent_time_mills=3)
     consumer = await join("c-1", lambda request: Reply(body=result.encode()))
-    broker.inner.topics.put(TopicConfig("orders", 1, 1, topic_sys_flag=1), 1)
+    broker.inner.core.tables.topics.put(TopicConfig("orders", 1, 1, topic_sys_flag=1), 1)
     sent = await peer.send("orders", b"directly")
     fields = {"consumerGroup": "billing", "clientId": "c-1", "msgId": sent.fields["msgId"]}
     answer = await peer.ask(RequestCode.CONSUME_MESSAGE_DIRECTLY, fields)

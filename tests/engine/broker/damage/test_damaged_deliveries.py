@@ -43,18 +43,18 @@ async def send_all(peer: Peer, way: str) -> list[str]:
 
 
 async def victim_of(broker: RunningBroker, way: str) -> Record:
-    topic, store = WAYS[way][0], broker.inner.store
+    topic, store = WAYS[way][0], broker.inner.core.store
     await eventually(lambda: store.max_offset(topic, 0) == len(BODIES))
     if way == "timer":
-        await eventually(lambda: broker.inner.waiting.timer_store.queue_offset == len(BODIES))
-    await broker.inner.flusher.bring_to_disk()
+        await eventually(lambda: broker.inner.tasks.master.waiting.timer_store.queue_offset == len(BODIES))
+    await broker.inner.tasks.log.flusher.bring_to_disk()
     record = store.record_at(store.queue_units(topic, 0, 1, 1)[0].commit_log_offset)
     assert record is not None and record.body == b"damaged"
     return record
 
 
 async def delivered(broker: RunningBroker, count: int, queue_id: int = 2) -> list[Record]:
-    store = broker.inner.store
+    store = broker.inner.core.store
     await eventually(lambda: store.max_offset("Orders", queue_id) >= count, 20)
     units = store.queue_units("Orders", queue_id, 0, 10)
     found = [store.record_at(unit.commit_log_offset) for unit in units]
@@ -64,9 +64,9 @@ async def delivered(broker: RunningBroker, count: int, queue_id: int = 2) -> lis
 async def settled(broker: RunningBroker) -> None:
     """All that is owed is redelivered, and noted as such."""
     async with asyncio.timeout(20):
-        while any(record.is_owed for record in broker.inner.damage.records):
-            await broker.inner.damage.repairs.retry()
-            await broker.inner.flusher.bring_to_disk()
+        while any(record.is_owed for record in broker.inner.tasks.damage.records):
+            await broker.inner.tasks.damage.repairs.retry()
+            await broker.inner.tasks.log.flusher.bring_to_disk()
             await asyncio.sleep(0.02)
 
 
@@ -103,7 +103,7 @@ async def test_a_message_that_is_damaged_when_it_is_due_is_listed_and_delivered_
     await peer.close()
     await broker.stop()
     broker = await start_broker(**LEVELS)
-    await broker.inner.damage.repairs.retry()
+    await broker.inner.tasks.damage.repairs.retry()
     assert len(await delivered(broker, 3)) == 3
 
 
@@ -116,7 +116,7 @@ async def test_the_delivery_waits_until_the_list_is_on_disk(
     peer = Peer(broker.address)
     await send_all(peer, way)
     victim = await victim_of(broker, way)
-    deliveries, waiting = broker.inner.damage.deliveries, broker.inner.waiting
+    deliveries, waiting = broker.inner.tasks.damage.deliveries, broker.inner.tasks.master.waiting
     is_full, refusals, saved = [True], [0], deliveries._saved
 
     async def refuse(file: str) -> OSError | None:
@@ -148,12 +148,12 @@ async def test_what_was_called_back_is_not_delivered_when_it_is_whole_again(
     answer = await peer.send("Orders", b"damaged", properties=properties)
     handle = {"topic": "Orders", "recallHandle": answer.fields["recallHandle"]}
     assert (await peer.ask(RequestCode.RECALL_MESSAGE, handle)).code == 0
-    store = broker.inner.store
-    await eventually(lambda: broker.inner.waiting.timer_store.queue_offset == 2)
-    await broker.inner.flusher.bring_to_disk()
+    store = broker.inner.core.store
+    await eventually(lambda: broker.inner.tasks.master.waiting.timer_store.queue_offset == 2)
+    await broker.inner.tasks.log.flusher.bring_to_disk()
     offset = store.queue_units(TIMER_TOPIC, 0, 0, 1)[0].commit_log_offset
     flip(tmp_path / "store", offset + BODY_AT)
-    await eventually(lambda: any(record.is_owed for record in broker.inner.damage.records), 20)
+    await eventually(lambda: any(record.is_owed for record in broker.inner.tasks.damage.records), 20)
     flip(tmp_path / "store", offset + BODY_AT)
     await settled(broker)
     assert store.max_offset("Orders", 0) == 0
@@ -170,8 +170,8 @@ async def test_a_timed_message_that_is_whole_again_in_time_waits_for_its_time(
     await peer.send("Orders", b"x", properties={"TIMER_DELIVER_MS": str(deliver_ms), "UNIQ_KEY": "K1"})
     await peer.send("Others", b"y")
     await peer.close()
-    store = broker.inner.store
-    await eventually(lambda: broker.inner.waiting.timer_store.queue_offset == 1)
+    store = broker.inner.core.store
+    await eventually(lambda: broker.inner.tasks.master.waiting.timer_store.queue_offset == 1)
     offset = store.queue_units(TIMER_TOPIC, 0, 0, 1)[0].commit_log_offset
     await broker.stop()
     root = tmp_path / "store"
@@ -179,11 +179,11 @@ async def test_a_timed_message_that_is_whole_again_in_time_waits_for_its_time(
         path.unlink()
     flip(root, offset)
     broker = await start_broker()
-    await eventually(lambda: any(record.is_owed for record in broker.inner.damage.records))
+    await eventually(lambda: any(record.is_owed for record in broker.inner.tasks.damage.records))
     flip(root, offset)
     await settled(broker)
-    assert broker.inner.store.max_offset(TIMER_TOPIC, 0) == 2
-    assert broker.inner.store.max_offset("Orders", 0) == 0
+    assert broker.inner.core.store.max_offset(TIMER_TOPIC, 0) == 2
+    assert broker.inner.core.store.max_offset("Orders", 0) == 0
     (found,) = await delivered(broker, 1, queue_id=0)
     assert found.body == b"x" and found.store_timestamp >= deliver_ms
 
@@ -191,15 +191,15 @@ async def test_a_timed_message_that_is_whole_again_in_time_waits_for_its_time(
 async def test_what_another_epoch_redelivered_is_given_again(start_broker: StartBroker) -> None:
     """Its append may have been cut from the log."""
     broker = await start_broker()
-    known = broker.inner.damage.records
+    known = broker.inner.tasks.damage.records
     record, _ = known.note(Damage("Orders", 0, 0, 0, 100, "00000000000000000000"), 5)
     for name in ("same", "other", "later"):
         known.skip(record, name, "pull", 6)
-    epoch, end = broker.inner.role.epoch, broker.inner.store.replica.kept_end
+    epoch, end = broker.inner.core.role.epoch, broker.inner.core.store.replica.kept_end
     record.skips["same"].appended = epoch, end
     record.skips["later"].appended = epoch, end + 1
     record.skips["other"].appended = epoch + 1, end
-    broker.inner.damage.settle()
+    broker.inner.tasks.damage.settle()
     assert {name: bool(skip.redelivered_ms) for name, skip in record.skips.items()} == {
         "same": True,
         "other": False,
@@ -217,10 +217,10 @@ async def test_a_popped_message_that_is_damaged_when_it_comes_back_is_listed(
         assert (await peer.send("Orders", body)).code == 0
     given = popped_of(await ask_pop(peer, "Orders", invisible_time=1_500))
     assert [message.body for message in given] == BODIES
-    await broker.inner.flusher.bring_to_disk()
+    await broker.inner.tasks.log.flusher.bring_to_disk()
     offset = given[1].record.commit_log_offset
     flip(tmp_path / "store", offset + BODY_AT)
-    store = broker.inner.store
+    store = broker.inner.core.store
     await eventually(lambda: len(retries(broker)) == 2, 20)
     assert retries(broker) == [b"first", b"last"]
     (row,) = await listed(peer, "poppers")
@@ -233,7 +233,7 @@ async def test_a_popped_message_that_is_damaged_when_it_comes_back_is_listed(
 
 
 def retries(broker: RunningBroker) -> list[bytes]:
-    store = broker.inner.store
+    store = broker.inner.core.store
     (topic,) = [name for name in store.queue_table() if "poppers" in name] or [""]
     units = store.queue_units(topic, 0, 0, 10)
     found = [store.record_at(unit.commit_log_offset) for unit in units]
@@ -262,9 +262,9 @@ async def test_a_member_of_a_group_repairs_it_first(group: BrokerGroup, tmp_path
     await group.in_sync()
     await send_all(group.peers[0], way)
     victim = await victim_of(master, way)
-    end = master.inner.store.commit_log_max_offset
-    await eventually(lambda: slave.inner.store.commit_log_max_offset >= end)
-    await slave.inner.flusher.bring_to_disk()
+    end = master.inner.core.store.commit_log_max_offset
+    await eventually(lambda: slave.inner.core.store.commit_log_max_offset >= end)
+    await slave.inner.tasks.log.flusher.bring_to_disk()
     flip(tmp_path / "0", victim.commit_log_offset + BODY_AT)
     assert [record.body for record in await delivered(master, 3)] == BODIES
     (row,) = await listed(group.peers[0])
@@ -279,16 +279,16 @@ async def test_a_promoted_slave_delivers_what_its_master_had_listed(
     await group.in_sync()
     await send_all(group.peers[0], way)
     victim = await victim_of(master, way)
-    end = master.inner.store.commit_log_max_offset
-    await eventually(lambda: slave.inner.store.commit_log_max_offset >= end)
-    await slave.inner.flusher.bring_to_disk()
+    end = master.inner.core.store.commit_log_max_offset
+    await eventually(lambda: slave.inner.core.store.commit_log_max_offset >= end)
+    await slave.inner.tasks.log.flusher.bring_to_disk()
     for member in (0, 1):
         flip(tmp_path / str(member), victim.commit_log_offset + BODY_AT)
     await delivered(master, 2)
-    await master.inner.flusher.bring_to_disk()
-    end = master.inner.store.commit_log_max_offset
-    await eventually(lambda: slave.inner.store.commit_log_max_offset >= end)
-    assert await slave.inner.metadata_sync.round()
+    await master.inner.tasks.log.flusher.bring_to_disk()
+    end = master.inner.core.store.commit_log_max_offset
+    await eventually(lambda: slave.inner.core.store.commit_log_max_offset >= end)
+    assert await slave.inner.tasks.replication.metadata_sync.round()
     await group.stop(0)
     await promote(slave)
     flip(tmp_path / "1", victim.commit_log_offset + BODY_AT)

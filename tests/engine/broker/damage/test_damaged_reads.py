@@ -118,7 +118,7 @@ async def test_a_flipped_byte_costs_its_own_message_only(
 
 def read_metrics(broker: RunningBroker) -> str:
     with urllib.request.urlopen(
-        f"http://127.0.0.1:{broker.inner.metrics.port}/metrics", timeout=10
+        f"http://127.0.0.1:{broker.inner.net.metrics.port}/metrics", timeout=10
     ) as answer:
         text: str = answer.read().decode()
         return text
@@ -141,22 +141,22 @@ async def test_a_skipped_message_is_redelivered_once_it_is_whole_again(
     broker, peer, victim = await damaged_broker(start_broker, tmp_path, is_old=True)
     await pull_all(peer)
     flip(tmp_path / "store", victim.commit_log_offset + BODY_AT)
-    await broker.inner.damage.repairs.retry()
-    await eventually(lambda: broker.inner.store.max_offset("%RETRY%consumers", 0) == 1)
+    await broker.inner.tasks.damage.repairs.retry()
+    await eventually(lambda: broker.inner.core.store.max_offset("%RETRY%consumers", 0) == 1)
     (again,) = records(await peer.pull("%RETRY%consumers", 0))
     assert (again.body, again.properties["RETRY_TOPIC"]) == (b"message %02d" % VICTIM, "Orders")
     assert again.reconsume_times == 0
     # A power cut may still take the copy back: it is noted once it is on disk, and not given twice meanwhile.
-    await broker.inner.damage.repairs.retry()
-    assert broker.inner.store.max_offset("%RETRY%consumers", 0) == 1
-    await broker.inner.flusher.bring_to_disk()
-    await broker.inner.damage.repairs.retry()
+    await broker.inner.tasks.damage.repairs.retry()
+    assert broker.inner.core.store.max_offset("%RETRY%consumers", 0) == 1
+    await broker.inner.tasks.log.flusher.bring_to_disk()
+    await broker.inner.tasks.damage.repairs.retry()
     (row,) = await listed(peer, "consumers")
     assert row["repairedMs"] > 0 and row["skips"]["consumers"]["redeliveredMs"] > 0
     section = await damage_section(peer)
     assert (section["skipped"], section["repaired"], section["last"]["outcome"]) == (0, 1, "repaired")
-    await broker.inner.damage.repairs.retry()
-    assert broker.inner.store.max_offset("%RETRY%consumers", 0) == 1
+    await broker.inner.tasks.damage.repairs.retry()
+    assert broker.inner.core.store.max_offset("%RETRY%consumers", 0) == 1
     assert (await pull_all(peer, consumer_group="later"))[0] == list(range(COUNT))
     await peer.close()
 
@@ -186,8 +186,8 @@ async def test_pops_go_on_behind_it(start_broker: StartBroker, tmp_path: Path, i
     (row,) = await listed(peer, "poppers")
     assert row["skips"]["poppers"]["way"] == "pop"
     flip(tmp_path / "store", victim.commit_log_offset + BODY_AT)
-    await broker.inner.damage.repairs.retry()
-    await eventually(lambda: any("poppers" in topic for topic in broker.inner.store.queue_table()))
+    await broker.inner.tasks.damage.repairs.retry()
+    await eventually(lambda: any("poppers" in topic for topic in broker.inner.core.store.queue_table()))
     answer = await peer.ask(RequestCode.POP_MESSAGE, pop_fields())
     assert [record.body for record in records(answer)] == [b"message %02d" % VICTIM]
     await peer.close()
@@ -223,14 +223,14 @@ async def test_a_scrub_finds_it_first(start_broker: StartBroker, tmp_path: Path)
     peer = Peer(broker.address)
     await send_all(peer, is_old=False)
     victim = (await stored(peer))[VICTIM]
-    await broker.inner.flusher.bring_to_disk()
-    await eventually(lambda: broker.inner.damage.scrub.rounds > 0, 10)
+    await broker.inner.tasks.log.flusher.bring_to_disk()
+    await eventually(lambda: broker.inner.tasks.damage.scrub.rounds > 0, 10)
     flip(tmp_path / "store", victim.commit_log_offset + BODY_AT)
-    await eventually(lambda: len(broker.inner.damage.records) > 0, 10)
+    await eventually(lambda: len(broker.inner.tasks.damage.records) > 0, 10)
     (row,) = await listed(peer)
     assert (row["topic"], row["queueOffset"], row["skips"]) == ("Orders", VICTIM, {})
     assert (await pull_all(peer))[0] == [number for number in range(COUNT) if number != VICTIM]
-    assert broker.inner.damage.scrub.byte_count > 0
+    assert broker.inner.tasks.damage.scrub.byte_count > 0
     await peer.close()
 
 

@@ -34,11 +34,11 @@ async def fill(group: BrokerGroup) -> tuple[int, int]:
     for number in range(COUNT):
         assert (await group.peers[0].send("Orders", b"message %02d" % number)).code == 0
     await group.in_sync()
-    await eventually(lambda: slave.store.max_offset("Orders", 0) == COUNT)
-    slave.metadata_sync.wake()
-    await eventually(lambda: "Orders" in slave.topics)
+    await eventually(lambda: slave.core.store.max_offset("Orders", 0) == COUNT)
+    slave.tasks.replication.metadata_sync.wake()
+    await eventually(lambda: "Orders" in slave.core.tables.topics)
     for broker in (master, slave):
-        await broker.flusher.bring_to_disk()
+        await broker.tasks.log.flusher.bring_to_disk()
     record = (await stored(group.peers[0]))[VICTIM]
     return record.commit_log_offset, record.size
 
@@ -56,7 +56,7 @@ async def test_a_member_repairs_a_record_from_the_other(
     flip(tmp_path / str(member), offset + at)
     bad = log_bytes(tmp_path / str(member), offset, size)
     broker = await group.start(member)
-    await eventually(lambda: broker.inner.damage.records.repaired_count == 1, 30)
+    await eventually(lambda: broker.inner.tasks.damage.records.repaired_count == 1, 30)
     assert log_bytes(tmp_path / str(member), offset, size) == good
     assert (tmp_path / str(member) / "damaged" / f"{offset:020d}-{size}").read_bytes() == bad
     peer = group.peers[member]
@@ -73,9 +73,9 @@ async def test_a_pull_waits_for_the_repair_of_what_it_reads(group: BrokerGroup, 
     await group.start(1)
     offset, size = await fill(group)
     flip(tmp_path / "0", offset + BODY_AT)
-    group.members[0].inner.store.repairs.damaged.add(offset, offset + size)
+    group.members[0].inner.core.store.repairs.damaged.add(offset, offset + size)
     assert await pull_all(group.peers[0]) == (list(range(COUNT)), [])
-    assert group.members[0].inner.damage.records.repaired_count == 1
+    assert group.members[0].inner.tasks.damage.records.repaired_count == 1
 
 
 async def test_what_nobody_has_is_skipped_and_a_slave_sends_to_its_master(
@@ -86,8 +86,8 @@ async def test_what_nobody_has_is_skipped_and_a_slave_sends_to_its_master(
     offset, size = await fill(group)
     for member in (0, 1):
         flip(tmp_path / str(member), offset + BODY_AT)
-        group.members[member].inner.store.repairs.damaged.add(offset, offset + size)
-    await eventually(lambda: group.members[1].inner.role.is_master_alive)
+        group.members[member].inner.core.store.repairs.damaged.add(offset, offset + size)
+    await eventually(lambda: group.members[1].inner.core.role.is_master_alive)
     answer = await group.peers[1].pull("Orders", VICTIM)
     assert answer.code == ResponseCode.PULL_RETRY_IMMEDIATELY
     assert (answer.fields["nextBeginOffset"], answer.fields["suggestWhichBrokerId"]) == (str(VICTIM), "0")
@@ -97,8 +97,8 @@ async def test_what_nobody_has_is_skipped_and_a_slave_sends_to_its_master(
     assert len(remarks) == 1
     # Now one of them is restored: the other follows, and the group gets its message.
     flip(tmp_path / "1", offset + BODY_AT)
-    await group.members[0].inner.damage.repairs.retry()
-    await eventually(lambda: group.members[0].inner.store.max_offset("%RETRY%consumers", 0) == 1)
+    await group.members[0].inner.tasks.damage.repairs.retry()
+    await eventually(lambda: group.members[0].inner.core.store.max_offset("%RETRY%consumers", 0) == 1)
     assert log_bytes(tmp_path / "0", offset, size) == log_bytes(tmp_path / "1", offset, size)
 
 
@@ -106,7 +106,7 @@ async def test_who_does_not_know_the_secret_gets_no_bytes(group: BrokerGroup) ->
     master = await group.start(0)
     await group.start(1)
     offset, size = await fill(group)
-    replication = master.inner.group
+    replication = master.inner.tasks.replication.group
     assert replication is not None
     epoch, reign = replication.replication.epoch_and_reign
     header = RecordRequest("TestCluster", "broker-a", epoch, reign, offset, size, 1)

@@ -29,32 +29,32 @@ async def filled(start_broker: StartBroker) -> tuple[RunningBroker, list[int]]:
     for _ in range(45):
         assert (await peer.send("Orders", bytes(100_000))).code == 0
     await peer.close()
-    await broker.inner.flusher.bring_to_disk()
-    store = broker.inner.store
+    await broker.inner.tasks.log.flusher.bring_to_disk()
+    store = broker.inner.core.store
     await eventually(lambda: store.max_offset("Orders", 0) == 45)
     assert store.commit_log_max_offset > 4 * SEGMENT_BYTES
     return broker, [unit.commit_log_offset for unit in store.queue_units("Orders", 0, 0, 45)]
 
 
 async def scrub_to(broker: RunningBroker, offset: int) -> None:
-    scrub = broker.inner.damage.scrub
+    scrub = broker.inner.tasks.damage.scrub
     while await scrub.step() and scrub.offset is not None and scrub.offset < offset:
         pass
 
 
 def found(broker: RunningBroker) -> list[int]:
-    return sorted(record.damage.commit_log_offset for record in broker.inner.damage.records)
+    return sorted(record.damage.commit_log_offset for record in broker.inner.tasks.damage.records)
 
 
 async def test_a_scrub_goes_on_in_the_segment_where_it_was(start_broker: StartBroker, tmp_path: Path) -> None:
     broker, places = await filled(start_broker)
     await scrub_to(broker, 2 * SEGMENT_BYTES + 300_000)
-    scrub = broker.inner.damage.scrub
+    scrub = broker.inner.tasks.damage.scrub
     assert scrub.offset is not None and 2 * SEGMENT_BYTES < scrub.offset < 3 * SEGMENT_BYTES
     started_ms = scrub.round_started_ms
     await broker.stop()
     broker = await start_broker(**SETTINGS)
-    scrub = broker.inner.damage.scrub
+    scrub = broker.inner.tasks.damage.scrub
     assert (scrub.offset, scrub.round_started_ms) == (2 * SEGMENT_BYTES, started_ms)
     behind, ahead = places[3], places[25]
     assert behind < SEGMENT_BYTES and 2 * SEGMENT_BYTES < ahead < 3 * SEGMENT_BYTES
@@ -73,12 +73,12 @@ async def test_a_round_that_is_over_is_not_begun_again_by_a_restart(
 ) -> None:
     broker, _ = await filled(start_broker)
     await scrub_to(broker, 1 << 60)
-    started_ms = broker.inner.damage.scrub.round_started_ms
+    started_ms = broker.inner.tasks.damage.scrub.round_started_ms
     await broker.stop()
     broker = await start_broker(**SETTINGS)
-    scrub = broker.inner.damage.scrub
+    scrub = broker.inner.tasks.damage.scrub
     assert await scrub.step() == 0 and scrub.offset is None and scrub.byte_count == 0
-    day_ms = broker.inner.live.signalbox_scrub_interval_seconds * 1000
+    day_ms = broker.inner.options.live.signalbox_scrub_interval_seconds * 1000
     monkeypatch.setattr(scrub, "_now_ms", lambda: started_ms + day_ms)
     assert await scrub.step() > 0 and scrub.offset is not None
 
@@ -88,7 +88,7 @@ async def test_progress_is_on_disk_every_minute(
 ) -> None:
     """What a crash leaves behind is at most a minute old."""
     broker, _ = await filled(start_broker)
-    scrub, clock_ms = broker.inner.damage.scrub, [2_000_000_000_000]
+    scrub, clock_ms = broker.inner.tasks.damage.scrub, [2_000_000_000_000]
     monkeypatch.setattr(scrub, "_now_ms", lambda: clock_ms[0])
     monkeypatch.setattr(scrub_task, "SLICE_BYTES", 300_000)
     path = tmp_path / "store" / "config" / SCRUB_FILE
@@ -119,7 +119,10 @@ async def test_progress_that_cannot_be_read_begins_a_new_round(
     for path in (tmp_path / "store" / "config").glob(f"{SCRUB_FILE}*"):
         path.write_bytes(content)
     broker = await start_broker(**SETTINGS)
-    assert (broker.inner.damage.scrub.offset, broker.inner.damage.scrub.round_started_ms) == (None, 0)
+    assert (broker.inner.tasks.damage.scrub.offset, broker.inner.tasks.damage.scrub.round_started_ms) == (
+        None,
+        0,
+    )
 
 
 async def test_progress_behind_the_end_of_the_log_is_corrected(
@@ -131,8 +134,8 @@ async def test_progress_behind_the_end_of_the_log_is_corrected(
     path = tmp_path / "store" / "config" / SCRUB_FILE
     path.write_bytes(orjson.dumps({"offset": 1 << 40, "roundStartedMs": 1}))
     broker = await start_broker(**SETTINGS)
-    scrub = broker.inner.damage.scrub
+    scrub = broker.inner.tasks.damage.scrub
     assert scrub.offset == 0
     await scrub_to(broker, 1 << 60)
     assert (scrub.offset, scrub.rounds) == (None, 1)
-    assert scrub.byte_count >= broker.inner.store.commit_log_max_offset
+    assert scrub.byte_count >= broker.inner.core.store.commit_log_max_offset

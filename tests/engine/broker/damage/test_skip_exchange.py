@@ -117,22 +117,22 @@ async def group(tmp_path: Path) -> AsyncIterator[BrokerGroup]:
 
 def hurt(group: BrokerGroup, folder: Path, member: int, offset: int, size: int) -> None:
     flip(folder / str(member), offset + BODY_AT)
-    group.members[member].inner.store.repairs.damaged.add(offset, offset + size)
+    group.members[member].inner.core.store.repairs.damaged.add(offset, offset + size)
 
 
 async def promote(broker: RunningBroker) -> None:
-    assert broker.inner.group is not None
-    replication = broker.inner.group.replication
+    assert broker.inner.tasks.replication.group is not None
+    replication = broker.inner.tasks.replication.group.replication
     await replication.promote(replication.status().epoch, 1, is_unclean=True)
-    await eventually(lambda: broker.inner.role.is_master, 20)
+    await eventually(lambda: broker.inner.core.role.is_master, 20)
 
 
 async def redelivered(broker: RunningBroker, group: str = "consumers") -> list[bytes]:
     """What the group finds in its retry topic, once it is noted that it was redelivered."""
-    damage, store = broker.inner.damage, broker.inner.store
+    damage, store = broker.inner.tasks.damage, broker.inner.core.store
     async with asyncio.timeout(20):
         while any(record.is_owed for record in damage.records):
-            await broker.inner.flusher.bring_to_disk()
+            await broker.inner.tasks.log.flusher.bring_to_disk()
             await damage.repairs.retry()
             await asyncio.sleep(0.02)
     await eventually(lambda: not store.has_undispatched())
@@ -151,7 +151,7 @@ async def test_a_promoted_slave_redelivers_what_its_master_skipped(
     for member in (0, 1):
         hurt(group, tmp_path, member, offset, size)
     assert (await pull_all(group.peers[0]))[0] == OTHERS
-    assert await slave.inner.metadata_sync.round()
+    assert await slave.inner.tasks.replication.metadata_sync.round()
     (row,) = await listed(group.peers[1], "consumers")
     assert (row["topic"], row["queueOffset"], row["offset"]) == ("Orders", VICTIM, offset)
     assert row["skips"]["consumers"]["redeliveredMs"] == 0
@@ -159,7 +159,7 @@ async def test_a_promoted_slave_redelivers_what_its_master_skipped(
     await eventually(lambda: saved.exists() and b'"consumers"' in saved.read_bytes())
     # The alert is the master's as long as there is one.
     assert (await damage_section(group.peers[0]))["skipped"] == 1
-    await eventually(lambda: slave.inner.damage.records.known_count() == 1)
+    await eventually(lambda: slave.inner.tasks.damage.records.known_count() == 1)
     assert (await damage_section(group.peers[1]))["skipped"] == 0
     await group.stop(0)
     if is_whole:
@@ -167,13 +167,13 @@ async def test_a_promoted_slave_redelivers_what_its_master_skipped(
     await promote(slave)
     assert (await damage_section(group.peers[1]))["skipped"] == 1
     if not is_whole:
-        await slave.inner.damage.repairs.retry()
-        assert slave.inner.store.max_offset("%RETRY%consumers", 0) == 0
+        await slave.inner.tasks.damage.repairs.retry()
+        assert slave.inner.core.store.max_offset("%RETRY%consumers", 0) == 0
         flip(tmp_path / "1", offset + BODY_AT)
     assert await redelivered(slave) == [b"message %02d" % VICTIM]
     (row,) = await listed(group.peers[1], "consumers")
     assert row["repairedMs"] > 0 and row["skips"]["consumers"]["redeliveredMs"] > 0
-    assert master.inner.damage.records.skipped_since_start == 1
+    assert master.inner.tasks.damage.records.skipped_since_start == 1
 
 
 async def test_what_the_old_master_redelivered_is_not_given_again(group: BrokerGroup, tmp_path: Path) -> None:
@@ -182,20 +182,20 @@ async def test_what_the_old_master_redelivered_is_not_given_again(group: BrokerG
     for member in (0, 1):
         hurt(group, tmp_path, member, offset, size)
     await pull_all(group.peers[0])
-    assert await slave.inner.metadata_sync.round()
+    assert await slave.inner.tasks.replication.metadata_sync.round()
     flip(tmp_path / "0", offset + BODY_AT)
     assert await redelivered(master) == [b"message %02d" % VICTIM]
     await eventually(
-        lambda: slave.inner.store.commit_log_max_offset == master.inner.store.commit_log_max_offset
+        lambda: slave.inner.core.store.commit_log_max_offset == master.inner.core.store.commit_log_max_offset
     )
-    assert await slave.inner.metadata_sync.round()
+    assert await slave.inner.tasks.replication.metadata_sync.round()
     (row,) = await listed(group.peers[1], "consumers")
     assert row["skips"]["consumers"]["redeliveredMs"] > 0
     await group.stop(0)
     await promote(slave)
-    await slave.inner.damage.repairs.retry()
-    await eventually(lambda: not slave.inner.store.has_undispatched())
-    assert slave.inner.store.max_offset("%RETRY%consumers", 0) == 1
+    await slave.inner.tasks.damage.repairs.retry()
+    await eventually(lambda: not slave.inner.core.store.has_undispatched())
+    assert slave.inner.core.store.max_offset("%RETRY%consumers", 0) == 1
 
 
 async def test_a_slave_tells_its_master_what_it_skipped_alone(
@@ -206,34 +206,34 @@ async def test_a_slave_tells_its_master_what_it_skipped_alone(
     await group.start(0)
     slave = await group.start(1)
     offset, size = await fill(group)
-    assert await slave.inner.metadata_sync.round()
+    assert await slave.inner.tasks.replication.metadata_sync.round()
     await group.stop(0)
-    await eventually(lambda: not slave.inner.role.is_master_alive)
+    await eventually(lambda: not slave.inner.core.role.is_master_alive)
     hurt(group, tmp_path, 1, offset, size)
     assert (await pull_all(group.peers[1]))[0] == OTHERS
     (row,) = await listed(group.peers[1], "consumers")
     assert row["skips"]["consumers"]["redeliveredMs"] == 0
     master = await group.start(0)
-    await eventually(lambda: slave.inner.role.is_master_alive and master.inner.role.is_master, 20)
+    await eventually(lambda: slave.inner.core.role.is_master_alive and master.inner.core.role.is_master, 20)
     assert await listed(group.peers[0], "consumers") == []
-    await eventually_told(slave, lambda: len(master.inner.damage.records) == 1)
+    await eventually_told(slave, lambda: len(master.inner.tasks.damage.records) == 1)
     assert await redelivered(master) == [b"message %02d" % VICTIM]
     (row,) = await listed(group.peers[0], "consumers")
     assert row["skips"]["consumers"]["redeliveredMs"] > 0
     assert await damage_section(group.peers[0]) is None
     await eventually(
-        lambda: slave.inner.store.commit_log_max_offset == master.inner.store.commit_log_max_offset
+        lambda: slave.inner.core.store.commit_log_max_offset == master.inner.core.store.commit_log_max_offset
     )
-    assert await slave.inner.metadata_sync.round()
-    assert slave.inner.damage.exchange.untold() is None
-    assert not any(record.is_owed for record in slave.inner.damage.records)
+    assert await slave.inner.tasks.replication.metadata_sync.round()
+    assert slave.inner.tasks.damage.exchange.untold() is None
+    assert not any(record.is_owed for record in slave.inner.tasks.damage.records)
 
 
 async def eventually_told(slave: RunningBroker, is_true: Callable[[], bool]) -> None:
     async with asyncio.timeout(20):
         while not is_true():
-            await slave.inner.metadata_sync.round()
-            await slave.inner.damage.repairs.retry()
+            await slave.inner.tasks.replication.metadata_sync.round()
+            await slave.inner.tasks.damage.repairs.retry()
             await asyncio.sleep(0.02)
 
 
@@ -241,39 +241,39 @@ async def test_a_master_without_the_list_changes_nothing(group: BrokerGroup, tmp
     """Release 0.1.0 sends no such file and knows no such request."""
     master, slave = await group.start(0), await group.start(1)
     await fill(group)
-    del master.inner.replica_files[DAMAGE_FILE]
+    del master.inner.tasks.replication.files[DAMAGE_FILE]
     own = skipped(10, number=1)
     own.damage = own.damage._replace(commit_log_offset=0)
-    assert slave.inner.damage.records.hear(own, FILE, is_masters=True)
-    assert await slave.inner.metadata_sync.round()
-    assert "Orders" in slave.inner.topics
+    assert slave.inner.tasks.damage.records.hear(own, FILE, is_masters=True)
+    assert await slave.inner.tasks.replication.metadata_sync.round()
+    assert "Orders" in slave.inner.core.tables.topics
     (row,) = await listed(group.peers[1], "billing")
     assert row["skips"]["billing"]["redeliveredMs"] == 0
     # A file that makes no sense changes nothing either.
-    slave.inner.replica_files[DAMAGE_FILE].adopt(b"\0")
-    slave.inner.replica_files[DAMAGE_FILE].adopt(b'{"records":[1,{"offset":"x"}]}')
+    slave.inner.tasks.replication.files[DAMAGE_FILE].adopt(b"\0")
+    slave.inner.tasks.replication.files[DAMAGE_FILE].adopt(b'{"records":[1,{"offset":"x"}]}')
     assert len(await listed(group.peers[1])) == 1
 
 
 async def test_only_members_of_the_group_tell_a_master(group: BrokerGroup) -> None:
     master, slave = await group.start(0), await group.start(1)
     await fill(group)
-    replication = master.inner.group
+    replication = master.inner.tasks.replication.group
     assert replication is not None
     epoch, reign = replication.replication.epoch_and_reign
     rows = encode_rows([skipped(10)], skip_exchange.MAX_COPY_BYTES)
     fields = SkipsRequest("TestCluster", "broker-a", epoch, reign).encode()
     answer = await group.peers[0].ask(RequestCode.SIGNALBOX_GROUP_SKIPS, fields, rows)
     assert answer.code == ResponseCode.NO_PERMISSION
-    assert len(master.inner.damage.records) == 0
+    assert len(master.inner.tasks.damage.records) == 0
     for address, told in ((slave.address, epoch), (master.address, epoch + 1)):
         with pytest.raises(PeerError, match=r"epoch|not the master"):
             await replication._requests.skips(address, told, reign, rows)
-    assert len(master.inner.damage.records) == 0
+    assert len(master.inner.tasks.damage.records) == 0
     await replication._requests.skips(master.address, epoch, reign, rows)
-    assert [list(record.skips) for record in master.inner.damage.records] == [["billing"]]
+    assert [list(record.skips) for record in master.inner.tasks.damage.records] == [["billing"]]
     await replication._requests.skips(master.address, epoch, reign, orjson.dumps(["nonsense"]))
-    assert len(master.inner.damage.records) == 1
+    assert len(master.inner.tasks.damage.records) == 1
 
 
 def parsed(data: bytes) -> Any:
@@ -283,7 +283,7 @@ def parsed(data: bytes) -> Any:
 async def test_the_copy_is_made_anew_only_when_something_changed(group: BrokerGroup) -> None:
     master = await group.start(0)
     await group.peers[0].send("Orders", bytes(300))
-    exchange, known = master.inner.damage.exchange, master.inner.damage.records
+    exchange, known = master.inner.tasks.damage.exchange, master.inner.tasks.damage.records
     assert parsed(exchange.take()) == {"records": []}
     record, _ = known.note(Damage("Orders", 0, 0, 0, 100, FILE), 5)
     known.skip(record, "billing", "pull", 6)

@@ -25,7 +25,7 @@ async def delivered(peer: Peer, topic: str, count: int, timeout_s: float = 8) ->
 
 
 def end_of(broker: RunningBroker, level: int) -> int:
-    return broker.inner.store.max_offset("SCHEDULE_TOPIC_XXXX", level - 1)
+    return broker.inner.core.store.max_offset("SCHEDULE_TOPIC_XXXX", level - 1)
 
 
 async def test_a_delayed_message_is_delivered_once_its_time_has_come(
@@ -37,7 +37,7 @@ async def test_a_delayed_message_is_delivered_once_its_time_has_come(
     assert (answer.fields["queueId"], answer.fields["queueOffset"]) == ("2", "0")
     assert answer.fields["transactionId"]
     await eventually(lambda: end_of(broker, 1) == 1)
-    assert broker.inner.store.max_offset("orders", 2) == 0
+    assert broker.inner.core.store.max_offset("orders", 2) == 0
 
     pulled = await peer.pull("orders", 0, queue_id=2, sys_flag=WAITING, subscription="blue")
     (record,) = records(pulled)
@@ -48,7 +48,7 @@ async def test_a_delayed_message_is_delivered_once_its_time_has_come(
     assert record.properties["DELAY"] == "1"
     assert (record.properties["REAL_TOPIC"], record.properties["REAL_QID"]) == ("orders", "2")
     assert record.uniq_key == answer.fields["transactionId"]
-    assert broker.inner.traffic.put_by_topic["orders"].messages == 1
+    assert broker.inner.core.figures.traffic.put_by_topic["orders"].messages == 1
 
 
 async def test_a_level_above_the_last_waits_as_long_as_the_last(start_broker: StartBroker) -> None:
@@ -93,11 +93,11 @@ async def test_what_was_delivered_but_not_noted_before_a_crash_is_not_delivered_
     await peer.close()
     await broker.stop()
     for name in ("delayOffset.json", "delayOffset.json.bak"):
-        (broker.inner.config_directory / name).unlink(missing_ok=True)
+        (broker.inner.core.runtime.config_directory / name).unlink(missing_ok=True)
 
     broker = await start_broker(messageDelayLevel=SHORT)
     peer = Peer(broker.address)
-    await eventually(lambda: broker.inner.tables.delays.get(1) == 5)
+    await eventually(lambda: broker.inner.core.tables.delays.get(1) == 5)
     await peer.send("orders", b"new", properties={"DELAY": "1"})
     found = await delivered(peer, "orders", 6)
     assert [record.body for record in found] == [b"0", b"1", b"2", b"3", b"4", b"new"]
@@ -106,10 +106,10 @@ async def test_what_was_delivered_but_not_noted_before_a_crash_is_not_delivered_
 
 async def test_offsets_past_the_queue_are_corrected(start_broker: StartBroker) -> None:
     broker = await start_broker(messageDelayLevel=SHORT)
-    broker.inner.tables.delays.set(2, 40)
+    broker.inner.core.tables.delays.set(2, 40)
     peer = Peer(broker.address)
     await peer.send("orders", b"x", properties={"DELAY": "1"})
-    await eventually(lambda: broker.inner.tables.delays.get(2) == 0)
+    await eventually(lambda: broker.inner.core.tables.delays.get(2) == 0)
     assert await delivered(peer, "orders", 1)
     await peer.close()
 
@@ -130,4 +130,4 @@ async def test_a_delay_inside_a_batch_is_refused(broker: RunningBroker, peer: Pe
     body = encode_batch([BatchItem(0, b"x", b"DELAY\x013\x02")])
     answer = await peer.ask(RequestCode.SEND_BATCH_MESSAGE, header.to_v2().encode(), body)
     assert answer.code == 13
-    assert broker.inner.store.commit_log_max_offset == 0
+    assert broker.inner.core.store.commit_log_max_offset == 0

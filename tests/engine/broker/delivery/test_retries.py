@@ -112,7 +112,7 @@ async def test_a_message_fails_until_it_is_a_dead_letter(start_broker: StartBrok
     assert (await send_back(peer, record.commit_log_offset, maxReconsumeTimes="2")).code == 0
     (dead,) = await pulled(peer, DLQ, 1)
     assert (dead.body, dead.reconsume_times, dead.uniq_key) == (b"bad", 3, "K" * 32)
-    assert broker.inner.topics.get(DLQ).perm == 6  # type: ignore[union-attr]
+    assert broker.inner.core.tables.topics.get(DLQ).perm == 6  # type: ignore[union-attr]
     view = {"statsName": "SNDBCK_PUT_NUMS", "statsKey": f"orders@{DLQ.removeprefix('%DLQ%')}"}
     stats = await peer.ask(RequestCode.VIEW_BROKER_STATS_DATA, view)
     assert BrokerStatsData.decode(stats.body).stats_minute.sum == 3
@@ -122,18 +122,18 @@ async def test_a_message_fails_until_it_is_a_dead_letter(start_broker: StartBrok
 async def test_a_group_without_retry_queues_drops_the_message(broker: RunningBroker, peer: Peer) -> None:
     await peer.send("orders")
     config = SubscriptionGroupConfig("consumers", retry_queue_nums=0)
-    broker.inner.groups.put(config, 1)
-    end = broker.inner.store.commit_log_max_offset
+    broker.inner.core.tables.groups.put(config, 1)
+    end = broker.inner.core.store.commit_log_max_offset
     assert (await send_back(peer, 0)).code == 0
-    assert broker.inner.store.commit_log_max_offset == end
+    assert broker.inner.core.store.commit_log_max_offset == end
 
 
 async def test_what_is_not_in_the_log_cannot_come_back(broker: RunningBroker, peer: Peer) -> None:
     await peer.send("orders")
-    end = broker.inner.store.commit_log_max_offset
+    end = broker.inner.core.store.commit_log_max_offset
     for offset in (-1, 7, end, end + 10_000, (1 << 63) - 1):
         assert (await send_back(peer, offset)).code == ResponseCode.SYSTEM_ERROR
-    assert broker.inner.store.commit_log_max_offset == end
+    assert broker.inner.core.store.commit_log_max_offset == end
 
 
 async def test_a_group_that_may_not_make_itself_is_unknown(start_broker: StartBroker) -> None:
@@ -150,15 +150,15 @@ async def test_under_sync_flush_it_is_answered_once_on_disk(start_broker: StartB
     peer = Peer(broker.address)
     await peer.send("orders")
     assert (await send_back(peer, 0)).code == 0
-    assert broker.inner.store.flushed_offset == broker.inner.store.commit_log_max_offset
+    assert broker.inner.core.store.flushed_offset == broker.inner.core.store.commit_log_max_offset
     await peer.close()
 
 
 async def test_a_send_to_the_retry_topic_waits_its_delay(broker: RunningBroker, peer: Peer) -> None:
     properties = {"DELAY": "3", "RETRY_TOPIC": "orders"}
     assert (await peer.send(RETRY, properties=properties, reconsume_times=16)).code == 0
-    await eventually(lambda: broker.inner.store.max_offset(SCHEDULE, 2) == 1)
-    assert DLQ not in broker.inner.topics
+    await eventually(lambda: broker.inner.core.store.max_offset(SCHEDULE, 2) == 1)
+    assert DLQ not in broker.inner.core.tables.topics
 
 
 async def test_a_send_to_the_retry_topic_with_too_many_tries_is_a_dead_letter(
@@ -172,11 +172,11 @@ async def test_a_send_to_the_retry_topic_with_too_many_tries_is_a_dead_letter(
     assert dead.reconsume_times == 17
     await peer.send(RETRY, properties=properties, reconsume_times=4, max_reconsume_times=3)
     assert len(await pulled(peer, DLQ, 2)) == 2
-    assert broker.inner.store.max_offset(SCHEDULE, 2) == 0
+    assert broker.inner.core.store.max_offset(SCHEDULE, 2) == 0
 
 
 async def test_a_group_that_consumes_in_order_sends_dead_letters(broker: RunningBroker, peer: Peer) -> None:
     queue = MessageQueue("orders", "broker-a", 0)
-    broker.inner.locks.lock("consumers", "client-1", [queue], 1 << 60)
+    broker.inner.core.clients.locks.lock("consumers", "client-1", [queue], 1 << 60)
     await peer.send(RETRY, properties={"RETRY_TOPIC": "orders"}, reconsume_times=1)
     assert len(await pulled(peer, DLQ, 1)) == 1

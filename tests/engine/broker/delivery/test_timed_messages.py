@@ -46,7 +46,7 @@ async def test_a_timed_message_is_delivered_within_a_second_of_its_time(
     answer, deliver_ms = await timed(peer, b"x", 1300)
     assert answer.fields["queueId"] == "0"
     assert answer.fields["recallHandle"]
-    assert broker.inner.store.max_offset("orders", 0) == 0
+    assert broker.inner.core.store.max_offset("orders", 0) == 0
     (record,) = await delivered(peer, "orders", 1)
     assert 0 <= record.store_timestamp - deliver_ms < 700
     assert "REAL_TOPIC" not in record.properties
@@ -78,9 +78,9 @@ async def test_what_is_called_back_is_never_delivered(start_broker: StartBroker)
     assert answer.fields["MSG_REGION"] == "DefaultRegion"
     found = await delivered(peer, "orders", 1)
     assert [record.body for record in found] == [b"kept"]
-    last = broker.inner.waiting.timer_store.read_time_ms
-    await eventually(lambda: broker.inner.waiting.timer_store.read_time_ms >= last + 1000)
-    assert broker.inner.store.max_offset("orders", 0) == 1
+    last = broker.inner.tasks.master.waiting.timer_store.read_time_ms
+    await eventually(lambda: broker.inner.tasks.master.waiting.timer_store.read_time_ms >= last + 1000)
+    assert broker.inner.core.store.max_offset("orders", 0) == 1
     late = await recall(peer, kept.fields["recallHandle"])
     assert late.code == ResponseCode.ILLEGAL_OPERATION
     await peer.close()
@@ -103,10 +103,10 @@ async def test_a_recall_is_checked(
     broker = await start_broker(recallMessageEnable="true")
     peer = Peer(broker.address)
     await peer.send("orders")
-    end = broker.inner.store.commit_log_max_offset
+    end = broker.inner.core.store.commit_log_max_offset
     handle = encode_recall_handle(RecallHandle(handle_topic, broker_name, now_ms() + ahead_ms, "U"))
     assert (await recall(peer, handle, topic)).code == code
-    assert (broker.inner.store.commit_log_max_offset > end) == (code == 0)
+    assert (broker.inner.core.store.commit_log_max_offset > end) == (code == 0)
     assert (await recall(peer, "nonsense")).code == ResponseCode.ILLEGAL_OPERATION
     await peer.close()
 
@@ -141,7 +141,7 @@ async def test_without_its_files_everything_is_found_again_and_nothing_twice(
     await delivered(peer, "orders", 1)
     await peer.close()
     await broker.stop()
-    root = broker.inner.store.options.root
+    root = broker.inner.core.store.options.root
     for name in ("config/timercheck", "config/timercheck.bak", "timerwheel"):
         (root / name).unlink(missing_ok=True)
     broker = await start_broker()
@@ -159,15 +159,15 @@ async def test_without_its_files_a_recall_is_still_heard(start_broker: StartBrok
     assert (await recall(peer, gone.fields["recallHandle"])).code == 0
     await peer.close()
     await broker.stop()
-    root = broker.inner.store.options.root
+    root = broker.inner.core.store.options.root
     for name in ("config/timercheck", "config/timercheck.bak", "timerwheel"):
         (root / name).unlink(missing_ok=True)
     await asyncio.sleep(max(0, deliver_ms + 1100 - now_ms()) / 1000)
     broker = await start_broker(recallMessageEnable="true")
     peer = Peer(broker.address)
     assert [record.body for record in await delivered(peer, "orders", 1)] == [b"kept"]
-    await eventually(lambda: broker.inner.waiting.timer_store.read_time_ms > deliver_ms)
-    assert broker.inner.store.max_offset("orders", 0) == 1
+    await eventually(lambda: broker.inner.tasks.master.waiting.timer_store.read_time_ms > deliver_ms)
+    assert broker.inner.core.store.max_offset("orders", 0) == 1
     await peer.close()
 
 
@@ -183,7 +183,7 @@ async def test_a_message_beyond_the_window_rolls_until_its_time(start_broker: St
 
 async def test_tools_see_what_waits(broker: RunningBroker, peer: Peer) -> None:
     await timed(peer, b"x", 60_000)
-    await eventually(lambda: broker.inner.waiting.timer_store.queue_offset == 1)
+    await eventually(lambda: broker.inner.tasks.master.waiting.timer_store.queue_offset == 1)
     info = (await peer.ask(RequestCode.GET_BROKER_RUNTIME_INFO)).body
     assert b'"timerCongestNum":"1"' in info
     check = decode_timer_check((await peer.ask(RequestCode.GET_TIMER_CHECK_POINT)).body)
@@ -197,8 +197,8 @@ async def test_a_broker_may_allow_more_than_three_days(start_broker: StartBroker
     broker = await start_broker(timerMaxDelaySec="864000")
     peer = Peer(broker.address)
     assert (await peer.send("orders", properties={"TIMER_DELAY_SEC": "864000"})).code == 0
-    end = broker.inner.store.commit_log_max_offset
+    end = broker.inner.core.store.commit_log_max_offset
     refused = await peer.send("orders", properties={"TIMER_DELAY_SEC": "864001"})
     assert refused.code == ResponseCode.MESSAGE_ILLEGAL
-    assert broker.inner.store.commit_log_max_offset == end
+    assert broker.inner.core.store.commit_log_max_offset == end
     await peer.close()

@@ -61,14 +61,14 @@ async def become(names: Peer, wanted: dict[int, str]) -> None:
 
 async def test_a_slave_is_in_the_route_and_learns_its_master(names: Peer, start_member: StartMember) -> None:
     master = await start_member("a")
-    master.inner.topics.put(TopicConfig("orders", 1, 1), 1)
-    await master.inner.registration.register_all()
+    master.inner.core.tables.topics.put(TopicConfig("orders", 1, 1), 1)
+    await master.inner.tasks.registration.register_all()
     slave = await start_member("b", brokerRole="SLAVE", brokerId="1")
     assert await addresses(names) == {0: master.address, 1: slave.address}
-    role = slave.inner.role
+    role = slave.inner.core.role
     assert (role.master_address, role.is_master_alive) == (master.address, True)
-    assert role.master_ha_address == master.inner.identity.ha_address
-    await eventually(lambda: "orders" in slave.inner.topics)
+    assert role.master_ha_address == master.inner.core.identity.ha_address
+    await eventually(lambda: "orders" in slave.inner.core.tables.topics)
     fields = {"clusterName": "TestCluster", "brokerName": "broker-a"}
     answer = await names.ask(RequestCode.GET_BROKER_MEMBER_GROUP, fields)
     group = GetBrokerMemberGroupResponseBody.decode(answer.body).broker_member_group
@@ -83,14 +83,14 @@ async def test_a_promotion_is_in_the_route_at_once_and_an_old_master_is_not_hear
     names: Peer, start_member: StartMember
 ) -> None:
     old = await start_member("a")
-    old.inner.topics.put(TopicConfig("orders", 1, 1), 1)
-    await old.inner.registration.register_all()
+    old.inner.core.tables.topics.put(TopicConfig("orders", 1, 1), 1)
+    await old.inner.tasks.registration.register_all()
     new = await start_member("b", brokerRole="SLAVE", brokerId="1")
-    await new.inner.become_master(2)
+    await new.inner.tasks.replication.role_changes.become_master(2)
     await become(names, {0: new.address})
-    await old.inner.registration.register_all()
+    await old.inner.tasks.registration.register_all()
     assert await addresses(names) == {0: new.address}
-    await old.inner.role_changes.become_slave(new.address, 1, 2)
+    await old.inner.tasks.replication.role_changes.become_slave(new.address, 1, 2)
     await become(names, {0: new.address, 1: old.address})
 
 
@@ -98,10 +98,10 @@ async def test_a_slave_stays_to_be_read_when_its_master_leaves(
     names: Peer, start_member: StartMember
 ) -> None:
     master = await start_member("a")
-    master.inner.topics.put(TopicConfig("orders", 1, 1), 1)
-    await master.inner.registration.register_all()
+    master.inner.core.tables.topics.put(TopicConfig("orders", 1, 1), 1)
+    await master.inner.tasks.registration.register_all()
     slave = await start_member("b", brokerRole="SLAVE", brokerId="1")
     await master.stop()
     assert await addresses(names) == {1: slave.address}
-    await slave.inner.registration.register_all()
-    assert not slave.inner.role.is_master_alive
+    await slave.inner.tasks.registration.register_all()
+    assert not slave.inner.core.role.is_master_alive

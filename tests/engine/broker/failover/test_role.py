@@ -53,7 +53,7 @@ SERVED_IN_EVERY_ROLE = {
 
 
 async def test_every_code_is_either_served_in_every_role_or_declined(broker: RunningBroker) -> None:
-    served = set(broker.inner._handlers)
+    served = set(broker.inner.routes)
     declared_missing = {code for code in served if code not in DECLINED and code not in SERVED_IN_EVERY_ROLE}
     assert {RequestCode(code).name for code in declared_missing - _refused_by_all(broker)} == set()
     assert not SERVED_IN_EVERY_ROLE & set(DECLINED)

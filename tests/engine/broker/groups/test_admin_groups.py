@@ -42,11 +42,11 @@ async def test_a_group_is_made_and_kept_over_a_restart(start_broker: StartBroker
 
 @pytest.mark.parametrize("name", BAD_NAMES)
 async def test_a_bad_name_makes_no_group(broker: RunningBroker, peer: Peer, name: str) -> None:
-    before = broker.inner.groups.names()
+    before = broker.inner.core.tables.groups.names()
     assert (await put(peer, SubscriptionGroupConfig(name))).code == ResponseCode.INVALID_PARAMETER
     answer = await peer.ask(RequestCode.DELETE_SUBSCRIPTIONGROUP, {"groupName": name, "cleanOffset": "true"})
     assert answer.code in (ResponseCode.INVALID_PARAMETER, ResponseCode.SYSTEM_ERROR)
-    assert broker.inner.groups.names() == before
+    assert broker.inner.core.tables.groups.names() == before
 
 
 @pytest.mark.parametrize(
@@ -63,7 +63,7 @@ async def test_bad_numbers_make_no_group(
     broker: RunningBroker, peer: Peer, config: SubscriptionGroupConfig
 ) -> None:
     assert (await put(peer, config)).code in (ResponseCode.INVALID_PARAMETER, ResponseCode.SYSTEM_ERROR)
-    assert "g" not in broker.inner.groups
+    assert "g" not in broker.inner.core.tables.groups
 
 
 @pytest.mark.parametrize("body", [b"", b"[]", b"{", b'{"groupName":["x"]}'])
@@ -78,22 +78,22 @@ async def test_a_list_is_taken_whole_or_not_at_all(broker: RunningBroker, peer: 
     good = (SubscriptionGroupConfig("a"), SubscriptionGroupConfig("b"))
     bad = SubscriptionGroupList((*good, SubscriptionGroupConfig("../c")))
     assert (await peer.ask(code, body=bad.encode())).code == ResponseCode.INVALID_PARAMETER
-    assert "a" not in broker.inner.groups
+    assert "a" not in broker.inner.core.tables.groups
     assert (await peer.ask(code, body=SubscriptionGroupList(good).encode())).code == 0
-    assert "b" in broker.inner.groups
+    assert "b" in broker.inner.core.tables.groups
 
 
 async def test_a_deleted_group_keeps_its_offsets_unless_they_go_too(
     broker: RunningBroker, peer: Peer
 ) -> None:
     await put(peer, SubscriptionGroupConfig("billing"))
-    broker.inner.offsets.commit("orders", "billing", 0, 7)
+    broker.inner.core.tables.offsets.commit("orders", "billing", 0, 7)
     delete = RequestCode.DELETE_SUBSCRIPTIONGROUP
     assert (await peer.ask(delete, {"groupName": "billing", "cleanOffset": "false"})).code == 0
-    assert "billing" not in broker.inner.groups
-    assert broker.inner.offsets.committed("orders", "billing", 0) == 7
+    assert "billing" not in broker.inner.core.tables.groups
+    assert broker.inner.core.tables.offsets.committed("orders", "billing", 0) == 7
     assert (await peer.ask(delete, {"groupName": "billing", "cleanOffset": "true"})).code == 0
-    assert broker.inner.offsets.committed("orders", "billing", 0) is None
+    assert broker.inner.core.tables.offsets.committed("orders", "billing", 0) is None
 
 
 async def test_an_unknown_group_makes_itself_only_if_it_may(start_broker: StartBroker) -> None:
@@ -101,7 +101,7 @@ async def test_an_unknown_group_makes_itself_only_if_it_may(start_broker: StartB
     peer = Peer(broker.address)
     ask = RequestCode.GET_SUBSCRIPTIONGROUP_CONFIG
     assert (await peer.ask(ask, {"group": "new"})).code == ResponseCode.SUBSCRIPTION_GROUP_NOT_EXIST
-    broker.inner.live.auto_create_subscription_group = True
+    broker.inner.options.live.auto_create_subscription_group = True
     assert (await peer.ask(ask, {"group": "new"})).code == 0
     assert (await peer.ask(ask, {"group": "../x"})).code == ResponseCode.SUBSCRIPTION_GROUP_NOT_EXIST
     await peer.close()
@@ -109,20 +109,20 @@ async def test_an_unknown_group_makes_itself_only_if_it_may(start_broker: StartB
 
 async def test_all_groups_come_at_once_or_in_pages(broker: RunningBroker, peer: Peer) -> None:
     for number in range(300):
-        broker.inner.groups.put(SubscriptionGroupConfig(f"group-{number:03}"), 1)
+        broker.inner.core.tables.groups.put(SubscriptionGroupConfig(f"group-{number:03}"), 1)
     code = RequestCode.GET_ALL_SUBSCRIPTIONGROUP_CONFIG
     whole = await peer.ask(code)
-    assert whole.fields["totalGroupNum"] == str(len(broker.inner.groups))
+    assert whole.fields["totalGroupNum"] == str(len(broker.inner.core.tables.groups))
     wrapper = SubscriptionGroupWrapper.decode(whole.body)
-    assert wrapper.subscription_group_table == broker.inner.groups.configs()
+    assert wrapper.subscription_group_table == broker.inner.core.tables.groups.configs()
     version = wrapper.data_version.encode().decode()
     page = await peer.ask(code, {"groupSeq": "2", "dataVersion": version, "maxGroupNum": "3"})
     names = list(SubscriptionGroupWrapper.decode(page.body).subscription_group_table)
-    assert sorted(names) == sorted(broker.inner.groups.names())[2:5]
+    assert sorted(names) == sorted(broker.inner.core.tables.groups.names())[2:5]
     stale = DataVersion(0, 0, 0).encode().decode()
     again = await peer.ask(code, {"groupSeq": "2", "dataVersion": stale, "maxGroupNum": "1"})
     first = list(SubscriptionGroupWrapper.decode(again.body).subscription_group_table)
-    assert first == sorted(broker.inner.groups.names())[:1]
+    assert first == sorted(broker.inner.core.tables.groups.names())[:1]
 
 
 async def test_a_forbidden_topic_is_not_pulled(broker: RunningBroker, peer: Peer) -> None:
@@ -138,11 +138,11 @@ async def test_a_forbidden_topic_is_not_pulled(broker: RunningBroker, peer: Peer
     assert refused.code == ResponseCode.NO_PERMISSION
     assert refused.fields["forbiddenType"] == str(int(ForbiddenType.SUBSCRIPTION))
     await peer.ask(code, {**pair, "readable": "true"})
-    assert broker.inner.groups.forbidden() == {}
+    assert broker.inner.core.tables.groups.forbidden() == {}
 
 
 async def test_forbidding_checks_names(broker: RunningBroker, peer: Peer) -> None:
     code = RequestCode.UPDATE_AND_GET_GROUP_FORBIDDEN
     answer = await peer.ask(code, {"group": "../g", "topic": "orders", "readable": "false"})
     assert answer.code == ResponseCode.INVALID_PARAMETER
-    assert broker.inner.groups.forbidden() == {}
+    assert broker.inner.core.tables.groups.forbidden() == {}

@@ -26,12 +26,12 @@ RESET = RequestCode.INVOKE_BROKER_TO_RESET_OFFSET
 
 async def load(broker: RunningBroker, peer: Peer) -> None:
     """Topic orders with five messages in queue 0; group billing has consumed all of them."""
-    broker.inner.topics.put(TopicConfig("orders", 2, 2), 1)
-    broker.inner.groups.put(SubscriptionGroupConfig("billing"), 1)
+    broker.inner.core.tables.topics.put(TopicConfig("orders", 2, 2), 1)
+    broker.inner.core.tables.groups.put(SubscriptionGroupConfig("billing"), 1)
     await peer.send_batch("orders", [b"x"] * 5)
-    await eventually(lambda: broker.inner.store.max_offset("orders", 0) == 5)
-    broker.inner.offsets.commit("orders", "billing", 0, 5)
-    broker.inner.offsets.commit("orders", "billing", 1, 0)
+    await eventually(lambda: broker.inner.core.store.max_offset("orders", 0) == 5)
+    broker.inner.core.tables.offsets.commit("orders", "billing", 0, 5)
+    broker.inner.core.tables.offsets.commit("orders", "billing", 1, 0)
 
 
 @pytest.fixture
@@ -54,10 +54,10 @@ def table(answer: Command) -> dict[int, int]:
 
 async def test_a_reset_sends_the_next_pull_back(loaded: RunningBroker, peer: Peer) -> None:
     assert table(await reset(peer)) == {0: 0, 1: 0}
-    assert loaded.inner.offsets.committed("orders", "billing", 0) == 0
+    assert loaded.inner.core.tables.offsets.committed("orders", "billing", 0) == 0
     commit = {"consumerGroup": "billing", "topic": "orders", "queueId": "0", "commitOffset": "5"}
     await peer.ask(RequestCode.UPDATE_CONSUMER_OFFSET, commit)
-    assert loaded.inner.offsets.committed("orders", "billing", 0) == 0
+    assert loaded.inner.core.tables.offsets.committed("orders", "billing", 0) == 0
     moved = await peer.pull("orders", 5, consumer_group="billing")
     assert (moved.code, moved.fields["nextBeginOffset"]) == (ResponseCode.PULL_OFFSET_MOVED, "0")
     assert (await peer.pull("orders", 0, consumer_group="billing")).code == 0
@@ -68,11 +68,11 @@ async def test_a_reset_answers_the_pulls_that_are_held(loaded: RunningBroker, pe
     ours, other = Peer(loaded.address), Peer(loaded.address)
     held = asyncio.create_task(ours.pull("orders", 5, consumer_group="billing", sys_flag=WAITING))
     waiting = asyncio.create_task(other.pull("orders", 5, consumer_group="shipping", sys_flag=WAITING))
-    await eventually(lambda: len(loaded.inner.waits.holds) == 2)
+    await eventually(lambda: len(loaded.inner.tasks.waits.holds) == 2)
     assert table(await reset(peer, queueId="0", offset="3")) == {0: 3}
     moved = await asyncio.wait_for(held, 5)
     assert (moved.code, moved.fields["nextBeginOffset"]) == (ResponseCode.PULL_OFFSET_MOVED, "3")
-    assert len(loaded.inner.waits.holds) == 1 and not waiting.done()
+    assert len(loaded.inner.tasks.waits.holds) == 1 and not waiting.done()
     waiting.cancel()
 
 
@@ -84,11 +84,11 @@ async def test_a_reset_survives_a_restart(start_broker: StartBroker) -> None:
     await peer.close()
     await broker.stop()
     again = await start_broker()
-    assert again.inner.offsets.committed("orders", "billing", 0) == 0
+    assert again.inner.core.tables.offsets.committed("orders", "billing", 0) == 0
 
 
 async def test_minus_one_skips_to_the_end(loaded: RunningBroker, peer: Peer) -> None:
-    loaded.inner.offsets.commit("orders", "billing", 0, 1)
+    loaded.inner.core.tables.offsets.commit("orders", "billing", 0, 1)
     assert table(await reset(peer, timestamp="-1")) == {0: 5, 1: 0}
 
 
@@ -115,8 +115,8 @@ async def test_a_bad_reset_changes_nothing(
 ) -> None:
     answer = await reset(peer, **changes)
     assert answer.code == code
-    assert loaded.inner.offsets.queues("orders", "billing") == {0: 5, 1: 0}
-    assert not loaded.inner.offsets.has_reset("orders", "billing", 0)
+    assert loaded.inner.core.tables.offsets.queues("orders", "billing") == {0: 5, 1: 0}
+    assert not loaded.inner.core.tables.offsets.has_reset("orders", "billing", 0)
 
 
 async def test_the_old_way_tells_the_members(start_broker: StartBroker) -> None:
@@ -133,46 +133,46 @@ async def test_the_old_way_tells_the_members(start_broker: StartBroker) -> None:
     assert told.is_oneway
     assert told.fields == {"topic": "orders", "group": "billing", "timestamp": "0"}
     assert ResetOffsetBody.decode(told.body).offset_table[MessageQueue("orders", "broker-a", 0)] == 0
-    assert broker.inner.offsets.committed("orders", "billing", 0) == 5
+    assert broker.inner.core.tables.offsets.committed("orders", "billing", 0) == 5
     await peer.close()
 
 
 async def test_corrections_ignore_the_groups_named(loaded: RunningBroker, peer: Peer) -> None:
-    loaded.inner.offsets.commit("orders", "audit", 0, 2)
-    loaded.inner.offsets.commit("orders", "slow", 0, 1)
+    loaded.inner.core.tables.offsets.commit("orders", "audit", 0, 2)
+    loaded.inner.core.tables.offsets.commit("orders", "slow", 0, 1)
     fields = {"topic": "orders", "compareGroup": "billing", "filterGroups": "slow"}
     answer = await peer.ask(RequestCode.QUERY_CORRECTION_OFFSET, fields)
     assert QueryCorrectionOffsetBody.decode(answer.body).correction_offsets == {0: 2, 1: 0}
-    assert loaded.inner.offsets.committed("orders", "slow", 0) == 1
+    assert loaded.inner.core.tables.offsets.committed("orders", "slow", 0) == 1
     assert (await peer.ask(RequestCode.QUERY_CORRECTION_OFFSET)).code == ResponseCode.SYSTEM_ERROR
 
 
 async def test_offsets_are_cloned(loaded: RunningBroker, peer: Peer) -> None:
     fields = {"srcGroup": "billing", "destGroup": "copy", "offline": "false"}
     assert (await peer.ask(RequestCode.CLONE_GROUP_OFFSET, fields)).code == 0
-    assert loaded.inner.offsets.queues("orders", "copy") == {0: 5, 1: 0}
+    assert loaded.inner.core.tables.offsets.queues("orders", "copy") == {0: 5, 1: 0}
 
 
 async def test_what_the_source_left_is_cloned_only_offline(loaded: RunningBroker, peer: Peer) -> None:
     await peer.heartbeat("billing", "bills")
     fields = {"srcGroup": "billing", "destGroup": "copy", "topic": "orders", "offline": "false"}
     await peer.ask(RequestCode.CLONE_GROUP_OFFSET, fields)
-    assert loaded.inner.offsets.queues("orders", "copy") == {}
+    assert loaded.inner.core.tables.offsets.queues("orders", "copy") == {}
     await peer.ask(RequestCode.CLONE_GROUP_OFFSET, {**fields, "offline": "true"})
-    assert loaded.inner.offsets.queues("orders", "copy") == {0: 5, 1: 0}
+    assert loaded.inner.core.tables.offsets.queues("orders", "copy") == {0: 5, 1: 0}
 
 
 async def test_a_clone_under_a_bad_name_is_refused(loaded: RunningBroker, peer: Peer) -> None:
     fields = {"srcGroup": "billing", "destGroup": "../copy", "offline": "true"}
     answer = await peer.ask(RequestCode.CLONE_GROUP_OFFSET, fields)
     assert answer.code == ResponseCode.INVALID_PARAMETER
-    assert loaded.inner.offsets.topics_of("../copy") == []
+    assert loaded.inner.core.tables.offsets.topics_of("../copy") == []
 
 
 async def test_all_offsets_are_shown_in_fastjsons_style(loaded: RunningBroker, peer: Peer) -> None:
     answer = await peer.ask(RequestCode.GET_ALL_CONSUMER_OFFSET)
     assert ConsumerOffsetSerializeWrapper.decode(answer.body).offset_table == {"orders@billing": {0: 5, 1: 0}}
-    assert loaded.inner.offsets.is_dirty, "showing the table is not saving it"
+    assert loaded.inner.core.tables.offsets.is_dirty, "showing the table is not saving it"
 
 
 async def test_no_delay_level_has_an_offset(broker: RunningBroker, peer: Peer) -> None:

@@ -23,12 +23,12 @@ QUEUE = MessageQueue("orders", "broker-a", 0)
 @pytest.fixture
 async def loaded(broker: RunningBroker, peer: Peer) -> RunningBroker:
     """Topic orders with five messages in queue 0; group billing has consumed two and pulled five."""
-    broker.inner.topics.put(TopicConfig("orders", 2, 2), 1)
-    broker.inner.groups.put(SubscriptionGroupConfig("billing"), 1)
+    broker.inner.core.tables.topics.put(TopicConfig("orders", 2, 2), 1)
+    broker.inner.core.tables.groups.put(SubscriptionGroupConfig("billing"), 1)
     await peer.send_batch("orders", [b"x"] * 5)
-    await eventually(lambda: broker.inner.store.max_offset("orders", 0) == 5)
-    broker.inner.offsets.commit("orders", "billing", 0, 2)
-    broker.inner.offsets.note_pulled("orders", "billing", 0, 5)
+    await eventually(lambda: broker.inner.core.store.max_offset("orders", 0) == 5)
+    broker.inner.core.tables.offsets.commit("orders", "billing", 0, 2)
+    broker.inner.core.tables.offsets.note_pulled("orders", "billing", 0, 5)
     return broker
 
 
@@ -120,8 +120,8 @@ async def test_the_subscription_of_an_online_group_is_shown(loaded: RunningBroke
 
 
 async def test_a_topic_of_very_many_queues_is_gathered_in_slices(broker: RunningBroker, peer: Peer) -> None:
-    broker.inner.topics.put(TopicConfig("wide", 3_000, 3_000), 1)
-    broker.inner.offsets.commit("wide", "billing", 2_999, 1)
+    broker.inner.core.tables.topics.put(TopicConfig("wide", 3_000, 3_000), 1)
+    broker.inner.core.tables.offsets.commit("wide", "billing", 2_999, 1)
     stats = await consume_stats(peer)
     assert len(stats.offset_table) == 3_000
     assert stats.offset_table[MessageQueue("wide", "broker-a", 2_999)].consumer_offset == 1

@@ -62,7 +62,7 @@ async def test_a_client_unregisters(broker: RunningBroker, peer: Peer) -> None:
     answer = await peer.ask(RequestCode.GET_CONSUMER_LIST_BY_GROUP, {"consumerGroup": "consumers"})
     assert answer.code == ResponseCode.SYSTEM_ERROR
     assert "no consumer for this group" in str(answer.remark)
-    assert broker.inner.producers.names() == ["producers"]
+    assert broker.inner.core.clients.producers.names() == ["producers"]
 
 
 async def test_nobody_unregisters_another_client(broker: RunningBroker, peer: Peer) -> None:
@@ -71,7 +71,7 @@ async def test_nobody_unregisters_another_client(broker: RunningBroker, peer: Pe
     fields = {"clientID": "client-1", "producerGroup": "producers", "consumerGroup": "consumers"}
     await stranger.ask(RequestCode.UNREGISTER_CLIENT, fields)
     assert await members(peer) == {"client-1"}
-    assert broker.inner.producers.names() == ["producers"]
+    assert broker.inner.core.clients.producers.names() == ["producers"]
     await stranger.close()
 
 
@@ -80,7 +80,7 @@ async def test_a_topic_that_cannot_exist_costs_a_client_nothing_else(
 ) -> None:
     assert (await peer.heartbeat("consumers", "orders", "my.topic", "../x")).code == 0
     assert await members(peer) == {"client-1"}
-    group = broker.inner.consumers.group("consumers")
+    group = broker.inner.core.clients.consumers.group("consumers")
     assert group is not None
     assert set(group.subscriptions) == {"orders"}
 
@@ -92,7 +92,7 @@ async def test_producer_groups_may_have_names_that_consumer_groups_may_not(
     for name in ("my.producers", long_name):
         data = HeartbeatData(peer.client_id, (ProducerData(name),))
         assert (await peer.ask(RequestCode.HEART_BEAT, body=data.encode())).code == 0
-    assert set(broker.inner.producers.names()) == {"my.producers", long_name}
+    assert set(broker.inner.core.clients.producers.names()) == {"my.producers", long_name}
     for name in ("", "g" * 256):
         data = HeartbeatData(peer.client_id, (ProducerData(name),))
         answer = await peer.ask(RequestCode.HEART_BEAT, body=data.encode())
@@ -105,7 +105,7 @@ async def test_a_long_group_consumes_as_it_does_on_apache(broker: RunningBroker,
     assert (await peer.heartbeat(group, "orders")).code == 0
     assert await members(peer, group) == {"client-1"}
     assert (await peer.pull("orders", 0, consumer_group=group)).code == 0
-    assert f"%RETRY%{group}" in broker.inner.topics
+    assert f"%RETRY%{group}" in broker.inner.core.tables.topics
 
 
 async def test_a_short_heartbeat_of_an_unknown_member_asks_for_the_long_one(
@@ -115,28 +115,28 @@ async def test_a_short_heartbeat_of_an_unknown_member_asks_for_the_long_one(
     assert await members(peer) == set()
     await peer.heartbeat("consumers", "orders")
     assert (await peer.heartbeat("consumers", without_sub=True)).fields["IS_SUB_CHANGE"] == "false"
-    group = broker.inner.consumers.group("consumers")
+    group = broker.inner.core.clients.consumers.group("consumers")
     assert group is not None
     assert set(group.subscriptions) == {"orders"}
 
 
 async def test_a_heartbeat_makes_group_and_retry_topic(broker: RunningBroker, peer: Peer) -> None:
     await peer.heartbeat("consumers", "orders")
-    assert "consumers" in broker.inner.groups
-    retry = broker.inner.topics.get("%RETRY%consumers")
+    assert "consumers" in broker.inner.core.tables.groups
+    retry = broker.inner.core.tables.topics.get("%RETRY%consumers")
     assert retry is not None
     assert (retry.write_queue_nums, retry.perm) == (1, 6)
 
 
 async def test_a_silent_client_is_disconnected(broker: RunningBroker, peer: Peer) -> None:
     await peer.heartbeat("consumers", "orders")
-    group = broker.inner.consumers.group("consumers")
+    group = broker.inner.core.clients.consumers.group("consumers")
     assert group is not None
     (channel,) = group.clients
     assert isinstance(channel, Connection)
     last_ms = group.clients[channel].last_update_ms
-    broker.inner.membership.close_expired(last_ms + 120_001)
-    await eventually(lambda: broker.inner.consumers.group("consumers") is None)
+    broker.inner.core.clients.membership.close_expired(last_ms + 120_001)
+    await eventually(lambda: broker.inner.core.clients.consumers.group("consumers") is None)
 
 
 async def test_check_client_config(broker: RunningBroker, peer: Peer) -> None:
@@ -178,7 +178,7 @@ async def test_offsets_are_committed_and_asked_for(broker: RunningBroker, peer: 
 
 async def test_a_new_group_starts_at_0_on_a_young_topic(broker: RunningBroker, peer: Peer) -> None:
     await peer.send("orders")
-    await eventually(lambda: broker.inner.store.max_offset("orders", 0) == 1)
+    await eventually(lambda: broker.inner.core.store.max_offset("orders", 0) == 1)
     assert (await peer.ask(RequestCode.QUERY_CONSUMER_OFFSET, OFFSET_OF)).fields["offset"] == "0"
     not_zero = {**OFFSET_OF, "setZeroIfNotFound": "false"}
     assert (await peer.ask(RequestCode.QUERY_CONSUMER_OFFSET, not_zero)).code == ResponseCode.QUERY_NOT_FOUND
@@ -201,8 +201,8 @@ async def test_a_pending_reset_moves_the_next_pull_and_swallows_commits(
 ) -> None:
     for _ in range(3):
         await peer.send("orders")
-    await eventually(lambda: broker.inner.store.max_offset("orders", 0) == 3)
-    broker.inner.offsets.reset("orders", "consumers", 0, 1)
+    await eventually(lambda: broker.inner.core.store.max_offset("orders", 0) == 3)
+    broker.inner.core.tables.offsets.reset("orders", "consumers", 0, 1)
     await peer.ask(RequestCode.UPDATE_CONSUMER_OFFSET, {**OFFSET_OF, "commitOffset": "3"})
     assert (await peer.ask(RequestCode.QUERY_CONSUMER_OFFSET, OFFSET_OF)).fields["offset"] == "1"
     moved = await peer.pull("orders", 3, sys_flag=WAITING)
@@ -219,7 +219,7 @@ async def test_ends_of_a_queue_and_search_by_time(broker: RunningBroker, peer: P
     assert earliest.fields["timestamp"] == "-1"
     for _ in range(3):
         await peer.send("orders")
-    await eventually(lambda: broker.inner.store.max_offset("orders", 0) == 3)
+    await eventually(lambda: broker.inner.core.store.max_offset("orders", 0) == 3)
     assert (await peer.ask(RequestCode.GET_MAX_OFFSET, queue)).fields["offset"] == "3"
     assert (await peer.ask(RequestCode.GET_MIN_OFFSET, queue)).fields["offset"] == "0"
     first_ms = int((await peer.ask(RequestCode.GET_EARLIEST_MSG_STORETIME, queue)).fields["timestamp"])
@@ -231,7 +231,7 @@ async def test_ends_of_a_queue_and_search_by_time(broker: RunningBroker, peer: P
 async def test_messages_are_found_by_key_and_by_place(broker: RunningBroker, peer: Peer) -> None:
     sent = await peer.send("orders", b"wanted", properties={"KEYS": "k1 k2", "UNIQ_KEY": "U" * 32})
     await peer.send("orders", b"other", properties={"KEYS": "k3"})
-    await eventually(lambda: broker.inner.store.max_offset("orders", 0) == 2)
+    await eventually(lambda: broker.inner.core.store.max_offset("orders", 0) == 2)
     window = {"topic": "orders", "maxNum": "32", "beginTimestamp": "0", "endTimestamp": str(2**63 - 1)}
 
     for key, is_unique in (("k1", "false"), ("k2", "false"), ("U" * 32, "true")):
@@ -254,7 +254,7 @@ async def test_a_search_gives_sixty_four_at_most(broker: RunningBroker, peer: Pe
     await peer.send("orders", b"first", properties={"KEYS": "k1"})
     for _ in range(69):
         await peer.send("orders", b"x", properties={"KEYS": "k1"})
-    await eventually(lambda: broker.inner.store.max_offset("orders", 0) == 70)
+    await eventually(lambda: broker.inner.core.store.max_offset("orders", 0) == 70)
     window = {"topic": "orders", "key": "k1", "beginTimestamp": "0", "endTimestamp": str(2**63 - 1)}
     for asked, given in (("10", 10), ("64", 64), ("65", 64), ("100000", 64)):
         found = await peer.ask(RequestCode.QUERY_MESSAGE, {**window, "maxNum": asked})
@@ -265,7 +265,7 @@ async def test_searches_never_read_the_log_on_the_loop(
     broker: RunningBroker, peer: Peer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await peer.send("orders", b"wanted", properties={"KEYS": "k1"})
-    await eventually(lambda: broker.inner.store.max_offset("orders", 0) == 1)
+    await eventually(lambda: broker.inner.core.store.max_offset("orders", 0) == 1)
     read, threads = record_reads._read, []
 
     def noted(*arguments: Any) -> bytes | None:
@@ -273,7 +273,7 @@ async def test_searches_never_read_the_log_on_the_loop(
         return read(*arguments)
 
     monkeypatch.setattr(record_reads, "_read", noted)
-    monkeypatch.setattr(broker.inner.store._log, "read", None)
+    monkeypatch.setattr(broker.inner.core.store._log, "read", None)
     window = {"topic": "orders", "maxNum": "32", "beginTimestamp": "0", "endTimestamp": str(2**63 - 1)}
     assert len(records(await peer.ask(RequestCode.QUERY_MESSAGE, {**window, "key": "k1"}))) == 1
     assert len(records(await peer.ask(RequestCode.VIEW_MESSAGE_BY_ID, {"offset": "0"}))) == 1

@@ -16,7 +16,7 @@ SOON = 300
 async def fill(broker: RunningBroker, peer: Peer, count: int) -> None:
     for number in range(count):
         assert (await peer.send("orders", str(number).encode(), queue_id=0)).code == 0
-    await eventually(lambda: broker.inner.store.max_offset("orders", 0) == count)
+    await eventually(lambda: broker.inner.core.store.max_offset("orders", 0) == count)
 
 
 async def test_the_queue_is_blocked_until_all_is_acknowledged(broker: RunningBroker, peer: Peer) -> None:
@@ -26,9 +26,9 @@ async def test_the_queue_is_blocked_until_all_is_acknowledged(broker: RunningBro
     assert all(m.handle.revive_queue_id == 999 for m in given)
     assert (await ask_pop(peer, "orders", order=True)).code == ResponseCode.POLLING_TIMEOUT
     assert (await ack(peer, given[0])).code == 0
-    assert broker.inner.offsets.committed("orders", "poppers", 0) == 1
+    assert broker.inner.core.tables.offsets.committed("orders", "poppers", 0) == 1
     waiting = asyncio.create_task(pop(peer, "orders", order=True, poll_time=5_000))
-    await eventually(lambda: len(broker.inner.waits.holds) == 1)
+    await eventually(lambda: len(broker.inner.tasks.waits.holds) == 1)
     assert (await ack(peer, given[1])).code == 0
     assert [m.body for m in await waiting] == [b"2", b"3"]
 
@@ -43,7 +43,7 @@ async def test_what_is_not_acknowledged_comes_again_in_place_and_is_counted(
     assert answer.fields["msgOffsetInfo"] == "0 0 1"
     assert answer.fields["orderCountInfo"] == "0 qo0%1 1;0 0 1"
     assert (await ack(peer, first[1])).code == 0, "too late is no error"
-    assert broker.inner.offsets.committed("orders", "poppers", 0) == 1
+    assert broker.inner.core.tables.offsets.committed("orders", "poppers", 0) == 1
 
 
 async def test_the_same_attempt_may_pop_again(broker: RunningBroker, peer: Peer) -> None:
@@ -70,7 +70,7 @@ async def test_a_changed_time_frees_the_queue(broker: RunningBroker, peer: Peer)
     await fill(broker, peer, 1)
     (given,) = await pop(peer, "orders", order=True)
     waiting = asyncio.create_task(pop(peer, "orders", order=True, poll_time=5_000))
-    await eventually(lambda: len(broker.inner.waits.holds) == 1)
+    await eventually(lambda: len(broker.inner.tasks.waits.holds) == 1)
     answer = await change(peer, given, SOON)
     assert answer.code == 0
     assert answer.fields["popTime"] == str(given.handle.pop_time_ms)
@@ -85,7 +85,7 @@ async def test_ordered_messages_are_acknowledged_together(broker: RunningBroker,
     part = BatchAck("poppers", "orders", "0", 0, 0, 999, first.handle.pop_time_ms, 60_000, bits)
     body = BatchAckMessageRequestBody("broker-a", (part,)).encode()
     assert (await peer.ask(RequestCode.BATCH_ACK_MESSAGE, body=body)).code == 0
-    assert broker.inner.offsets.committed("orders", "poppers", 0) == 1
+    assert broker.inner.core.tables.offsets.committed("orders", "poppers", 0) == 1
 
 
 async def test_a_blocked_queue_is_blocked_after_a_restart(start_broker: StartBroker) -> None:
@@ -100,12 +100,12 @@ async def test_a_blocked_queue_is_blocked_after_a_restart(start_broker: StartBro
     peer = Peer(broker.address)
     assert (await ask_pop(peer, "orders", order=True)).code == ResponseCode.POLLING_TIMEOUT
     assert (await ack(peer, given[1])).code == 0
-    assert broker.inner.offsets.committed("orders", "poppers", 0) == 2
+    assert broker.inner.core.tables.offsets.committed("orders", "poppers", 0) == 2
     await peer.close()
 
 
 async def test_a_reset_frees_the_queue(broker: RunningBroker, peer: Peer) -> None:
     await fill(broker, peer, 3)
     await pop(peer, "orders", order=True)
-    broker.inner.offsets.reset("orders", "poppers", 0, 1)
+    broker.inner.core.tables.offsets.reset("orders", "poppers", 0, 1)
     assert [m.body for m in await pop(peer, "orders", order=True)] == [b"1", b"2"]

@@ -38,7 +38,7 @@ async def send(peer: Peer, topic: str, *bodies: bytes, queues: int = 4) -> None:
 
 async def test_a_pop_gives_messages_of_all_queues_and_hides_them(broker: RunningBroker, peer: Peer) -> None:
     await send(peer, "orders", b"1", b"2", b"3", b"4", b"5")
-    await eventually(lambda: broker.inner.store.max_offset("orders", 0) == 2)
+    await eventually(lambda: broker.inner.core.store.max_offset("orders", 0) == 2)
     given = await pop(peer, "orders")
     assert sorted(message.body for message in given) == [b"1", b"2", b"3", b"4", b"5"]
     again = await ask_pop(peer, "orders")
@@ -47,7 +47,7 @@ async def test_a_pop_gives_messages_of_all_queues_and_hides_them(broker: Running
 
 async def test_a_pop_gives_no_more_than_asked_and_tells_the_rest(broker: RunningBroker, peer: Peer) -> None:
     await send(peer, "orders", *(str(n).encode() for n in range(10)), queues=1)
-    await eventually(lambda: broker.inner.store.max_offset("orders", 0) == 10)
+    await eventually(lambda: broker.inner.core.store.max_offset("orders", 0) == 10)
     answer = await ask_pop(peer, "orders", max_msg_nums=4)
     assert len(records(answer)) == 4
     assert answer.fields["restNum"] == "6"
@@ -59,7 +59,7 @@ async def test_a_parked_pop_gets_a_message_when_it_arrives(broker: RunningBroker
     await send(peer, "orders", b"first")
     await pop(peer, "orders", poll_time=5_000)
     waiting = asyncio.create_task(pop(peer, "orders", poll_time=5_000))
-    await eventually(lambda: len(broker.inner.waits.holds) == 1)
+    await eventually(lambda: len(broker.inner.tasks.waits.holds) == 1)
     await send(peer, "orders", b"later")
     assert [message.body for message in await waiting] == [b"later"]
 
@@ -68,7 +68,7 @@ async def test_one_arrival_wakes_one_of_the_waiting_pops(broker: RunningBroker, 
     await send(peer, "orders", b"first")
     await pop(peer, "orders", poll_time=5_000)
     waiting = [asyncio.create_task(pop(peer, "orders", poll_time=5_000)) for _ in range(3)]
-    await eventually(lambda: len(broker.inner.waits.holds) == 3)
+    await eventually(lambda: len(broker.inner.tasks.waits.holds) == 3)
     info = PollingInfoRequest("poppers", "orders", -1).encode()
     assert (await peer.ask(RequestCode.POLLING_INFO, info)).fields["pollingNum"] == "3"
     await send(peer, "orders", b"a", b"b", b"c")
@@ -87,14 +87,14 @@ async def test_a_pop_that_waits_in_vain_is_answered_in_time(broker: RunningBroke
 
 async def test_an_acknowledged_message_does_not_come_back(broker: RunningBroker, peer: Peer) -> None:
     await send(peer, "orders", b"kept", b"done", queues=1)
-    await eventually(lambda: broker.inner.store.max_offset("orders", 0) == 2)
+    await eventually(lambda: broker.inner.core.store.max_offset("orders", 0) == 2)
     kept, done = await pop(peer, "orders", invisible_time=SOON)
     assert (await ack(peer, done)).code == 0
     back = await pop(peer, "orders", poll_time=5_000)
     assert [message.body for message in back] == [b"kept"]
-    assert len(broker.inner.pops.checkpoints) == 1
+    assert len(broker.inner.tasks.master.pops.checkpoints) == 1
     assert (await ack(peer, back[0])).code == 0
-    assert len(broker.inner.pops.checkpoints) == 0
+    assert len(broker.inner.tasks.master.pops.checkpoints) == 0
     assert kept.record.reconsume_times == 0
 
 
@@ -119,7 +119,7 @@ async def test_a_message_comes_back_under_its_topic_one_try_older(
     assert third.record.properties["UNIQ_KEY"] == "orders-1"
     assert second.handle.pop_time_ms >= first.handle.pop_time_ms + SOON
     assert (await ack(peer, third)).code == 0
-    assert len(broker.inner.pops.checkpoints) == 0
+    assert len(broker.inner.tasks.master.pops.checkpoints) == 0
     await peer.close()
 
 
@@ -132,7 +132,7 @@ async def test_each_group_pops_everything_and_a_handle_is_good_for_its_group_onl
     assert mine.handle.pop_time_ms != theirs.handle.pop_time_ms or mine.handle != theirs.handle
     await ack(peer, theirs, consumer_group="poppers", extra_info=theirs.handle.encode())
     await ack(peer, mine, consumer_group="strangers")
-    assert len(broker.inner.pops.checkpoints) == 2
+    assert len(broker.inner.tasks.master.pops.checkpoints) == 2
 
 
 async def test_handles_that_fit_nothing_get_codes_and_change_nothing(
@@ -140,7 +140,7 @@ async def test_handles_that_fit_nothing_get_codes_and_change_nothing(
 ) -> None:
     await send(peer, "orders", b"1", b"2", queues=1)
     await send(peer, "bills", b"1", queues=1)
-    await eventually(lambda: broker.inner.store.max_offset("orders", 0) == 2)
+    await eventually(lambda: broker.inner.core.store.max_offset("orders", 0) == 2)
     first, _ = await pop(peer, "orders")
     text = first.handle.encode()
     codes = {
@@ -166,7 +166,7 @@ async def test_handles_that_fit_nothing_get_codes_and_change_nothing(
         "change of other topic": ResponseCode.NO_MESSAGE,
     }
     key = ("orders", "poppers", 0, first.handle.start_offset, first.handle.pop_time_ms)
-    entry = broker.inner.pops.checkpoints.find(key)
+    entry = broker.inner.tasks.master.pops.checkpoints.find(key)
     assert entry is not None and list(entry.unacked) == [0, 1]
 
 
@@ -186,7 +186,7 @@ async def test_a_shorter_invisible_time_brings_the_message_back_sooner(
 
 async def test_many_are_acknowledged_at_once(broker: RunningBroker, peer: Peer) -> None:
     await send(peer, "orders", *(str(n).encode() for n in range(5)), queues=1)
-    await eventually(lambda: broker.inner.store.max_offset("orders", 0) == 5)
+    await eventually(lambda: broker.inner.core.store.max_offset("orders", 0) == 5)
     given = await pop(peer, "orders")
     handle = given[0].handle
     bits = encode_bit_set(handle.start_offset, [0, 2, 4])
@@ -204,7 +204,7 @@ async def test_many_are_acknowledged_at_once(broker: RunningBroker, peer: Peer) 
     body = BatchAckMessageRequestBody("broker-a", (part,)).encode()
     assert (await peer.ask(RequestCode.BATCH_ACK_MESSAGE, body=body)).code == 0
     key = ("orders", "poppers", 0, handle.start_offset, handle.pop_time_ms)
-    entry = broker.inner.pops.checkpoints.find(key)
+    entry = broker.inner.tasks.master.pops.checkpoints.find(key)
     assert entry is not None and list(entry.unacked) == [1, 3]
     greedy = replace(part, bit_set=encode_bit_set(0, range(24_000)), consumer_group="strangers")
     flood = BatchAckMessageRequestBody("broker-a", (greedy,) * 500).encode()
@@ -216,7 +216,7 @@ async def test_many_are_acknowledged_at_once(broker: RunningBroker, peer: Peer) 
 
 async def test_only_wanted_messages_are_popped(broker: RunningBroker, peer: Peer) -> None:
     await send(peer, "orders", b"1", b"2", b"3", b"4", queues=1)
-    await eventually(lambda: broker.inner.store.max_offset("orders", 0) == 4)
+    await eventually(lambda: broker.inner.core.store.max_offset("orders", 0) == 4)
     given = await pop(peer, "orders", exp="blue", exp_type="TAG")
     assert [message.body for message in given] == [b"2", b"4"]
     assert (await ask_pop(peer, "orders")).code == ResponseCode.POLLING_TIMEOUT
@@ -226,13 +226,13 @@ async def test_a_group_that_asks_for_the_end_of_a_young_topic_gets_all(
     broker: RunningBroker, peer: Peer
 ) -> None:
     await send(peer, "orders", b"1", b"2", queues=1)
-    await eventually(lambda: broker.inner.store.max_offset("orders", 0) == 2)
+    await eventually(lambda: broker.inner.core.store.max_offset("orders", 0) == 2)
     assert len(await pop(peer, "orders", init_mode=1)) == 2
 
 
 async def test_a_peek_shows_and_moves_nothing(broker: RunningBroker, peer: Peer) -> None:
     await send(peer, "orders", b"1", b"2", queues=1)
-    await eventually(lambda: broker.inner.store.max_offset("orders", 0) == 2)
+    await eventually(lambda: broker.inner.core.store.max_offset("orders", 0) == 2)
     header = PeekMessageRequest("orders", 0, 32, "poppers").encode()
     for _ in range(2):
         assert len(records(await peer.ask(RequestCode.PEEK_MESSAGE, header))) == 2
@@ -245,7 +245,7 @@ async def test_a_notification_waits_for_a_message(broker: RunningBroker, peer: P
     await pop(peer, "orders", poll_time=5_000)
     header = NotificationRequest("poppers", "orders", -1, 5_000, 0).encode()
     waiting = asyncio.create_task(peer.ask(RequestCode.NOTIFICATION, header))
-    await eventually(lambda: len(broker.inner.waits.holds) == 1)
+    await eventually(lambda: len(broker.inner.tasks.waits.holds) == 1)
     await send(peer, "orders", b"2")
     assert (await waiting).fields == {"hasMsg": "true", "pollingFull": "false"}
     short = NotificationRequest("nobody", "absent", -1, 0, 0).encode()
@@ -271,14 +271,14 @@ async def test_a_bad_pop_is_refused(
     await send(peer, "orders", b"1")
     topic = str(changes.pop("topic", "orders"))
     assert (await ask_pop(peer, topic, **changes)).code == code
-    assert len(broker.inner.pops.checkpoints) == 0
+    assert len(broker.inner.tasks.master.pops.checkpoints) == 0
 
 
 async def test_what_was_popped_and_acknowledged_is_known_after_a_restart(start_broker: StartBroker) -> None:
     broker = await start_broker()
     peer = Peer(broker.address)
     await send(peer, "orders", *(str(n).encode() for n in range(4)), queues=1)
-    await eventually(lambda: broker.inner.store.max_offset("orders", 0) == 4)
+    await eventually(lambda: broker.inner.core.store.max_offset("orders", 0) == 4)
     given = await pop(peer, "orders", invisible_time=2_000)
     await ack(peer, given[0])
     await ack(peer, given[2])
@@ -286,7 +286,7 @@ async def test_what_was_popped_and_acknowledged_is_known_after_a_restart(start_b
     await broker.stop()
     broker = await start_broker()
     peer = Peer(broker.address)
-    assert len(broker.inner.pops.checkpoints) == 1
+    assert len(broker.inner.tasks.master.pops.checkpoints) == 1
     assert (await ack(peer, given[1])).code == 0
     back = await pop(peer, "orders", poll_time=8_000)
     assert [message.body for message in back] == [b"3"]
@@ -294,7 +294,7 @@ async def test_what_was_popped_and_acknowledged_is_known_after_a_restart(start_b
     await peer.close()
     await broker.stop()
     broker = await start_broker()
-    assert len(broker.inner.pops.checkpoints) == 0
+    assert len(broker.inner.tasks.master.pops.checkpoints) == 0
 
 
 async def test_a_group_that_a_crash_made_unknown_gets_its_messages_back(
@@ -304,15 +304,15 @@ async def test_a_group_that_a_crash_made_unknown_gets_its_messages_back(
     broker = await start_broker()
     peer = Peer(broker.address)
     await send(peer, "orders", b"1", b"2", queues=1)
-    await eventually(lambda: broker.inner.store.max_offset("orders", 0) == 2)
+    await eventually(lambda: broker.inner.core.store.max_offset("orders", 0) == 2)
     assert len(await pop(peer, "orders", invisible_time=SOON)) == 2
     await peer.close()
     await broker.stop()
     for saved in tmp_path.rglob("subscriptionGroup.json*"):
         saved.unlink()
     broker = await start_broker()
-    await eventually(lambda: len(broker.inner.pops.checkpoints) == 0)
-    assert "poppers" in broker.inner.groups
+    await eventually(lambda: len(broker.inner.tasks.master.pops.checkpoints) == 0)
+    assert "poppers" in broker.inner.core.tables.groups
     peer = Peer(broker.address)
     assert sorted([message.body for message in await pop(peer, "orders", poll_time=5_000)]) == [b"1", b"2"]
     await peer.close()
@@ -337,7 +337,7 @@ async def test_two_cold_pops_at_once_share_what_there_is(start_broker: StartBrok
     for one in given:
         for message in one:
             assert (await ack(peer, message)).code == 0
-    assert len(broker.inner.pops.checkpoints) == 0
+    assert len(broker.inner.tasks.master.pops.checkpoints) == 0
     await peer.close()
 
 
@@ -363,32 +363,32 @@ async def test_a_deleted_topic_takes_its_retry_topic_and_its_open_pops_along(
     broker: RunningBroker, peer: Peer
 ) -> None:
     await send(peer, "orders", b"1", b"2", queues=1)
-    await eventually(lambda: broker.inner.store.max_offset("orders", 0) == 2)
+    await eventually(lambda: broker.inner.core.store.max_offset("orders", 0) == 2)
     await pop(peer, "orders", invisible_time=SOON, max_msg_nums=1)
     await pop(peer, "orders", poll_time=5_000, max_msg_nums=1)
     await pop(peer, "orders", poll_time=5_000, invisible_time=SOON)
-    assert "%RETRY%poppers_orders" in broker.inner.topics
+    assert "%RETRY%poppers_orders" in broker.inner.core.tables.topics
     assert (await peer.ask(RequestCode.DELETE_TOPIC_IN_BROKER, {"topic": "orders"})).code == 0
-    assert "%RETRY%poppers_orders" not in broker.inner.topics
-    await eventually(lambda: len(broker.inner.pops.checkpoints) <= 1)
-    assert "%RETRY%poppers_orders" not in broker.inner.topics
+    assert "%RETRY%poppers_orders" not in broker.inner.core.tables.topics
+    await eventually(lambda: len(broker.inner.tasks.master.pops.checkpoints) <= 1)
+    assert "%RETRY%poppers_orders" not in broker.inner.core.tables.topics
 
 
 async def test_what_another_broker_left_on_its_timers_is_revived_when_it_arrives(
     broker: RunningBroker, peer: Peer
 ) -> None:
     await send(peer, "orders", b"1", b"2", queues=1)
-    await eventually(lambda: broker.inner.store.max_offset("orders", 0) == 2)
-    broker.inner.groups.find_or_create("poppers", True, 1)
-    broker.inner.offsets.commit("orders", "poppers", 0, 2)
+    await eventually(lambda: broker.inner.core.store.max_offset("orders", 0) == 2)
+    broker.inner.core.tables.groups.find_or_create("poppers", True, 1)
+    broker.inner.core.tables.offsets.commit("orders", "poppers", 0, 2)
     checkpoint = b'{"so":0,"pt":1000,"it":1000,"bm":0,"n":2,"q":0,"t":"orders","c":"poppers","d":[0,1]}'
     done = b'{"ao":0,"so":0,"c":"poppers","t":"orders","q":0,"pt":1000,"bn":"b"}'
-    store = broker.inner.store
+    store = broker.inner.core.store
     for tag, body in ((b"ck", checkpoint), (b"ack", done)):
         properties = b"TAGS\x01" + tag + b"\x02"
         draft = MessageDraft(REVIVE, 3, 0, 0, 0, store.options.store_host, 0, 0, body, properties)
         assert store.put(draft, 1).status is PutStatus.PUT_OK
-    broker.inner.dispatching.schedule()
+    broker.inner.tasks.log.dispatching.schedule()
     (back,) = await pop(peer, "orders", poll_time=10_000)
     assert (back.body, back.record.reconsume_times) == (b"2", 1)
 
@@ -399,12 +399,12 @@ async def test_nobody_writes_into_the_revive_log_from_outside(
 ) -> None:
     answer = await peer.send(REVIVE, b"{}", properties={"TAGS": "ack", **properties})
     assert answer.code == ResponseCode.NO_PERMISSION
-    assert broker.inner.store.commit_log_max_offset == 0
+    assert broker.inner.core.store.commit_log_max_offset == 0
 
 
 def park_pops(broker: RunningBroker, count: int, keys: tuple[Hashable, ...]) -> None:
     """As long polls of other clients would."""
-    holds = broker.inner.waits.holds
+    holds = broker.inner.tasks.waits.holds
     for number in range(count):
         client = f"client-{number % 100}"
         holds.park(Request(*keys, client=client, accepts=lambda arrival: False), 1 << 40)
@@ -419,7 +419,7 @@ async def test_a_pop_too_many_does_not_wait(
 ) -> None:
     await send(peer, "orders", b"1")
     await pop(peer, "orders", poll_time=5_000)
-    holds = broker.inner.waits.holds
+    holds = broker.inner.tasks.waits.holds
     park_pops(broker, parked - 1, keys)
     waiting = asyncio.create_task(ask_pop(peer, "orders", poll_time=5_000))
     await eventually(lambda: holds.count_at(keys[0]) == parked)
@@ -440,7 +440,7 @@ async def test_an_operator_says_how_many_pops_wait(broker: RunningBroker, peer: 
     await send(peer, "orders", b"1")
     await pop(peer, "orders", poll_time=5_000)
     waiting = asyncio.create_task(ask_pop(peer, "orders", poll_time=5_000))
-    await eventually(lambda: broker.inner.waits.holds.count_at(ALL_POPS) == 1)
+    await eventually(lambda: broker.inner.tasks.waits.holds.count_at(ALL_POPS) == 1)
     assert (await ask_pop(peer, "orders", poll_time=5_000)).code == ResponseCode.POLLING_FULL
     await send(peer, "orders", b"2")
     assert [record.body for record in records(await waiting)] == [b"2"]
@@ -452,7 +452,7 @@ async def test_a_notification_too_many_does_not_wait(broker: RunningBroker, peer
     await pop(peer, "orders", poll_time=5_000)
     header = NotificationRequest("poppers", "orders", -1, 5_000, 0).encode()
     waiting = asyncio.create_task(peer.ask(RequestCode.NOTIFICATION, header))
-    await eventually(lambda: len(broker.inner.waits.holds) == 1)
+    await eventually(lambda: len(broker.inner.tasks.waits.holds) == 1)
     second = await peer.ask(RequestCode.NOTIFICATION, header)
     assert second.fields == {"hasMsg": "false", "pollingFull": "true"}
     await send(peer, "orders", b"2")
@@ -488,7 +488,7 @@ async def test_acks_and_checkpoints_are_counted_for_who_was_given_messages(
     broker: RunningBroker, peer: Peer
 ) -> None:
     await send(peer, "orders", b"1", b"2", b"3", queues=1)
-    await eventually(lambda: broker.inner.store.max_offset("orders", 0) == 3)
+    await eventually(lambda: broker.inner.core.store.max_offset("orders", 0) == 3)
     first, second, _ = await pop(peer, "orders")
     assert await view(peer, "GROUP_CK_NUMS", "orders@poppers") == 1
     assert await view(peer, "GROUP_ACK_NUMS", "orders@poppers") is None

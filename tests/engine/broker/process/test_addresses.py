@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from engine.broker.process.addresses_io import Addresses, choose_addresses
+from engine.broker.process.ports import Addresses, choose_addresses
 from engine.errors import BadInput
 
 

@@ -48,9 +48,9 @@ async def test_a_new_topic_is_on_disk_before_its_first_message_is_acknowledged(
 ) -> None:
     answers = await asyncio.gather(*(peer.send("orders") for _ in range(20)))
     assert {answer.code for answer in answers} == {0}
-    stored = json.loads((broker.inner.config_directory / "topics.json").read_bytes())
+    stored = json.loads((broker.inner.core.runtime.config_directory / "topics.json").read_bytes())
     assert stored["topicConfigTable"]["orders"]["writeQueueNums"] == 4
-    assert not broker.inner.topics.unsaved
+    assert not broker.inner.core.tables.topics.unsaved
 
 
 async def test_topics_make_themselves_again_once_a_start_allows_it(start_broker: StartBroker) -> None:
@@ -76,10 +76,10 @@ async def test_nothing_is_stored_in_a_topic_that_cannot_be_saved(
             refused = await peer.send("orders")
             assert refused.code == ResponseCode.SERVICE_NOT_AVAILABLE
             assert "topics.json" in str(refused.remark)
-        assert broker.inner.store.commit_log_max_offset == 0
+        assert broker.inner.core.store.commit_log_max_offset == 0
 
     assert (await peer.send("orders")).code == 0
-    assert not broker.inner.topics.unsaved
+    assert not broker.inner.core.tables.topics.unsaved
 
 
 # -- stop and start -----------------------------------------------------------------------------------------
@@ -93,14 +93,14 @@ async def test_a_restart_keeps_messages_topics_groups_and_offsets(start_broker: 
     offset = {"consumerGroup": "consumers", "topic": "orders", "queueId": "0", "commitOffset": "1"}
     await peer.ask(RequestCode.UPDATE_CONSUMER_OFFSET, offset)
     await peer.close()
-    version = first.inner.topics.version
+    version = first.inner.core.tables.topics.version
     await first.stop()
 
     second = await start_broker()
     peer = Peer(second.address)
-    assert second.inner.topics.version == version
-    assert "consumers" in second.inner.groups
-    assert second.inner.offsets.committed("orders", "consumers", 0) == 1
+    assert second.inner.core.tables.topics.version == version
+    assert "consumers" in second.inner.core.tables.groups
+    assert second.inner.core.tables.offsets.committed("orders", "consumers", 0) == 1
     assert [record.body for record in records(await peer.pull("orders", 0, sys_flag=WAITING))] == [b"kept"]
     assert (await peer.send("orders")).fields["queueOffset"] == "1"
     await peer.close()
@@ -108,8 +108,8 @@ async def test_a_restart_keeps_messages_topics_groups_and_offsets(start_broker: 
 
 async def test_offsets_are_saved_by_the_clock(start_broker: StartBroker) -> None:
     broker = await start_broker(flushConsumerOffsetInterval="20")
-    broker.inner.offsets.commit("orders", "consumers", 0, 5)
-    path = broker.inner.config_directory / "consumerOffset.json"
+    broker.inner.core.tables.offsets.commit("orders", "consumers", 0, 5)
+    path = broker.inner.core.runtime.config_directory / "consumerOffset.json"
     await eventually(lambda: path.exists() and b"orders@consumers" in path.read_bytes())
 
 
@@ -118,7 +118,7 @@ async def test_a_stop_answers_who_waits_and_refuses_the_rest(start_broker: Start
     peer = Peer(broker.address)
     await peer.send("orders")
     waiting = asyncio.create_task(peer.pull("orders", 1, sys_flag=WAITING))
-    await eventually(lambda: len(broker.inner.waits.holds) == 1)
+    await eventually(lambda: len(broker.inner.tasks.waits.holds) == 1)
 
     stopping = asyncio.create_task(broker.stop())
 
@@ -137,12 +137,12 @@ async def test_a_damaged_table_is_read_from_its_backup_and_two_refuse_the_start(
     await peer.send("orders")
     await peer.send("invoices")
     await peer.close()
-    path = first.inner.config_directory / "topics.json"
+    path = first.inner.core.runtime.config_directory / "topics.json"
     await first.stop()
     path.write_bytes(path.read_bytes()[:50])
 
     second = await start_broker()
-    assert "orders" in second.inner.topics
+    assert "orders" in second.inner.core.tables.topics
     await second.stop()
 
     for damaged in (path, path.with_name("topics.json.bak")):
@@ -240,7 +240,9 @@ async def test_a_sync_that_takes_too_long_answers_10(
         late = await peer.send("orders", b"late")
         release.set()
     assert late.code == ResponseCode.FLUSH_DISK_TIMEOUT
-    await eventually(lambda: broker.inner.store.flushed_offset == broker.inner.store.commit_log_max_offset)
+    await eventually(
+        lambda: broker.inner.core.store.flushed_offset == broker.inner.core.store.commit_log_max_offset
+    )
     assert (await peer.send("orders")).code == 0
     await peer.close()
 
@@ -268,7 +270,7 @@ async def test_too_few_in_sync_refuses_before_the_append(start_broker: StartBrok
     peer = Peer(broker.address)
     answer = await peer.send("orders")
     assert answer.code == ResponseCode.SYSTEM_ERROR and "in-sync replicas not enough" in str(answer.remark)
-    assert broker.inner.store.commit_log_max_offset == 0
+    assert broker.inner.core.store.commit_log_max_offset == 0
     assert (await peer.send("orders", properties={"WAIT": "false"})).code == 0
     await peer.close()
 

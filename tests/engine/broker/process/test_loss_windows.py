@@ -34,9 +34,9 @@ async def _start(group: BrokerGroup, *, role: str = "SYNC_MASTER", **settings: s
     await group.start(0, brokerRole=role, **settings)
     await group.start(1, **settings)
     master = group.members[0].inner
-    assert master.group is not None
-    await eventually(lambda: master.group.in_sync_table().current.ids == (0, 1))  # type: ignore[union-attr]
-    await eventually(lambda: master.role.is_master)
+    assert master.tasks.replication.group is not None
+    await eventually(lambda: master.tasks.replication.group.in_sync_table().current.ids == (0, 1))  # type: ignore[union-attr]
+    await eventually(lambda: master.core.role.is_master)
 
 
 async def _send(group: BrokerGroup, acks: Acks, body: bytes) -> SendStatus | None:
@@ -54,7 +54,7 @@ async def _send(group: BrokerGroup, acks: Acks, body: bytes) -> SendStatus | Non
 
 def _cut_off_slave(group: BrokerGroup) -> None:
     """From now on nothing reaches it; the master still counts on it."""
-    replication = group.members[1].inner.group.replication  # type: ignore[union-attr]
+    replication = group.members[1].inner.tasks.replication.group.replication  # type: ignore[union-attr]
     assert replication.following is not None and replication.following._task is not None
     replication.following._task.cancel()
 
@@ -63,11 +63,11 @@ async def _survivors(group: BrokerGroup, *, unclean: bool) -> list[bytes]:
     """The master is gone for good; what its slave has."""
     await group.stop(0)
     slave = group.members[1].inner
-    assert slave.group is not None
-    await slave.group.replication.promote(1, None, is_unclean=unclean)
-    slave.store.confirmed_offset = None  # look at all that it has
-    await eventually(lambda: slave.store.dispatched_offset >= slave.store.replica.whole_end())
-    result = slave.store.get("orders", 0, 0, 32)
+    assert slave.tasks.replication.group is not None
+    await slave.tasks.replication.group.replication.promote(1, None, is_unclean=unclean)
+    slave.core.store.confirmed_offset = None  # look at all that it has
+    await eventually(lambda: slave.core.store.dispatched_offset >= slave.core.store.replica.whole_end())
+    result = slave.core.store.get("orders", 0, 0, 32)
     return [record.body for record in decode_records(result.body)]
 
 
@@ -91,7 +91,7 @@ async def test_acks_one_is_answered_by_the_master_alone_and_lost_with_it(group: 
 async def test_acks_zero_is_not_answered_and_lost_with_the_master(group: BrokerGroup) -> None:
     await _start(group, **SAFE)
     assert await _send(group, 0, b"copied") is SendStatus.HANDED_OVER
-    await eventually(lambda: group.members[1].inner.store.max_offset("orders", 0) == 1)
+    await eventually(lambda: group.members[1].inner.core.store.max_offset("orders", 0) == 1)
     _cut_off_slave(group)
     await _send(group, 0, b"nowhere")
     assert await _survivors(group, unclean=False) == [b"copied"]
@@ -100,7 +100,7 @@ async def test_acks_zero_is_not_answered_and_lost_with_the_master(group: BrokerG
 async def test_an_asynchronous_master_may_lose_what_was_not_copied_and_says_so(group: BrokerGroup) -> None:
     await _start(group, role="ASYNC_MASTER")
     assert await _send(group, "all", b"copied") is SendStatus.SEND_OK
-    await eventually(lambda: group.members[1].inner.store.max_offset("orders", 0) == 1)
+    await eventually(lambda: group.members[1].inner.core.store.max_offset("orders", 0) == 1)
     _cut_off_slave(group)
     assert await _send(group, "all", b"lost") is SendStatus.SEND_OK
     with pytest.raises(Refused, match="may hold acknowledged messages"):

@@ -22,8 +22,8 @@ Labels = frozenset[tuple[str, str]]
 
 
 async def scrape(broker: RunningBroker) -> dict[tuple[str, Labels], float]:
-    assert broker.inner.metrics.port is not None
-    reader, writer = await asyncio.open_connection("127.0.0.1", broker.inner.metrics.port)
+    assert broker.inner.net.metrics.port is not None
+    reader, writer = await asyncio.open_connection("127.0.0.1", broker.inner.net.metrics.port)
     writer.write(b"GET /metrics HTTP/1.0\r\n\r\n")
     text = (await reader.read()).split(b"\r\n\r\n", 1)[1].decode()
     writer.close()
@@ -44,9 +44,9 @@ async def test_traffic_and_lag_are_exported(start_broker: StartBroker) -> None:
     peer = Peer(broker.address)
     await peer.heartbeat("billing", "orders")
     await peer.send_batch("orders", [b"x"] * 5)
-    await eventually(lambda: broker.inner.store.max_offset("orders", 0) == 5)
+    await eventually(lambda: broker.inner.core.store.max_offset("orders", 0) == 5)
     await peer.pull("orders", 0, consumer_group="billing", max_msg_nums=3)
-    broker.inner.offsets.commit("orders", "billing", 0, 3)
+    broker.inner.core.tables.offsets.commit("orders", "billing", 0, 3)
     found = await scrape(broker)
     await peer.close()
 
@@ -67,7 +67,7 @@ async def test_traffic_and_lag_are_exported(start_broker: StartBroker) -> None:
 
 
 async def test_there_is_no_port_unless_asked_for(broker: RunningBroker) -> None:
-    assert broker.inner.metrics.port is None
+    assert broker.inner.net.metrics.port is None
 
 
 async def test_the_number_of_series_is_bounded_and_the_busiest_stay(
@@ -76,7 +76,7 @@ async def test_the_number_of_series_is_bounded_and_the_busiest_stay(
     monkeypatch.setattr(metrics, "MAX_SERIES", 2)
     broker = await start_broker(metricsExporterType="PROM", metricsPromExporterPort="0")
     for number in range(5):
-        broker.inner.traffic.put(f"topic-{number}", number, 1)
+        broker.inner.core.figures.traffic.put(f"topic-{number}", number, 1)
     found = await scrape(broker)
     shown = {key[1] for key in found if key[0] == "rocketmq_messages_in_total"}
     assert shown == {labels(topic="topic-4"), labels(topic="topic-3")}
@@ -122,7 +122,7 @@ async def test_no_piece_of_a_family_is_long_and_none_of_it_is_missing(
     broker = await start_broker(metricsExporterType="PROM", metricsPromExporterPort="0")
     topics = {f"topic-{number}" for number in range(2 * metrics.PIECE)}
     for topic in topics:
-        broker.inner.traffic.put(topic, 1, 1)
+        broker.inner.core.figures.traffic.put(topic, 1, 1)
     found = await scrape(broker)
     shown = {dict(key[1])["topic"] for key in found if key[0] == "rocketmq_messages_in_total"}
     assert shown == topics

@@ -61,13 +61,7 @@ class ClientWithoutTurn:
 async def test_a_poll_without_room_is_answered_at_once_and_holds_nothing() -> None:
     """Held back until the client's turn it would keep its filter, which nothing counts: 300 connections
     with large filters took 350 MB."""
-    waits = BrokerWaits(
-        asyncio.get_running_loop(),
-        want_flush=lambda: None,
-        when_saved=lambda file, done: None,
-        when_announced=lambda file, done: None,
-    )
-    waits.most_holds = 1
+    waits = BrokerWaits(asyncio.get_running_loop(), want_flush=lambda: None, most_holds=1)
     client, answered = ClientWithoutTurn(), list[int]()
 
     def poll(opaque: int) -> HeldRequest:

@@ -76,10 +76,10 @@ async def pair(tmp_path: Path) -> AsyncIterator[tuple[RunningBroker, RunningBrok
     peer, at_slave = Peer(master.address), Peer(slave.address)
     for number in range(10):
         await peer.send("orders", b"%d" % number)
-    slave.inner.topics.put(TopicConfig("orders", 4, 4), 1)
+    slave.inner.core.tables.topics.put(TopicConfig("orders", 4, 4), 1)
     copy_log(master, slave)
     await dispatched(slave.inner)
-    slave.inner.role.become(RoleKind.SLAVE, 1, 1, master.address)
+    slave.inner.core.role.become(RoleKind.SLAVE, 1, 1, master.address)
     yield master, slave, at_slave
     for one in (peer, at_slave):
         await one.close()
@@ -105,9 +105,9 @@ async def test_a_slave_serves_what_it_has_and_sends_back_to_a_living_master(pair
 
 async def test_without_its_master_a_slave_holds_pulls_until_its_log_grows(pair: Pair) -> None:
     master, slave, peer = pair
-    slave.inner.role.is_master_alive = False
+    slave.inner.core.role.is_master_alive = False
     pulling = asyncio.ensure_future(peer.pull("orders", 10, sys_flag=WAITING))
-    while not len(slave.inner.waits.holds):
+    while not len(slave.inner.tasks.waits.holds):
         await asyncio.sleep(0.005)
     producer = Peer(master.address)
     await producer.send("orders", b"news")
@@ -120,14 +120,14 @@ async def test_without_its_master_a_slave_holds_pulls_until_its_log_grows(pair: 
 
 async def test_an_offset_beyond_a_slave_that_is_behind_is_kept(pair: Pair) -> None:
     _, slave, peer = pair
-    slave.inner.role.is_master_alive = False
+    slave.inner.core.role.is_master_alive = False
     answer = await peer.pull("orders", 15)
     assert (answer.code, answer.fields["nextBeginOffset"]) == (NOT_FOUND, "15")
 
 
 async def test_a_slave_that_may_not_be_read_says_so(pair: Pair) -> None:
     _, slave, peer = pair
-    slave.inner.live.slave_read_enable = False
+    slave.inner.options.live.slave_read_enable = False
     answer = await peer.pull("orders", 0)
     assert answer.code == ResponseCode.SYSTEM_BUSY
     assert "slaveReadEnable=false" in (answer.remark or "")
@@ -136,10 +136,10 @@ async def test_a_slave_that_may_not_be_read_says_so(pair: Pair) -> None:
 async def test_a_slave_takes_offsets_only_from_who_commits_on_purpose(pair: Pair) -> None:
     _, slave, peer = pair
     await peer.pull("orders", 4, sys_flag=PULL_SUBSCRIPTION | PULL_COMMIT_OFFSET, commit_offset=4)
-    assert slave.inner.offsets.committed("orders", "consumers", 0) is None
+    assert slave.inner.core.tables.offsets.committed("orders", "consumers", 0) is None
     header = UpdateConsumerOffsetRequest("consumers", "orders", 0, 4)
     assert (await peer.ask(RequestCode.UPDATE_CONSUMER_OFFSET, header.encode())).code == 0
-    assert slave.inner.offsets.committed("orders", "consumers", 0) == 4
+    assert slave.inner.core.tables.offsets.committed("orders", "consumers", 0) == 4
 
 
 async def test_a_master_sends_slow_consumers_to_a_slave(tmp_path: Path) -> None:
@@ -147,7 +147,7 @@ async def test_a_master_sends_slow_consumers_to_a_slave(tmp_path: Path) -> None:
     peer = Peer(master.address)
     for _ in range(3):
         await peer.send("orders", b"x" * 4000)
-    handler = master.inner._handlers[RequestCode.PULL_MESSAGE].__self__  # type: ignore[attr-defined]
+    handler = master.inner.routes[RequestCode.PULL_MESSAGE].__self__  # type: ignore[attr-defined]
     assert (await peer.pull("orders", 0, max_msg_nums=1)).fields["suggestWhichBrokerId"] == "0"
     handler._hot_window_bytes = 6000
     assert (await peer.pull("orders", 0, max_msg_nums=1)).fields["suggestWhichBrokerId"] == "1"

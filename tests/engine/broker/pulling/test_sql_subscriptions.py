@@ -46,7 +46,7 @@ async def announce(peer: Peer, *subscriptions: SubscriptionData) -> None:
 async def send_ages(peer: Peer, broker: RunningBroker, *ages: int) -> None:
     for age in ages:
         await peer.send("orders", b"%d" % age, properties={"age": str(age), "TAGS": "t"})
-    await eventually(lambda: not broker.inner.store.has_undispatched())
+    await eventually(lambda: not broker.inner.core.store.has_undispatched())
 
 
 async def test_an_expression_is_checked_when_subscribing(broker: RunningBroker, peer: Peer) -> None:
@@ -91,7 +91,7 @@ async def test_a_wrong_announced_expression_costs_only_its_own_topic(
     wrong = await peer.pull("orders", 0, subscription=None, sys_flag=0, sub_version=7)
     assert wrong.code == ResponseCode.FILTER_DATA_NOT_EXIST
     assert "position 6" in str(wrong.remark)
-    await eventually(lambda: not broker.inner.store.has_undispatched())
+    await eventually(lambda: not broker.inner.core.store.has_undispatched())
     fine = await peer.pull("others", 0, subscription=None, sys_flag=0, sub_version=7)
     assert [record.body for record in records(fine)] == [b"fine"]
 
@@ -107,9 +107,9 @@ async def test_a_long_poll_is_woken_by_a_wanted_message_only(broker: RunningBrok
             sys_flag=PULL_SUBSCRIPTION | PULL_SUSPEND,
         )
     )
-    await eventually(lambda: len(broker.inner.waits.holds) == 1)
+    await eventually(lambda: len(broker.inner.tasks.waits.holds) == 1)
     await send_ages(peer, broker, 2, 3)
-    assert len(broker.inner.waits.holds) == 1
+    assert len(broker.inner.tasks.waits.holds) == 1
     await send_ages(peer, broker, 50)
     answer = await waiting
     assert [record.body for record in records(answer)] == [b"50"]
@@ -124,7 +124,7 @@ async def test_messages_of_an_earlier_run_are_filtered_too(start_broker: StartBr
     await peer.close()
     await first.stop()
     second = await start_broker(enablePropertyFilter="true")
-    second.inner.store._reader.checked_from = second.inner.store.commit_log_max_offset
+    second.inner.core.store._reader.checked_from = second.inner.core.store.commit_log_max_offset
     peer = Peer(second.address)
     got: list[bytes] = []
     at = 0
@@ -136,5 +136,5 @@ async def test_messages_of_an_earlier_run_are_filtered_too(start_broker: StartBr
         got += [record.body for record in records(answer)]
         at = int(answer.fields["nextBeginOffset"])
     assert got == [b"%d" % age for age in range(30, 50)]
-    assert second.inner.traffic.got_by_pair["orders", "consumers"].messages == 20
+    assert second.inner.core.figures.traffic.got_by_pair["orders", "consumers"].messages == 20
     await peer.close()

@@ -110,14 +110,14 @@ async def test_a_closed_broker_refuses_both_ways(
 ) -> None:
     await peer.send("orders")
     for name, value in settings.items():
-        setattr(broker.inner.live, name, value)
+        setattr(broker.inner.options.live, name, value)
     plain, ordinary = await send_both_ways(peer)
     assert plain.code == ordinary.code != ResponseCode.SUCCESS
 
 
 async def test_a_full_disk_refuses_both_ways(broker: RunningBroker, peer: Peer) -> None:
     await peer.send("orders")
-    broker.inner.disk.is_writable = False
+    broker.inner.core.figures.disk.is_writable = False
     plain, ordinary = await send_both_ways(peer)
     assert answered(plain) == answered(ordinary)
     assert plain.code == ResponseCode.SERVICE_NOT_AVAILABLE
@@ -125,7 +125,7 @@ async def test_a_full_disk_refuses_both_ways(broker: RunningBroker, peer: Peer) 
 
 async def test_a_fenced_store_refuses_both_ways(broker: RunningBroker, peer: Peer) -> None:
     await peer.send("orders")
-    broker.inner.store.fence()
+    broker.inner.core.store.fence()
     plain, ordinary = await send_both_ways(peer)
     assert answered(plain) == answered(ordinary)
     assert plain.code == ResponseCode.SERVICE_NOT_AVAILABLE
@@ -133,7 +133,7 @@ async def test_a_fenced_store_refuses_both_ways(broker: RunningBroker, peer: Pee
 
 async def test_tracing_may_be_switched_off(broker: RunningBroker, peer: Peer) -> None:
     await peer.send("orders")
-    broker.inner.live.trace_on = False
+    broker.inner.options.live.trace_on = False
     plain, ordinary = await send_both_ways(peer, queue_id=2)
     assert answered(plain) == answered(ordinary)
     assert plain.fields["TRACE_ON"] == "false"
@@ -141,7 +141,7 @@ async def test_tracing_may_be_switched_off(broker: RunningBroker, peer: Peer) ->
 
 async def test_a_broker_without_write_permission_treats_both_alike(broker: RunningBroker, peer: Peer) -> None:
     await peer.send("orders")
-    broker.inner.live.broker_permission = 4
+    broker.inner.options.live.broker_permission = 4
     plain, ordinary = await send_both_ways(peer)
     assert answered(plain) == answered(ordinary)
 
@@ -149,7 +149,7 @@ async def test_a_broker_without_write_permission_treats_both_alike(broker: Runni
 async def test_a_topic_that_got_fewer_queues_is_noticed(broker: RunningBroker, peer: Peer) -> None:
     await peer.send("orders", queue_id=3)
     assert (await peer.send("orders", queue_id=3, properties=KEY)).code == ResponseCode.SUCCESS
-    topics = broker.inner.topics
+    topics = broker.inner.core.tables.topics
     config = topics.get("orders")
     assert config is not None
     topics.put(replace(config, write_queue_nums=2), 1)

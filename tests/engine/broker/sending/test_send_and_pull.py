@@ -90,7 +90,7 @@ async def test_a_pull_past_the_end_is_held_until_a_message_arrives(broker: Runni
     await peer.send("orders", b"old")
     await pull_until(peer, "orders", 1)
     waiting = asyncio.create_task(peer.pull("orders", 1, sys_flag=WAITING))
-    await eventually(lambda: len(broker.inner.waits.holds) == 1)
+    await eventually(lambda: len(broker.inner.tasks.waits.holds) == 1)
     assert not waiting.done()
 
     await peer.send("orders", b"new")
@@ -103,11 +103,11 @@ async def test_a_held_pull_is_not_woken_by_another_tag_or_queue(broker: RunningB
     await peer.send("orders", b"old")
     await pull_until(peer, "orders", 1)
     waiting = asyncio.create_task(peer.pull("orders", 1, sys_flag=WAITING, subscription="blue || green"))
-    await eventually(lambda: len(broker.inner.waits.holds) == 1)
+    await eventually(lambda: len(broker.inner.tasks.waits.holds) == 1)
 
     await peer.send("orders", b"other queue", queue_id=1, properties={"TAGS": "blue"})
     await peer.send("orders", b"other tag", properties={"TAGS": "red"})
-    await eventually(lambda: broker.inner.store.max_offset("orders", 0) == 2)
+    await eventually(lambda: broker.inner.core.store.max_offset("orders", 0) == 2)
     assert not waiting.done()
 
     await peer.send("orders", b"wanted", properties={"TAGS": "green"})
@@ -123,20 +123,20 @@ async def test_a_held_pull_is_answered_when_its_time_is_up(broker: RunningBroker
     assert answer.code == ResponseCode.PULL_NOT_FOUND
     assert answer.remark == "OFFSET_OVERFLOW_ONE"
     assert answer.fields["nextBeginOffset"] == "1"
-    assert len(broker.inner.waits.holds) == 0
+    assert len(broker.inner.tasks.waits.holds) == 0
 
 
 async def test_a_held_pull_of_a_closed_connection_is_dropped(broker: RunningBroker, peer: Peer) -> None:
     await peer.send("orders")
     other = Peer(broker.address)
     waiting = asyncio.create_task(other.pull("orders", 1, sys_flag=WAITING))
-    await eventually(lambda: len(broker.inner.waits.holds) == 1)
+    await eventually(lambda: len(broker.inner.tasks.waits.holds) == 1)
 
     await other.close()
 
-    await eventually(lambda: len(broker.inner.waits.holds) == 0)
+    await eventually(lambda: len(broker.inner.tasks.waits.holds) == 0)
     await asyncio.gather(waiting, return_exceptions=True)
-    await eventually(lambda: broker.inner.listeners.serving.in_flight == 0)
+    await eventually(lambda: broker.inner.net.serving.in_flight == 0)
 
 
 async def test_offsets_outside_the_queue_are_moved(broker: RunningBroker, peer: Peer) -> None:
@@ -167,14 +167,14 @@ async def test_synchronous_flush_answers_after_the_disk_has_it(start_broker: Sta
     broker = await start_broker(flushDiskType="SYNC_FLUSH")
     peer = Peer(broker.address)
     await peer.send("orders")
-    flushes_before = broker.inner.store.stats().flush_count
+    flushes_before = broker.inner.core.store.stats().flush_count
 
     answers = await asyncio.gather(*(peer.send("orders", b"%d" % n) for n in range(200)))
 
     assert {answer.code for answer in answers} == {0}
-    assert broker.inner.store.flushed_offset == broker.inner.store.commit_log_max_offset
+    assert broker.inner.core.store.flushed_offset == broker.inner.core.store.commit_log_max_offset
     # Group commit: one sync answers many sends.
-    assert broker.inner.store.stats().flush_count - flushes_before < 100
+    assert broker.inner.core.store.stats().flush_count - flushes_before < 100
     assert len(await pull_until(peer, "orders", 32)) == 32
     await peer.close()
 
@@ -192,11 +192,11 @@ async def test_synchronous_flush_is_not_waited_for_by_who_does_not_want_to(start
 async def test_many_waiting_pulls_are_all_woken(broker: RunningBroker, peer: Peer) -> None:
     await peer.send("orders")
     waiting = [asyncio.create_task(peer.pull("orders", 1, sys_flag=WAITING)) for _ in range(200)]
-    await eventually(lambda: len(broker.inner.waits.holds) == 200)
+    await eventually(lambda: len(broker.inner.tasks.waits.holds) == 200)
     await peer.send("orders", b"news")
     answers = await asyncio.wait_for(asyncio.gather(*waiting), 5)
     assert {answer.code for answer in answers} == {0}
-    assert len(broker.inner.waits.holds) == 0
+    assert len(broker.inner.tasks.waits.holds) == 0
 
 
 async def test_one_client_cannot_park_without_end(
@@ -205,7 +205,7 @@ async def test_one_client_cannot_park_without_end(
     monkeypatch.setattr("engine.broker.process.waits.MAX_HOLDS_PER_CLIENT", 1)
     await peer.send("orders")
     waiting = asyncio.create_task(peer.pull("orders", 1, sys_flag=WAITING))
-    await eventually(lambda: len(broker.inner.waits.holds) == 1)
+    await eventually(lambda: len(broker.inner.tasks.waits.holds) == 1)
     assert (await peer.pull("orders", 1, sys_flag=WAITING)).code == ResponseCode.PULL_NOT_FOUND
     assert not waiting.done()
     await peer.send("orders")

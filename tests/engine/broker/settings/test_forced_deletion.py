@@ -98,7 +98,7 @@ async def test_it_cannot_be_changed_at_run_time_where_messages_are_protected(
     refused = await peer.ask(RequestCode.UPDATE_BROKER_CONFIG, body=body)
     assert refused.code == ResponseCode.NO_PERMISSION
     assert KEY in str(refused.remark) and "broker.conf" in str(refused.remark)
-    live = broker.inner.live
+    live = broker.inner.options.live
     assert (live.file_reserved_time, live.clean_file_forcibly_enable) == (72, False)
     assert (await peer.ask(RequestCode.UPDATE_BROKER_CONFIG, body=f"{KEY}=false".encode())).code == 0
     await peer.close()
@@ -106,16 +106,16 @@ async def test_it_cannot_be_changed_at_run_time_where_messages_are_protected(
 
 async def test_elsewhere_it_can_be_changed(broker: RunningBroker, peer: Peer) -> None:
     assert (await peer.ask(RequestCode.UPDATE_BROKER_CONFIG, body=f"{KEY}=false".encode())).code == 0
-    assert not broker.inner.store.options.retention.clean_file_forcibly_enable
+    assert not broker.inner.core.store.options.retention.clean_file_forcibly_enable
 
 
 async def _fill(peer: Peer, broker: RunningBroker, segments: int) -> None:
     body = bytes(100_000)
-    while broker.inner.store.commit_log_max_offset < segments * (1 << 20):
+    while broker.inner.core.store.commit_log_max_offset < segments * (1 << 20):
         assert (await peer.send("orders", body)).code == 0
-    store = broker.inner.store
+    store = broker.inner.core.store
     await eventually(lambda: not store.has_undispatched())
-    await broker.inner.flusher.flush_log(force=True)
+    await broker.inner.tasks.log.flusher.flush_log(force=True)
 
 
 SMALL_SEGMENTS = {"mappedFileSizeCommitLog": str(1 << 20), "maxMessageSize": "200000"}
@@ -135,8 +135,8 @@ async def test_what_is_deleted_before_its_time_is_logged_counted_and_told(
     assert "deletedUnexpired" not in await _retention(peer)
     monkeypatch.setattr(housekeeping, "disk_usage_ratio", lambda path: 0.86)
     with caplog.at_level(logging.WARNING):
-        await broker.inner.housekeeping.clean()
-    end = broker.inner.store.commit_log_min_offset
+        await broker.inner.tasks.log.housekeeping.clean()
+    end = broker.inner.core.store.commit_log_min_offset
     assert end >= 2 << 20
     assert f"commit-log offsets 0 to {end}," in caplog.text
     told = await _retention(peer)
@@ -166,8 +166,8 @@ async def test_a_protected_broker_refuses_writes_and_deletes_nothing(
     peer = Peer(broker.address)
     await _fill(peer, broker, 3)
     monkeypatch.setattr(housekeeping, "disk_usage_ratio", lambda path: 0.95)
-    await broker.inner.housekeeping.clean()
-    assert broker.inner.store.commit_log_min_offset == 0
+    await broker.inner.tasks.log.housekeeping.clean()
+    assert broker.inner.core.store.commit_log_min_offset == 0
     assert (await peer.send("orders")).code == ResponseCode.SERVICE_NOT_AVAILABLE
     told = await _retention(peer)
     assert told["mayDeleteUnexpired"] is False and "deletedUnexpired" not in told

@@ -17,7 +17,7 @@ from engine.broker.state import change_file_io as change_file
 from engine.broker.state.change_file_io import changes_path
 from engine.broker.state.state_files_io import load_tables, state_files
 from engine.broker.state.table_files import GROUPS_FILE, TOPICS_FILE
-from engine.broker.state.table_writer_task import Persistence
+from engine.broker.state.table_writer_task import TableWriter
 from engine.broker.state.tables import Tables
 from engine.protocol.bodies.groups import SubscriptionGroupConfig
 from engine.protocol.bodies.topics import TopicConfig
@@ -34,7 +34,13 @@ class Saved:
         self.folder = folder
         self.tables: Tables = load_tables(folder)
         files = state_files(folder, self.tables, lambda: NOW_MS)
-        self.persistence = Persistence(files, asyncio.get_running_loop(), threads, _no_log)
+        self.persistence = TableWriter(
+            files,
+            asyncio.get_running_loop(),
+            threads,
+            flush_log=_no_log,
+            when_registered=lambda done: done(),
+        )
 
     async def save(self, file: str = TOPICS_FILE) -> OSError | None:
         done: asyncio.Future[OSError | None] = asyncio.get_running_loop().create_future()

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from engine.broker.state.state_file_io import StateFile
-from engine.broker.state.table_writer_task import Persistence
+from engine.broker.state.table_writer_task import TableWriter
 
 
 class Table:
@@ -53,19 +53,29 @@ async def table(tmp_path: Path) -> Table:
     return Table(tmp_path / "config" / "table.json")
 
 
+def table_writer(table: Table, threads: ThreadPoolExecutor) -> TableWriter:
+    return TableWriter(
+        {"table": table.file},
+        asyncio.get_running_loop(),
+        threads,
+        flush_log=table.flush_log,
+        when_registered=lambda done: done(),
+    )
+
+
 @pytest.fixture
-async def persistence(table: Table) -> AsyncIterator[Persistence]:
+async def persistence(table: Table) -> AsyncIterator[TableWriter]:
     with ThreadPoolExecutor(2) as threads:
-        yield Persistence({"table": table.file}, asyncio.get_running_loop(), threads, table.flush_log)
+        yield table_writer(table, threads)
 
 
-async def saved(persistence: Persistence) -> OSError | None:
+async def saved(persistence: TableWriter) -> OSError | None:
     done: asyncio.Future[OSError | None] = asyncio.get_running_loop().create_future()
     persistence.when_saved("table", done.set_result)
     return await asyncio.wait_for(done, 5)
 
 
-async def test_what_is_on_disk_is_what_was_asked_for(persistence: Persistence, table: Table) -> None:
+async def test_what_is_on_disk_is_what_was_asked_for(persistence: TableWriter, table: Table) -> None:
     table.value = 7
     assert await saved(persistence) is None
     assert table.file.path.read_bytes() == b"7"
@@ -73,7 +83,7 @@ async def test_what_is_on_disk_is_what_was_asked_for(persistence: Persistence, t
 
 
 async def test_a_slow_disk_is_said_to_be_one(
-    persistence: Persistence, table: Table, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    persistence: TableWriter, table: Table, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr("engine.broker.state.table_writer_task.SLOW_S", 1e9)
     assert await saved(persistence) is None
@@ -83,7 +93,7 @@ async def test_a_slow_disk_is_said_to_be_one(
     assert re.search(r"table.json took \d+\.\d s to be written: the disk is slow", caplog.text)
 
 
-async def test_changes_during_a_write_share_the_next_one(persistence: Persistence, table: Table) -> None:
+async def test_changes_during_a_write_share_the_next_one(persistence: TableWriter, table: Table) -> None:
     table.gate.clear()
     waiting = []
     for table.value in range(1, 51):
@@ -97,7 +107,7 @@ async def test_changes_during_a_write_share_the_next_one(persistence: Persistenc
 
 @pytest.mark.parametrize("error", [OSError(errno.ENOSPC, "no room"), ValueError("no such value")])
 async def test_a_failure_is_told_to_all_who_wait(
-    persistence: Persistence, table: Table, error: Exception
+    persistence: TableWriter, table: Table, error: Exception
 ) -> None:
     table.error = error
     assert isinstance(await saved(persistence), OSError)
@@ -106,7 +116,7 @@ async def test_a_failure_is_told_to_all_who_wait(
     assert await saved(persistence) is None
 
 
-async def test_everything_is_saved_at_the_end(persistence: Persistence, table: Table) -> None:
+async def test_everything_is_saved_at_the_end(persistence: TableWriter, table: Table) -> None:
     table.gate.clear()
     persistence.save("table")
     table.value = 9
@@ -120,7 +130,7 @@ async def test_what_follows_the_log_is_written_behind_it(table: Table) -> None:
     table.file = replace(table.file, without_log=lambda value: value - 1)
     with ThreadPoolExecutor(2) as threads:
         loop = asyncio.get_running_loop()
-        persistence = Persistence({"table": table.file}, loop, threads, table.flush_log)
+        persistence = table_writer(table, threads)
         table.value = 7
         done: asyncio.Future[OSError | None] = loop.create_future()
         persistence.when_saved("table", done.set_result)

@@ -18,14 +18,14 @@ async def test_a_disk_over_ninety_percent_takes_nothing_until_there_is_room(
     usage = 0.91
     monkeypatch.setattr(housekeeping, "disk_usage_ratio", lambda path: usage)
 
-    await broker.inner.housekeeping.clean()
+    await broker.inner.tasks.log.housekeeping.clean()
 
     refused = await peer.send("orders")
     assert refused.code == ResponseCode.SERVICE_NOT_AVAILABLE
     assert "91%" in str(refused.remark)
     assert len(records(await peer.pull("orders", 0, sys_flag=WAITING))) == 1
     usage = 0.5
-    await broker.inner.housekeeping.clean()
+    await broker.inner.tasks.log.housekeeping.clean()
     assert (await peer.send("orders")).code == 0
 
 
@@ -35,10 +35,10 @@ async def test_what_is_outside_of_the_hot_window_is_read_in_a_thread(
     monkeypatch.setattr(store_options.os, "sysconf", lambda name: 10)
     broker = await start_broker()
     peer = Peer(broker.address)
-    assert broker.inner.store.options.reads.hot_window_bytes < 100
+    assert broker.inner.core.store.options.reads.hot_window_bytes < 100
     for number in range(20):
         await peer.send("orders", b"%d" % number)
-    await eventually(lambda: broker.inner.store.max_offset("orders", 0) == 20)
+    await eventually(lambda: broker.inner.core.store.max_offset("orders", 0) == 20)
 
     answer = await peer.pull("orders", 0)
 
@@ -57,6 +57,6 @@ async def test_slow_consumers_are_sent_to_the_slave_when_slaves_may_be_read(
     broker = await start_broker(slaveReadEnable="true")
     peer = Peer(broker.address)
     await peer.send("orders")
-    await eventually(lambda: broker.inner.store.max_offset("orders", 0) == 1)
+    await eventually(lambda: broker.inner.core.store.max_offset("orders", 0) == 1)
     assert (await peer.pull("orders", 0)).fields["suggestWhichBrokerId"] == "1"
     await peer.close()

@@ -57,7 +57,7 @@ async def test_mixed_topics_are_made_where_they_are_allowed_and_outlive_the_sett
     assert (refused.code, refused.remark) == (29, "MIXED message type is not supported.")
     listed = CreateTopicListRequestBody((TopicConfig("orders", attributes={"+message.type": "MIXED"}),))
     answer = await peer.ask(RequestCode.UPDATE_AND_CREATE_TOPIC_LIST, body=listed.encode())
-    assert answer.code == 29 and "orders" not in broker.inner.topics
+    assert answer.code == 29 and "orders" not in broker.inner.core.tables.topics
     for allowed, code in ((b"true", 0), (b"false", 29)):
         setting = b"enableMixedMessageType=" + allowed
         assert (await peer.ask(RequestCode.UPDATE_BROKER_CONFIG, body=setting)).code == 0
@@ -76,18 +76,18 @@ async def test_mixed_topics_are_made_where_they_are_allowed_and_outlive_the_sett
 
 async def test_an_equal_topic_is_no_change(broker: RunningBroker, peer: Peer) -> None:
     await create(peer, "orders")
-    version = broker.inner.topics.version
+    version = broker.inner.core.tables.topics.version
     assert (await create(peer, "orders")).code == 0
-    assert broker.inner.topics.version == version
+    assert broker.inner.core.tables.topics.version == version
 
 
 @pytest.mark.parametrize("name", [*BAD_NAMES, "TBW102", "TestCluster"])
 async def test_a_bad_or_system_name_makes_no_topic(broker: RunningBroker, peer: Peer, name: str) -> None:
-    before = broker.inner.topics.names()
+    before = broker.inner.core.tables.topics.names()
     answer = await create(peer, name)
     assert answer.code == ResponseCode.INVALID_PARAMETER
     assert answer.remark
-    assert broker.inner.topics.names() == before
+    assert broker.inner.core.tables.topics.names() == before
 
 
 async def test_a_missing_field_is_named(broker: RunningBroker, peer: Peer) -> None:
@@ -99,7 +99,7 @@ async def test_a_missing_field_is_named(broker: RunningBroker, peer: Peer) -> No
 async def test_a_million_queues_are_refused(broker: RunningBroker, peer: Peer) -> None:
     answer = await create(peer, "orders", write_queue_nums=2**31 - 1)
     assert answer.code == ResponseCode.INVALID_PARAMETER
-    assert "orders" not in broker.inner.topics
+    assert "orders" not in broker.inner.core.tables.topics
 
 
 async def test_a_list_is_taken_whole_or_not_at_all(broker: RunningBroker, peer: Peer) -> None:
@@ -107,7 +107,7 @@ async def test_a_list_is_taken_whole_or_not_at_all(broker: RunningBroker, peer: 
     bad = CreateTopicListRequestBody((*good, TopicConfig("../c", 1, 1)))
     answer = await peer.ask(RequestCode.UPDATE_AND_CREATE_TOPIC_LIST, body=bad.encode())
     assert answer.code == ResponseCode.INVALID_PARAMETER
-    assert "a" not in broker.inner.topics
+    assert "a" not in broker.inner.core.tables.topics
     answer = await peer.ask(
         RequestCode.UPDATE_AND_CREATE_TOPIC_LIST, body=CreateTopicListRequestBody(good).encode()
     )
@@ -117,17 +117,17 @@ async def test_a_list_is_taken_whole_or_not_at_all(broker: RunningBroker, peer: 
 
 async def test_a_deleted_topic_takes_offsets_and_queues_with_it(broker: RunningBroker, peer: Peer) -> None:
     await peer.send("orders", b"x")
-    await eventually(lambda: broker.inner.store.max_offset("orders", 0) == 1)
+    await eventually(lambda: broker.inner.core.store.max_offset("orders", 0) == 1)
     commit = {"consumerGroup": "g", "topic": "orders", "queueId": "0", "commitOffset": "1"}
     await peer.ask(RequestCode.UPDATE_CONSUMER_OFFSET, commit)
-    assert broker.inner.offsets.topics_of("g") == ["orders"]
+    assert broker.inner.core.tables.offsets.topics_of("g") == ["orders"]
 
     assert (await peer.ask(RequestCode.DELETE_TOPIC_IN_BROKER, {"topic": "orders"})).code == 0
 
-    assert "orders" not in broker.inner.topics
-    assert broker.inner.offsets.topics_of("g") == []
-    assert "orders" not in broker.inner.store.queue_table()
-    assert "orders" not in broker.inner.traffic.put_by_topic
+    assert "orders" not in broker.inner.core.tables.topics
+    assert broker.inner.core.tables.offsets.topics_of("g") == []
+    assert "orders" not in broker.inner.core.store.queue_table()
+    assert "orders" not in broker.inner.core.figures.traffic.put_by_topic
     assert (await peer.send("orders", b"new")).fields["queueOffset"] == "0"
 
 
@@ -137,10 +137,10 @@ async def test_deleting_what_is_not_there_succeeds(broker: RunningBroker, peer: 
 
 @pytest.mark.parametrize("name", [*BAD_NAMES, "TBW102", "broker-a"])
 async def test_bad_or_system_topics_are_not_deleted(broker: RunningBroker, peer: Peer, name: str) -> None:
-    before = broker.inner.topics.names()
+    before = broker.inner.core.tables.topics.names()
     answer = await peer.ask(RequestCode.DELETE_TOPIC_IN_BROKER, {"topic": name})
     assert answer.code == ResponseCode.INVALID_PARAMETER
-    assert broker.inner.topics.names() == before
+    assert broker.inner.core.tables.topics.names() == before
 
 
 async def test_an_unknown_topic_has_no_configuration(broker: RunningBroker, peer: Peer) -> None:
@@ -152,16 +152,16 @@ async def test_an_unknown_topic_has_no_configuration(broker: RunningBroker, peer
 async def test_all_topics_come_at_once_or_in_pages(broker: RunningBroker, peer: Peer) -> None:
     now = 1
     for number in range(600):
-        broker.inner.topics.put(TopicConfig(f"topic-{number:04}", 1, 1), now)
+        broker.inner.core.tables.topics.put(TopicConfig(f"topic-{number:04}", 1, 1), now)
     whole = await peer.ask(RequestCode.GET_ALL_TOPIC_CONFIG)
     everything = TopicConfigAndMappingSerializeWrapper.decode(whole.body)
-    assert whole.fields["totalTopicNum"] == str(len(broker.inner.topics))
-    assert everything.topic_config_table == broker.inner.topics.configs()
-    assert everything.data_version == broker.inner.topics.version
+    assert whole.fields["totalTopicNum"] == str(len(broker.inner.core.tables.topics))
+    assert everything.topic_config_table == broker.inner.core.tables.topics.configs()
+    assert everything.data_version == broker.inner.core.tables.topics.version
 
     names: list[str] = []
     version = DataVersion()
-    while len(names) < len(broker.inner.topics):
+    while len(names) < len(broker.inner.core.tables.topics):
         fields = {
             "topicSeq": str(len(names)),
             "dataVersion": version.encode().decode(),
@@ -173,7 +173,7 @@ async def test_all_topics_come_at_once_or_in_pages(broker: RunningBroker, peer: 
         assert len(page.topic_config_table) <= 100
         names += sorted(page.topic_config_table)
         version = page.data_version
-    assert names == sorted(broker.inner.topics.names())
+    assert names == sorted(broker.inner.core.tables.topics.names())
 
 
 async def test_a_bad_page_is_refused(broker: RunningBroker, peer: Peer) -> None:
@@ -184,7 +184,7 @@ async def test_a_bad_page_is_refused(broker: RunningBroker, peer: Peer) -> None:
 async def test_topic_stats_show_every_queue(broker: RunningBroker, peer: Peer) -> None:
     await create(peer, "orders", read_queue_nums=2, write_queue_nums=3)
     await peer.send("orders", b"x", queue_id=1)
-    await eventually(lambda: broker.inner.store.max_offset("orders", 1) == 1)
+    await eventually(lambda: broker.inner.core.store.max_offset("orders", 1) == 1)
     answer = await peer.ask(RequestCode.GET_TOPIC_STATS_INFO, {"topic": "orders"})
     stats = TopicStatsTable.decode(answer.body)
     assert sorted(queue.queue_id for queue in stats.offset_table) == [0, 1, 2]

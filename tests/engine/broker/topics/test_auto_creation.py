@@ -93,9 +93,18 @@ async def full(start_broker: StartBroker) -> RunningBroker:
 
 def state(broker: RunningBroker) -> tuple[object, ...]:
     inner = broker.inner
-    counts = dict(inner.topics.auto_created._counts), dict(inner.groups.auto_created._counts)
-    names = sorted(inner.topics.names()), sorted(inner.groups.names())
-    return (*names, inner.topics.version, inner.groups.version, inner.store.commit_log_max_offset, *counts)
+    counts = (
+        dict(inner.core.tables.topics.auto_created._counts),
+        dict(inner.core.tables.groups.auto_created._counts),
+    )
+    names = sorted(inner.core.tables.topics.names()), sorted(inner.core.tables.groups.names())
+    return (
+        *names,
+        inner.core.tables.topics.version,
+        inner.core.tables.groups.version,
+        inner.core.store.commit_log_max_offset,
+        *counts,
+    )
 
 
 async def refused(
@@ -164,11 +173,13 @@ async def test_a_group_too_many_is_refused_on_every_way(full: RunningBroker) -> 
 async def test_a_heartbeat_keeps_its_other_groups(full: RunningBroker) -> None:
     peer = Peer(full.address)
     groups = tuple(ConsumerData(name) for name in ("late", "first", "later"))
-    full.inner.groups.put(SubscriptionGroupConfig(group_name="first"), NOW_MS)
+    full.inner.core.tables.groups.put(SubscriptionGroupConfig(group_name="first"), NOW_MS)
     answer = await peer.ask(RequestCode.HEART_BEAT, body=HeartbeatData("c", (), groups).encode())
     assert answer.code == NO_GROUP and "signalboxMaxAutoCreatedGroups" in str(answer.remark)
-    assert full.inner.consumers.names() == ["first"]
-    assert retry_topic("first") in full.inner.topics and "late" not in full.inner.groups
+    assert full.inner.core.clients.consumers.names() == ["first"]
+    assert (
+        retry_topic("first") in full.inner.core.tables.topics and "late" not in full.inner.core.tables.groups
+    )
     await peer.close()
 
 
@@ -180,7 +191,7 @@ async def test_messages_of_a_known_group_come_back_whatever_the_number_of_topics
     stored = records(await peer.pull("orders", 0, consumer_group="first"))[0]
     back = ConsumerSendMsgBackRequest(offset=stored.commit_log_offset, group="first", delay_level=-1)
     assert (await peer.ask(RequestCode.CONSUMER_SEND_MSG_BACK, back.encode())).code == 0
-    assert dlq_topic("first") in full.inner.topics
+    assert dlq_topic("first") in full.inner.core.tables.topics
     assert (await peer.send(retry_topic("first"))).code == 0
     assert (await peer.send("third")).code == NO_TOPIC
     await peer.close()

@@ -159,7 +159,7 @@ async def test_every_decision_has_an_op_message(peer: Peer) -> None:
 async def test_unknown_changes_nothing(broker: RunningBroker, peer: Peer) -> None:
     half = await send_half(peer)
     assert (await end(peer, half, UNKNOWN)).code == ResponseCode.SUCCESS
-    assert len(broker.inner.transactions.table) == 1
+    assert len(broker.inner.tasks.master.transactions.table) == 1
     assert (await end(peer, half, COMMIT)).code == ResponseCode.SUCCESS
 
 
@@ -212,7 +212,7 @@ async def test_sync_flush_decides_too(start_broker: StartBroker) -> None:
         # On a busy machine the first one is asked about before it is decided.
         asked, _ = await question(peer)
     assert (await answer_question(peer, asked, COMMIT)).code == ResponseCode.SUCCESS
-    await eventually(lambda: broker.inner.store.max_offset("orders", 2) == 2)
+    await eventually(lambda: broker.inner.core.store.max_offset("orders", 2) == 2)
     await peer.close()
 
 
@@ -259,10 +259,10 @@ async def test_a_transaction_is_given_up_after_its_checks(start_broker: StartBro
     broker = await start_broker(**QUICK, transactionCheckMax="3")
     peer = Peer(broker.address)
     await send_half(peer)
-    await eventually(lambda: broker.inner.store.max_offset(TRANS_CHECK_MAX_TIME_TOPIC, 0) == 1)
+    await eventually(lambda: broker.inner.core.store.max_offset(TRANS_CHECK_MAX_TIME_TOPIC, 0) == 1)
     (given_up,) = await stored(peer, TRANS_CHECK_MAX_TIME_TOPIC)
     assert given_up.properties["TRANSACTION_CHECK_TIMES"] == "3"
-    assert len(broker.inner.transactions.table) == 0
+    assert len(broker.inner.tasks.master.transactions.table) == 0
     assert not await delivered(peer)
     await peer.close()
 
@@ -272,25 +272,25 @@ async def test_by_default_a_transaction_is_asked_about_fifteen_times_after_six_s
 ) -> None:
     """RocketMQ's times, on a clock of our own: 6 s, then every 30 s, 15 at most."""
     broker = await start_broker()
-    checks, live = broker.inner.duties.transaction_checks, broker.inner.live
+    checks, live = broker.inner.tasks.master.transaction_checks, broker.inner.options.live
     assert (live.transaction_time_out, live.transaction_check_interval) == (6_000, 30_000)
     peer = Peer(broker.address)
     await send_half(peer)
-    await eventually(lambda: broker.inner.store.max_offset(TRANS_HALF_TOPIC, 0) == 1)
+    await eventually(lambda: broker.inner.core.store.max_offset(TRANS_HALF_TOPIC, 0) == 1)
     clock = [int(time.time() * 1000)]
     monkeypatch.setattr(checks, "_now_ms", lambda: clock[0])
-    (entry,) = broker.inner.transactions.table.open()
+    (entry,) = broker.inner.tasks.master.transactions.table.open()
     clock[0] = entry.born_ms + 5_900
     await checks.check()
-    assert broker.inner.transactions.table.open()[0].check_times == 0, "not yet"
+    assert broker.inner.tasks.master.transactions.table.open()[0].check_times == 0, "not yet"
     for asked in range(1, 16):
         clock[0] += 30_000
         await checks.check()
-        assert broker.inner.transactions.table.open()[0].check_times == asked
+        assert broker.inner.tasks.master.transactions.table.open()[0].check_times == asked
     clock[0] += 30_000
     await checks.check()
-    await eventually(lambda: broker.inner.store.max_offset(TRANS_CHECK_MAX_TIME_TOPIC, 0) == 1)
-    assert len(broker.inner.transactions.table) == 0
+    await eventually(lambda: broker.inner.core.store.max_offset(TRANS_CHECK_MAX_TIME_TOPIC, 0) == 1)
+    assert len(broker.inner.tasks.master.transactions.table) == 0
     await peer.close()
 
 
@@ -298,12 +298,12 @@ async def test_a_half_message_that_is_not_on_disk_yet_is_not_lost(
     start_broker: StartBroker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     broker = await start_broker(**QUICK)
-    monkeypatch.setattr(broker.inner.dispatching, "schedule", lambda: None)
-    broker.inner.store.confirmed_offset = 0  # nothing becomes readable
+    monkeypatch.setattr(broker.inner.tasks.log.dispatching, "schedule", lambda: None)
+    broker.inner.core.store.confirmed_offset = 0  # nothing becomes readable
     peer = Peer(broker.address)
     await send_half(peer)
-    await broker.inner.duties.transaction_checks.check()
-    assert len(broker.inner.transactions.table) == 1
+    await broker.inner.tasks.master.transaction_checks.check()
+    assert len(broker.inner.tasks.master.transactions.table) == 1
     await peer.close()
 
 
@@ -311,7 +311,7 @@ async def test_a_given_up_transaction_is_resumed_once(start_broker: StartBroker)
     broker = await start_broker(**QUICK, transactionCheckMax="1")
     peer = Peer(broker.address)
     await send_half(peer)
-    await eventually(lambda: broker.inner.store.max_offset(TRANS_CHECK_MAX_TIME_TOPIC, 0) == 1)
+    await eventually(lambda: broker.inner.core.store.max_offset(TRANS_CHECK_MAX_TIME_TOPIC, 0) == 1)
     (given_up,) = await stored(peer, TRANS_CHECK_MAX_TIME_TOPIC)
     await join(peer)
     fields = {"msgId": given_up.offset_msg_id}
@@ -356,7 +356,7 @@ async def test_a_commit_without_its_op_message_is_not_repeated(
     first = await start_broker()
     peer = Peer(first.address)
     half, other = await send_half(peer), await send_half(peer)
-    store = first.inner.store
+    store = first.inner.core.store
     record = store.record_at(parse_offset_msg_id(half.fields["msgId"])[1])
     assert record is not None
     store.put(committed_draft(record), 0)
@@ -364,7 +364,7 @@ async def test_a_commit_without_its_op_message_is_not_repeated(
     await crash(first, tmp_path)
     second = await start_broker()
     peer = Peer(second.address)
-    assert len(second.inner.transactions.table) == 1
+    assert len(second.inner.tasks.master.transactions.table) == 1
     assert (await end(peer, half, COMMIT)).code == ResponseCode.SYSTEM_ERROR
     assert (await end(peer, other, COMMIT)).code == ResponseCode.SUCCESS
     assert len(await delivered(peer)) == 2
@@ -375,11 +375,11 @@ async def test_the_count_of_checks_survives_a_crash(start_broker: StartBroker, t
     first = await start_broker(**QUICK)
     peer = Peer(first.address)
     await send_half(peer)
-    await eventually(lambda: first.inner.store.max_offset(TRANS_HALF_TOPIC, 0) >= 3)
+    await eventually(lambda: first.inner.core.store.max_offset(TRANS_HALF_TOPIC, 0) >= 3)
     await peer.close()
     await crash(first, tmp_path)
     second = await start_broker()
-    (entry,) = second.inner.transactions.table.open()
+    (entry,) = second.inner.tasks.master.transactions.table.open()
     assert entry.check_times >= 2
     assert entry.origin == 0
 
@@ -392,7 +392,7 @@ async def test_the_system_group_follows_what_is_done_with(start_broker: StartBro
     await peer.close()
     await first.stop()
     second = await start_broker()
-    offsets = second.inner.offsets
+    offsets = second.inner.core.tables.offsets
     assert offsets.committed(TRANS_HALF_TOPIC, TRANS_GROUP, 0) == 4
     assert (offsets.committed(TRANS_OP_HALF_TOPIC, TRANS_GROUP, 0) or 0) >= 1
 
@@ -404,8 +404,8 @@ async def test_a_committed_message_may_still_have_to_wait(broker: RunningBroker,
     half = await send_half(peer, TIMER_DELAY_SEC="60")
     assert (await end(peer, half, COMMIT)).code == ResponseCode.SUCCESS
     assert not await delivered(peer)
-    await eventually(lambda: broker.inner.store.max_offset(TIMER_TOPIC, 0) == 1)
-    assert len(broker.inner.transactions.table) == 0
+    await eventually(lambda: broker.inner.core.store.max_offset(TIMER_TOPIC, 0) == 1)
+    assert len(broker.inner.tasks.master.transactions.table) == 0
 
 
 async def test_a_half_message_for_a_day_too_far_is_refused(peer: Peer) -> None:

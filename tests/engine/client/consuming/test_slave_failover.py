@@ -60,7 +60,7 @@ class Group:
         await peer.close()
         copy_log(self.master, self.slave)
         await dispatched(self.slave.inner)
-        assert await self.slave.inner.metadata_sync.round()
+        assert await self.slave.inner.tasks.replication.metadata_sync.round()
 
     async def stop(self) -> None:
         await self.slave.stop()
@@ -98,9 +98,11 @@ async def test_a_consumer_reads_from_the_slave_and_returns_to_its_master(group: 
         await group.produce(b"2")
         await eventually(lambda: got == [b"0", b"1", b"2"])
         await group.master.stop()
-        await eventually(lambda: group.slave.inner.offsets.committed("orders", GROUP, 0) == 3, 15)
+        await eventually(lambda: group.slave.inner.core.tables.offsets.committed("orders", GROUP, 0) == 3, 15)
         group.master = await group.start_master(port)
-        await eventually(lambda: group.master.inner.offsets.committed("orders", GROUP, 0) == 3, 15)
+        await eventually(
+            lambda: group.master.inner.core.tables.offsets.committed("orders", GROUP, 0) == 3, 15
+        )
         await group.produce(b"3")
         await eventually(lambda: got == [b"0", b"1", b"2", b"3"], 15)
 
@@ -109,11 +111,11 @@ async def test_a_consumer_that_starts_without_the_master_begins_where_its_group_
     await group.produce(b"0", b"1")
     got: list[bytes] = []
     async with consuming(group, got):
-        await eventually(lambda: group.master.inner.offsets.committed("orders", GROUP, 0) == 2)
+        await eventually(lambda: group.master.inner.core.tables.offsets.committed("orders", GROUP, 0) == 2)
     await group.produce(b"2", b"3")
     await group.master.stop()
     await asyncio.sleep(0.1)
     later: list[bytes] = []
     async with consuming(group, later):
         await eventually(lambda: later == [b"2", b"3"], 15)
-        await eventually(lambda: group.slave.inner.offsets.committed("orders", GROUP, 0) == 4, 15)
+        await eventually(lambda: group.slave.inner.core.tables.offsets.committed("orders", GROUP, 0) == 4, 15)

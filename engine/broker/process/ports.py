@@ -1,8 +1,8 @@
-"""Where the broker listens and what address it tells the world.
+"""Where the broker listens, and the addresses that it advertises.
 
 bindAddress and brokerIP1 are honoured; with neither, both are loopback, because a broker must not be
 reachable from elsewhere by accident. The VIP port is two below the main one, where Java clients look for it;
-when the system chooses the main port there is none.
+when the system chooses the main port there is none. The HA port is there for members of a broker group.
 """
 
 from __future__ import annotations
@@ -11,7 +11,9 @@ import socket
 from dataclasses import dataclass
 from ipaddress import ip_address
 
+from engine.broker.settings.options import BrokerOptions
 from engine.errors import BadInput
+from engine.protocol.hosts import Host, joined
 
 LOOPBACK = "127.0.0.1"
 _WILDCARDS = ("0.0.0.0", "::")
@@ -53,8 +55,47 @@ def _own_address() -> str:
             return LOOPBACK
 
 
-def bind(host: str, port: int) -> socket.socket:
-    """A bound socket that does not listen yet: a port in use is found out before the store is opened."""
+@dataclass(frozen=True, slots=True)
+class Ports:
+    """Bound sockets: the main port, perhaps the VIP port, perhaps the HA port."""
+
+    listeners: tuple[socket.socket, ...]
+    ha: socket.socket | None
+    address: Host
+    """Where the broker can be reached, under the advertised host."""
+    ha_address: str | None
+
+    def close(self) -> None:
+        for sock in (*self.listeners, self.ha):
+            if sock is not None:
+                sock.close()
+
+
+def bind_ports(options: BrokerOptions, *, has_ha: bool) -> Ports:
+    """Nothing listens yet: a port in use is found out before the store is opened."""
+    chosen = choose_addresses(options.bind_address, options.broker_ip1)
+    bound: list[socket.socket] = []
+
+    def bind(port: int) -> int:
+        bound.append(_bind(chosen.bind_host, port))
+        return int(bound[-1].getsockname()[1])
+
+    try:
+        port = bind(options.listen_port)
+        if options.listen_port > VIP_DISTANCE:
+            bind(options.listen_port - VIP_DISTANCE)
+        host = chosen.advertised_host
+        if not has_ha:
+            return Ports(tuple(bound), None, (host, port), None)
+        ha_port = bind(options.ha_listen_port or (port + 1 if options.listen_port else 0))
+    except BadInput:
+        for sock in bound:
+            sock.close()
+        raise
+    return Ports(tuple(bound[:-1]), bound[-1], (host, port), joined(options.broker_ip2 or host, ha_port))
+
+
+def _bind(host: str, port: int) -> socket.socket:
     sock = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET, socket.SOCK_STREAM)
     try:
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

@@ -1,0 +1,163 @@
+"""What only a master runs: delayed delivery, pops that come back, checks of transactions.
+
+`load` reads from the log where all of it stands, before anybody is served; `start` lets it run; `stop` ends
+it while the log can still be flushed, and `settle` notes how far it came once the log is on disk. All of it
+may happen again and again: a slave that becomes master loads anew. Loop thread only.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from functools import partial
+
+from engine.broker.delivery.deferred_task import WaitingMessages
+from engine.broker.delivery.delay_levels import DELAY_OFFSETS_FILE
+from engine.broker.delivery.deliverer_io import Deliverer
+from engine.broker.pop.checkpoints import Checkpoints
+from engine.broker.pop.last_step import LastStep
+from engine.broker.pop.orders import ORDER_FILE
+from engine.broker.pop.revive_log import ReviveLog
+from engine.broker.pop.revive_task import Revival
+from engine.broker.process.core import Core, now_ms
+from engine.broker.process.damage_wiring import DamageControl
+from engine.broker.state.table_files import TOPICS_FILE
+from engine.broker.state.table_writer_task import TableWriter
+from engine.broker.transactions.check_task import TransactionChecks
+from engine.broker.transactions.transaction_log_io import TransactionLog
+from engine.broker.transactions.transaction_table import TransactionTable
+from engine.daemon.background_tasks import start_task, stop_tasks
+from engine.protocol.names import revive_topic
+
+
+class PopTasks:
+    """`load` before anybody is served, then `start`; `stop` while the log can still be flushed."""
+
+    def __init__(self, core: Core, writer: TableWriter, deliverer: Deliverer) -> None:
+        options, tables, store = core.options, core.tables, core.store
+        self._live, self._orders, self._writer = options.live, tables.orders, writer
+        self.checkpoints = Checkpoints()
+        topic, name = revive_topic(options.broker_cluster_name), options.broker_name
+        appended = core.log_events.appended
+        self.log = ReviveLog(store, topic, name, self.checkpoints, tables.offsets, appended=appended)
+        self._last_step = LastStep(store, topic, self.checkpoints, self.log, options.live)
+        self.revival = Revival(
+            store,
+            tables.topics,
+            tables.groups,
+            self.checkpoints,
+            self.log,
+            deliverer,
+            options.live,
+            now_ms=now_ms,
+            appended=appended,
+            save=writer.save,
+            topics_saved=partial(writer.announced, TOPICS_FILE),
+        )
+        self._saving: asyncio.Task[None] | None = None
+
+    def load(self) -> None:
+        self.log.load()
+        self._last_step.finish(now_ms())
+
+    def start(self) -> None:
+        self.revival.start()
+        self._saving = start_task(self._save_forever(), "save pop orders")
+
+    async def stop(self) -> None:
+        await stop_tasks(self._saving)
+        await self.revival.stop()
+
+    def settle(self) -> None:
+        """The log is on disk: note how far the revive log is done with."""
+        self.log.catch_up(now_ms())
+        for _ in range(2):
+            self.log.commit_offsets()
+
+    async def _save_forever(self) -> None:
+        while True:
+            await asyncio.sleep(self._live.flush_consumer_offset_interval / 1000)
+            if self._orders.is_dirty:
+                self._writer.save(ORDER_FILE)
+
+
+class MasterTasks:
+    def __init__(self, core: Core, writer: TableWriter, damage: DamageControl) -> None:
+        runtime, tables, store = core.runtime, core.tables, core.store
+        appended = core.log_events.appended
+        self._damage = damage
+        self._is_running = False
+        self._is_unsettled = False
+        self._deliverer = Deliverer(
+            store,
+            core.figures.traffic,
+            runtime.threads,
+            runtime.booted_ms,
+            appended=appended,
+            damaged=damage.deliveries,
+        )
+        self.waiting = WaitingMessages(
+            store,
+            core.options,
+            tables.delays,
+            tables.timer_counts,
+            self._deliverer,
+            runtime.threads,
+            now_ms=now_ms,
+            save_delays=partial(writer.save, DELAY_OFFSETS_FILE),
+        )
+        self.pops = PopTasks(core, writer, self._deliverer)
+        self.transactions = TransactionLog(
+            runtime.loop, store, TransactionTable(), tables.offsets, now_ms=now_ms, appended=appended
+        )
+        self.transaction_checks = TransactionChecks(
+            store,
+            self.transactions,
+            core.clients.producers,
+            tables.topics,
+            core.options.live,
+            core.figures.disk,
+            now_ms=now_ms,
+            appended=appended,
+            announce=writer.announce,
+            repair=damage.repairs.wait,
+        )
+
+    def load(self) -> None:
+        self._deliverer.begin(now_ms())
+        self.transactions.load()
+        self.pops.load()
+
+    def start(self) -> None:
+        self._is_running = self._is_unsettled = True
+        self.waiting.start()
+        self.pops.start()
+        self.transaction_checks.start()
+        self._damage.repairs.redeliver_soon()
+
+    async def stop(self) -> None:
+        if not self._is_running:
+            return
+        self._is_running = False
+        await self.waiting.stop()
+        await self.pops.stop()
+        await self.transaction_checks.stop()
+
+    async def settle(self) -> None:
+        """Everything that was done is on disk by now: note it."""
+        if not self._is_unsettled:
+            return
+        self._is_unsettled = False
+        await self.waiting.settle()
+        self._damage.settle()
+        self.transactions.commit_offsets()
+        self.pops.settle()
+
+    async def drop(self) -> None:
+        """Another broker is master: end everything and note nothing, because it may have been taken back."""
+        if self._is_unsettled:
+            await self.stop()
+            self._is_unsettled = False
+            self.waiting.start_over(now_ms())
+
+    def close(self) -> None:
+        self.waiting.close()

@@ -1,0 +1,413 @@
+"""Third stage of a broker's start: which handler answers which request code, and what each is given."""
+
+from __future__ import annotations
+
+import os
+import random
+from collections.abc import Callable
+from typing import Protocol
+
+from engine.broker.admin.handlers import BrokerAdminHandlers
+from engine.broker.admin.handlers_refused import RefusalHandlers
+from engine.broker.admin.handlers_store import StoreAdminHandlers
+from engine.broker.clients.handlers import ClientHandlers
+from engine.broker.clients.handlers_admin import ClientAdminHandlers
+from engine.broker.clients.handlers_assignment import AssignmentHandlers
+from engine.broker.clients.handlers_locks import LockHandlers
+from engine.broker.damage.handlers import DamageHandlers
+from engine.broker.delivery.deferral import Parking
+from engine.broker.delivery.handlers_send_back import SendBackHandlers
+from engine.broker.delivery.handlers_timers import TimerHandlers
+from engine.broker.delivery.retries import RetryRule
+from engine.broker.failover.handlers import BrokerGroupHandlers
+from engine.broker.failover.role import role_name
+from engine.broker.groups.handlers import GroupAdminHandlers
+from engine.broker.offsets.handlers import OffsetHandlers
+from engine.broker.offsets.handlers_admin import OffsetAdminHandlers
+from engine.broker.offsets.handlers_progress import ProgressHandlers
+from engine.broker.pop.admission import PopAdmission
+from engine.broker.pop.handlers import PopHandlers
+from engine.broker.pop.handlers_acks import PopAckHandlers
+from engine.broker.pop.handlers_peek import PopLookHandlers
+from engine.broker.pop.queue_reads import QueueReads
+from engine.broker.process.core import Core, now_ms
+from engine.broker.process.tasks import Tasks
+from engine.broker.pulling.handlers import PullHandlers
+from engine.broker.pulling.handlers_query import QueryHandlers
+from engine.broker.replication.handlers import HAAdminHandlers
+from engine.broker.replication.handlers_records import GroupRecordHandlers
+from engine.broker.replication.handlers_state import ReplicaStateHandlers
+from engine.broker.replication.handlers_status import HAStatus
+from engine.broker.sending.durability import Durability, durability
+from engine.broker.sending.handlers import SendHandlers, SendPlace
+from engine.broker.sending.handlers_plain import PlainSends
+from engine.broker.sending.handlers_replies import ReplyHandlers
+from engine.broker.sending.stored_properties import StoredProperties
+from engine.broker.snapshots.broker_snapshot import Snapshots
+from engine.broker.snapshots.handlers import SnapshotHandlers
+from engine.broker.snapshots.retention_state import retention_state
+from engine.broker.stats.runtime_info_io import BrokerMoment, disk_space, runtime_info
+from engine.broker.topics.handlers import TopicAdminHandlers
+from engine.broker.topics.topic_rules import TopicRules
+from engine.broker.transactions.handlers import TransactionHandlers
+from engine.net.outcomes import Handler
+from engine.protocol.hosts import pack_host
+from engine.protocol.message_ids import UniqueKeys
+
+
+class RouteSource(Protocol):
+    def routes(self) -> dict[int, Handler]: ...
+
+
+def build_routes(core: Core, tasks: Tasks) -> dict[int, Handler]:
+    """Where two sources have the same code, the later one answers."""
+    routes: dict[int, Handler] = {}
+    status = HAStatus(
+        core.role,
+        core.store,
+        tasks.replication.group.replication if tasks.replication.group else None,
+        now_ms=now_ms,
+    )
+    for source in (
+        *_message_handlers(core, tasks),
+        *_consumer_handlers(core, tasks),
+        *_pop_handlers(core, tasks),
+        *_table_handlers(core, tasks),
+        *_broker_handlers(core, tasks, status),
+        *_group_handlers(core, tasks, status),
+    ):
+        routes.update(source.routes())
+    return routes | core.access.routes(core.identity)
+
+
+def _message_handlers(core: Core, tasks: Tasks) -> list[RouteSource]:
+    """Sends of all kinds, and messages that come back or wait for their time."""
+    options, tables, live = core.options, core.tables, core.options.live
+    retries = RetryRule(tables.groups, core.clients.locks, live, save=tasks.writer.save)
+    parking = Parking(
+        options.broker_name,
+        len(core.store.options.delay_level_ms),
+        live,
+        has_timers=options.timer_wheel_enable,
+    )
+    group = tasks.replication.group
+    safe = durability(options, group.in_sync_table if group is not None else lambda: None)
+    return [
+        *_send_handlers(core, tasks, retries, parking, safe),
+        SendBackHandlers(
+            tables.topics,
+            retries,
+            parking,
+            core.store,
+            live,
+            core.figures.traffic,
+            core.figures.disk,
+            durability=safe,
+            now_ms=now_ms,
+            draw=random.randrange,
+            appended=core.log_events.appended,
+            check_record=core.access.check_record,
+        ),
+        TimerHandlers(
+            options.broker_name,
+            options.region_id,
+            tables.topics,
+            parking,
+            core.store,
+            live,
+            core.figures.disk,
+            tables.timer_counts,
+            durability=safe,
+            check=lambda: tasks.master.waiting.timer_store.check,
+            now_ms=now_ms,
+            appended=core.log_events.appended,
+        ),
+        TransactionHandlers(
+            core.store,
+            tasks.master.transactions,
+            parking,
+            core.figures.traffic,
+            now_ms=now_ms,
+            appended=core.log_events.appended,
+            check_record=core.access.check_record,
+        ),
+    ]
+
+
+def _send_handlers(
+    core: Core, tasks: Tasks, retries: RetryRule, parking: Parking, safe: Durability
+) -> list[RouteSource]:
+    """Plain sends come last, so that they are taken out before the others."""
+    options, address, topics = core.options, core.ports.address, core.tables.topics
+    traffic, disk, appended = core.figures.traffic, core.figures.disk, core.log_events.appended
+    host, unique_keys = pack_host(address), UniqueKeys(address[0], os.getpid(), random.getrandbits(32))
+    properties = StoredProperties(options.broker_cluster_name, options.region_id, unique_keys.next)
+    sends = SendHandlers(
+        SendPlace(host, options.region_id),
+        topics,
+        core.figures.appends,
+        options.live,
+        properties,
+        parking,
+        safe,
+        retries,
+        tasks.master.transactions,
+        traffic,
+        disk,
+        now_ms=now_ms,
+        waited_ms=core.figures.lag.delay_ms,
+        draw=random.randrange,
+        appended=appended,
+    )
+    replies = ReplyHandlers(
+        address,
+        options.region_id,
+        topics,
+        core.clients.producers,
+        core.store,
+        options.live,
+        properties,
+        traffic,
+        disk,
+        now_ms=now_ms,
+        draw=random.randrange,
+        appended=appended,
+    )
+    if not safe.is_instant:
+        return [sends, replies]
+    plain = PlainSends(
+        host,
+        options.region_id,
+        properties.suffixes,
+        topics,
+        core.figures.appends,
+        options.live,
+        traffic,
+        disk,
+        now_ms=now_ms,
+        waited_ms=core.figures.lag.delay_ms,
+        appended=appended,
+        otherwise=sends.send,
+    )
+    return [sends, replies, plain]
+
+
+def _consumer_handlers(core: Core, tasks: Tasks) -> list[RouteSource]:
+    options, tables, store, live = core.options, core.tables, core.store, core.options.live
+    consumers, save = core.clients.consumers, tasks.writer.save
+    return [
+        PullHandlers(
+            tables.topics,
+            tables.groups,
+            consumers,
+            tables.offsets,
+            store,
+            live,
+            core.figures.traffic,
+            core.role,
+            tasks.damage.reads,
+            hot_window_bytes=store.options.reads.hot_window_bytes,
+            allows_sql=options.enable_property_filter,
+            now_ms=now_ms,
+            save=save,
+        ),
+        OffsetHandlers(tables.topics, tables.groups, tables.offsets, store, live, now_ms=now_ms, save=save),
+        ClientHandlers(
+            consumers,
+            core.clients.producers,
+            tables.groups,
+            tables.topics,
+            core.clients.membership,
+            live,
+            allows_sql=options.enable_property_filter,
+            now_ms=now_ms,
+            save=save,
+            announce=tasks.writer.announce,
+        ),
+        LockHandlers(core.clients.locks, now_ms=now_ms),
+        QueryHandlers(store, live, core.access.check_record),
+    ]
+
+
+def _pop_handlers(core: Core, tasks: Tasks) -> list[RouteSource]:
+    options, tables, store, live = core.options, core.tables, core.store, core.options.live
+    name, waits, log = options.broker_name, tasks.waits, tasks.master.pops.log
+    admission = PopAdmission(tables.topics, tables.groups, live, now_ms=now_ms, save=tasks.writer.save)
+    reads = QueueReads(store, tables.offsets, tables.orders)
+    return [
+        PopHandlers(
+            name,
+            admission,
+            tables.topics,
+            store,
+            reads,
+            tables.orders,
+            log,
+            waits.holds,
+            live,
+            core.figures.traffic,
+            tasks.damage.reads,
+            is_sync_flush=options.is_sync_flush,
+            allows_sql=options.enable_property_filter,
+            now_ms=now_ms,
+            draw=random.randrange,
+            can_park=waits.can_park,
+            wake=waits.wake_soon,
+        ),
+        PopAckHandlers(
+            name,
+            tables.topics,
+            tables.offsets,
+            store,
+            tables.orders,
+            log,
+            live,
+            core.figures.traffic,
+            is_sync_flush=options.is_sync_flush,
+            now_ms=now_ms,
+            wake=waits.wake_soon,
+        ),
+        PopLookHandlers(
+            admission,
+            tables.topics,
+            store,
+            reads,
+            tables.orders,
+            waits.holds,
+            live,
+            now_ms=now_ms,
+            draw=random.randrange,
+            can_park=waits.can_park,
+        ),
+    ]
+
+
+def _table_handlers(core: Core, tasks: Tasks) -> list[RouteSource]:
+    """What administrators ask of topics, groups, offsets and clients."""
+    who, tables, store, live = core.identity, core.tables, core.store, core.options.live
+    topics, groups, offsets, consumers = tables.topics, tables.groups, tables.offsets, core.clients.consumers
+    figures, save = core.figures, tasks.writer.save
+    rules = TopicRules(who.cluster, who.name, may_be_mixed=lambda: live.enable_mixed_message_type)
+    return [
+        TopicAdminHandlers(
+            who.name,
+            rules,
+            topics,
+            offsets,
+            figures.traffic,
+            figures.stats,
+            store,
+            now_ms=now_ms,
+            save=save,
+        ),
+        GroupAdminHandlers(groups, offsets, figures.traffic, live, now_ms=now_ms, save=save),
+        ProgressHandlers(who.address, figures.progress, topics, groups, offsets, consumers, now_ms=now_ms),
+        OffsetAdminHandlers(
+            who.name,
+            topics,
+            groups,
+            offsets,
+            consumers,
+            store,
+            live,
+            tables.delays,
+            wake=tasks.waits.wake_soon,
+        ),
+        ClientAdminHandlers(
+            who.name,
+            consumers,
+            core.clients.producers,
+            topics,
+            groups,
+            store,
+            check_record=core.access.check_record,
+        ),
+        AssignmentHandlers(
+            who.name, topics, groups, consumers, tables.modes, name_server=tasks.registration.connection
+        ),
+    ]
+
+
+def _broker_handlers(core: Core, tasks: Tasks, status: HAStatus) -> list[RouteSource]:
+    """What administrators and collectors ask of the broker itself."""
+    group, housekeeping = tasks.replication.group, tasks.log.housekeeping
+    return [
+        StoreAdminHandlers(
+            core.tables.topics,
+            core.clients.consumers,
+            core.store,
+            delete_expired_soon=housekeeping.delete_expired_soon,
+            cleaning_refusal=group.replication.cleaning_refusal if group is not None else str,
+        ),
+        BrokerAdminHandlers(
+            core.options,
+            core.changes,
+            core.figures.stats,
+            runtime_info=_runtime_info(core, tasks),
+            now_ms=now_ms,
+        ),
+        SnapshotHandlers(_snapshots(core, tasks, status), run_id=core.runtime.booted_ms, now_ms=now_ms),
+        DamageHandlers(tasks.damage.records),
+        RefusalHandlers(),
+    ]
+
+
+def _group_handlers(core: Core, tasks: Tasks, status: HAStatus) -> list[RouteSource]:
+    """What the members of a broker group ask each other, and operators about them."""
+    name, secret = (core.identity.cluster, core.identity.name), core.runtime.cluster_secret
+    streams = tasks.replication.group.replication if tasks.replication.group is not None else None
+    return [
+        HAAdminHandlers(core.identity, core.role, core.store, status),
+        ReplicaStateHandlers(core.store, tasks.replication.files),
+        BrokerGroupHandlers(*name, secret, streams),
+        GroupRecordHandlers(*name, secret, core.store, streams, tasks.damage.exchange),
+    ]
+
+
+def _runtime_info(core: Core, tasks: Tasks) -> Callable[[], dict[str, str]]:
+    def info() -> dict[str, str]:
+        moment = BrokerMoment(
+            now_ms=now_ms(),
+            boot_ms=core.runtime.booted_ms,
+            loop_lag_ms=core.figures.lag.lag_ms,
+            disk=disk_space(str(core.store.options.commit_log_path)),
+            start_accepting_ms=core.options.live.start_accept_send_request_time_stamp,
+            is_active=not tasks.waits.is_closing,
+        )
+        delays = tasks.master.waiting.progress()
+        return runtime_info(moment, core.store, core.figures.stats, core.figures.put_times, delays)
+
+    return info
+
+
+def _snapshots(core: Core, tasks: Tasks, status: HAStatus) -> Snapshots:
+    who, options, store, tls = core.identity, core.options, core.store, core.runtime.tls
+
+    def ha_state() -> dict[str, object]:
+        role = role_name(options.broker_role, core.role)
+        return {"role": role, "permission": options.live.broker_permission, **status.section()}
+
+    return Snapshots(
+        {
+            "cluster": who.cluster,
+            "name": who.name,
+            "id": core.role.member_id,
+            "address": who.address,
+            "haAddress": who.ha_address,
+            "bootedMs": core.runtime.booted_ms,
+        },
+        core.tables.topics,
+        core.tables.groups,
+        core.tables.offsets,
+        core.clients.consumers,
+        core.figures.traffic.senders,
+        store,
+        core.figures.stats,
+        core.figures.disk,
+        {
+            "ha": ha_state,
+            "retention": lambda: retention_state(store.options.retention, store.front.deleted_unexpired),
+            "damage": lambda: tasks.damage.section() or {},
+            "certificate": lambda: {} if tls.not_after_ms is None else {"notAfterMs": tls.not_after_ms},
+        },
+    )
