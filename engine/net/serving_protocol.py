@@ -139,8 +139,7 @@ class ServingProtocol(SendingProtocol):
         # asks for what was just acknowledged would be faster than its dispatch, which is due in the next.
         self._pause(FRAME)
         self._loop.call_soon(self._resume, FRAME)
-        if self._shares is not None:
-            self._shares.intake.give_back(self)
+        self._has_noted = self._shares is not None  # it is counted until it is served
         return True
 
     def _serve_single(self, command: Command, turns: Turns | None) -> None:

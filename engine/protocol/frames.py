@@ -63,8 +63,9 @@ class FrameParser:
 
     @property
     def waiting_bytes(self) -> int:
-        """Received, not yet taken."""
-        return len(self._data) - self._at
+        """Whole frames and the beginnings of the next, received and not yet taken."""
+        has_large = self._frame is not None and self._filled >= self._wanted
+        return len(self._data) - self._at + (self._filled if has_large else 0)
 
     # -- step by step ---------------------------------------------------------------------------------------
 

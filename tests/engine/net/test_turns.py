@@ -263,6 +263,25 @@ async def test_large_requests_are_served_whatever_the_pieces(host: Host, size: i
     sock.close()
 
 
+async def test_a_small_request_goes_before_large_frames_that_wait(host: Host):
+    """50 connections with large registrations at a client's own address delayed its small requests by up to
+    4 s: whole large frames waited as if they were small, and were no longer counted."""
+    large, last = requests(QUICK, 1, bytes(MIB)), 100
+    crowd = [await connect(host, large[:-last]) for _ in range(4)]
+    good = await connect(host, requests(QUICK, 1))
+    await until(lambda: host.shares.intake.held_bytes >= 4 * MIB and host.sizes == [0])
+    await asyncio.sleep(0.02)
+    host.shares.turns.is_full, host.shares.turns.spent_s = True, 1.0
+    for sock in crowd:
+        sock.send(large[-last:])
+    good.send(requests(QUICK, 1))
+    await until(lambda: len(host.served) == 6)
+    assert host.sizes == [0, 0, *[MIB] * 4]
+    assert host.shares.intake.held_bytes == 0
+    for sock in (*crowd, good):
+        sock.close()
+
+
 async def test_more_large_sends_than_fit_are_received_one_after_the_other():
     made = Host(ConnectionLimits(memory=MemoryLimits(receiving_bytes=16 * MIB)))
     loop = asyncio.get_running_loop()
