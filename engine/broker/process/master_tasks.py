@@ -23,8 +23,8 @@ from engine.broker.process.damage_wiring import DamageControl
 from engine.broker.state.table_files import TOPICS_FILE
 from engine.broker.state.table_writer_task import TableWriter
 from engine.broker.transactions.check_task import TransactionChecks
+from engine.broker.transactions.half_messages import TransactionTable
 from engine.broker.transactions.transaction_log_io import TransactionLog
-from engine.broker.transactions.transaction_table import TransactionTable
 from engine.daemon.background_tasks import start_task, stop_tasks
 from engine.protocol.names import revive_topic
 

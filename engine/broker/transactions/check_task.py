@@ -22,6 +22,7 @@ from engine.broker.storage.disk_room import DiskRoom
 from engine.broker.topics.topic_table import TopicTable
 from engine.broker.transactions.half_messages import (
     HALF_QUEUE,
+    OpenTransaction,
     checked_copy,
     given_up_draft,
     is_half,
@@ -29,7 +30,6 @@ from engine.broker.transactions.half_messages import (
     real_place,
 )
 from engine.broker.transactions.transaction_log_io import TransactionLog
-from engine.broker.transactions.transaction_table import OpenTransaction
 from engine.daemon.background_tasks import start_task, stop_tasks
 from engine.net.connection import Connection
 from engine.protocol.bodies.topics import TopicConfig

@@ -15,8 +15,15 @@ import logging
 from collections.abc import Callable, Iterator
 
 from engine.broker.offsets.offset_table import ConsumerOffsets
-from engine.broker.transactions.half_messages import HALF_QUEUE, is_half, op_batch, op_offsets, origin_of
-from engine.broker.transactions.transaction_table import ReadFrom, TransactionTable
+from engine.broker.transactions.half_messages import (
+    HALF_QUEUE,
+    ReadFrom,
+    TransactionTable,
+    is_half,
+    op_batch,
+    op_offsets,
+    origin_of,
+)
 from engine.protocol.names import TRANS_GROUP, TRANS_HALF_TOPIC, TRANS_OP_HALF_TOPIC
 from engine.protocol.properties import decode_properties
 from engine.protocol.records import Record, decode_records

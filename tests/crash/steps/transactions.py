@@ -10,9 +10,9 @@ given-up    the message lies in the topic of those given up, the op message is n
 from __future__ import annotations
 
 from engine.broker.transactions.check_task import TransactionChecks
+from engine.broker.transactions.half_messages import TransactionTable
 from engine.broker.transactions.handlers import TransactionHandlers
 from engine.broker.transactions.transaction_log_io import TransactionLog
-from engine.broker.transactions.transaction_table import TransactionTable
 from tests.crash.steps.dying import Step, run
 
 STEPS = {

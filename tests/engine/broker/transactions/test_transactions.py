@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from engine.broker.transactions.half_messages import (
+    TransactionTable,
     checked_copy,
     committed_draft,
     given_up_draft,
@@ -14,7 +15,6 @@ from engine.broker.transactions.half_messages import (
     question_body,
     resumed_draft,
 )
-from engine.broker.transactions.transaction_table import TransactionTable
 from engine.protocol.batches import decode_batch
 from engine.protocol.hosts import pack_host
 from engine.protocol.names import TRANS_CHECK_MAX_TIME_TOPIC, TRANS_HALF_TOPIC, TRANS_OP_HALF_TOPIC
