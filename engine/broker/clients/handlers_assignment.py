@@ -13,7 +13,7 @@ from collections.abc import Callable
 from engine.broker.clients.consumer_table import ConsumerTable
 from engine.broker.clients.request_modes import REQUEST_MODES_FILE, RequestModes
 from engine.broker.groups.group_table import SubscriptionGroupTable
-from engine.broker.topics.permissions import no_such_group, no_such_topic
+from engine.broker.topics.topic_rules import no_such_group, no_such_topic
 from engine.broker.topics.topic_table import TopicTable
 from engine.errors import BadRequest, NotPermitted, Refused
 from engine.net.connection import Connection

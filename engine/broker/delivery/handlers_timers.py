@@ -15,7 +15,7 @@ from engine.broker.sending.durability import Durability
 from engine.broker.sending.send_checks import disk_full
 from engine.broker.settings.options import LiveOptions
 from engine.broker.storage.disk_room import DiskRoom
-from engine.broker.topics.permissions import no_such_topic
+from engine.broker.topics.topic_rules import no_such_topic
 from engine.broker.topics.topic_table import TopicTable
 from engine.errors import BadInput, NotPermitted, Refused
 from engine.net.connection import Connection

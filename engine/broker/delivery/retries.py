@@ -16,7 +16,7 @@ from engine.broker.delivery.redelivery import draft_of
 from engine.broker.groups.group_table import SubscriptionGroupTable
 from engine.broker.settings.options import LiveOptions
 from engine.broker.state.table_files import GROUPS_FILE
-from engine.broker.topics.permissions import no_such_group
+from engine.broker.topics.topic_rules import no_such_group
 from engine.protocol.bodies.groups import SubscriptionGroupConfig
 from engine.protocol.headers.send import ConsumerSendMsgBackRequest, SendMessageRequest
 from engine.protocol.names import RETRY_PREFIX, dlq_topic, retry_topic

@@ -8,7 +8,7 @@ from engine.broker.groups.group_table import SubscriptionGroupTable
 from engine.broker.offsets.offset_table import ConsumerOffsets
 from engine.broker.settings.options import LiveOptions
 from engine.broker.state.table_files import GROUPS_FILE
-from engine.broker.topics.permissions import no_such_group, no_such_topic
+from engine.broker.topics.topic_rules import no_such_group, no_such_topic
 from engine.broker.topics.topic_table import MAX_QUEUES_PER_TOPIC, TopicTable
 from engine.errors import NotFound, Refused
 from engine.net.connection import Connection

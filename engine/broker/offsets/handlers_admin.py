@@ -20,7 +20,7 @@ from engine.broker.offsets.offset_table import ConsumerOffsets
 from engine.broker.pulling.long_polls import ALL_QUEUES
 from engine.broker.settings.options import LiveOptions
 from engine.broker.state.table_files import OFFSETS_FILE
-from engine.broker.topics.permissions import no_such_group, no_such_topic
+from engine.broker.topics.topic_rules import no_such_group, no_such_topic
 from engine.broker.topics.topic_table import TopicTable
 from engine.errors import BadRequest, NotFound, Refused
 from engine.net.connection import Connection

@@ -9,7 +9,7 @@ from engine.broker.clients.consumer_table import ConsumerTable
 from engine.broker.groups.group_table import SubscriptionGroupTable
 from engine.broker.offsets.offset_table import ConsumerOffsets
 from engine.broker.offsets.progress import ConsumeProgress
-from engine.broker.topics.permissions import no_such_topic
+from engine.broker.topics.topic_rules import no_such_topic
 from engine.broker.topics.topic_table import TopicTable
 from engine.net.connection import Connection
 from engine.net.outcomes import Handler, Outcome, Reply

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from engine.broker.groups.group_table import SubscriptionGroupTable
 from engine.broker.settings.options import LiveOptions
 from engine.broker.state.table_files import GROUPS_FILE
-from engine.broker.topics.permissions import (
+from engine.broker.topics.topic_rules import (
     check_broker_readable,
     check_group_enabled,
     check_topic_readable,

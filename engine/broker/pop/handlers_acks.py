@@ -18,7 +18,7 @@ from engine.broker.pop.pop_requests import waiting_key
 from engine.broker.pop.revive_log import ReviveLog
 from engine.broker.settings.options import LiveOptions
 from engine.broker.stats.traffic import Traffic
-from engine.broker.topics.permissions import no_such_topic
+from engine.broker.topics.topic_rules import no_such_topic
 from engine.broker.topics.topic_table import TopicTable
 from engine.errors import Refused
 from engine.net.connection import Connection

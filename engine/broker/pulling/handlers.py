@@ -27,7 +27,7 @@ from engine.broker.pulling.slave_reads import (
 from engine.broker.settings.options import LiveOptions
 from engine.broker.state.table_files import GROUPS_FILE
 from engine.broker.stats.traffic import Traffic
-from engine.broker.topics.permissions import (
+from engine.broker.topics.topic_rules import (
     check_broker_readable,
     check_group_enabled,
     check_queue_readable,

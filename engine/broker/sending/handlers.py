@@ -32,7 +32,7 @@ from engine.broker.settings.options import LiveOptions
 from engine.broker.state.table_files import TOPICS_FILE
 from engine.broker.stats.traffic import Traffic
 from engine.broker.storage.disk_room import DiskRoom
-from engine.broker.topics.permissions import check_broker_takes, no_such_topic
+from engine.broker.topics.topic_rules import check_broker_takes, no_such_topic
 from engine.broker.topics.topic_table import TopicTable, plan_auto_creation, retry_topic_config
 from engine.broker.transactions.half_messages import half_draft
 from engine.broker.transactions.transaction_log_io import TransactionLog

@@ -21,7 +21,7 @@ from engine.broker.sending.stored_properties import StoredProperties
 from engine.broker.settings.options import LiveOptions
 from engine.broker.stats.traffic import Traffic
 from engine.broker.storage.disk_room import DiskRoom
-from engine.broker.topics.permissions import no_such_topic
+from engine.broker.topics.topic_rules import no_such_topic
 from engine.broker.topics.topic_table import TopicTable
 from engine.net.connection import Connection
 from engine.net.outcomes import Handler, Outcome, Relay, Reply

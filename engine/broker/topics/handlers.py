@@ -14,8 +14,7 @@ from engine.broker.offsets.offset_table import ConsumerOffsets
 from engine.broker.state.table_files import OFFSETS_FILE, TOPICS_FILE
 from engine.broker.stats.broker_stats import BrokerStats
 from engine.broker.stats.traffic import Traffic
-from engine.broker.topics.permissions import no_such_topic
-from engine.broker.topics.topic_rules import TopicRules
+from engine.broker.topics.topic_rules import TopicRules, no_such_topic
 from engine.broker.topics.topic_table import TopicTable
 from engine.net.connection import Connection
 from engine.net.outcomes import Announce, Handler, Outcome, Reply
