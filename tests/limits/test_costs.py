@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.broker.clients.consumer_table import ClientInfo, ConsumerTable
+from engine.broker.clients.client_tables import ClientInfo, ConsumerTable
 from engine.broker.groups.group_table import SubscriptionGroupTable
 from engine.broker.offsets.offset_table import ConsumerOffsets
 from engine.broker.snapshots.broker_snapshot import Snapshots

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from engine.broker.clients.consumer_table import ClientInfo
+from engine.broker.clients.client_tables import ClientInfo
 from engine.broker.state.table_files import GROUPS_FILE, TOPICS_FILE
 from engine.protocol.bodies.clients import ConsumerData, HeartbeatData, SubscriptionData
 from engine.protocol.bodies.groups import SubscriptionGroupConfig

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from engine.broker.clients.consumer_table import ConsumerTable
+from engine.broker.clients.client_tables import ConsumerTable
 from engine.broker.pulling.filters import is_tag_type, tag_filter
 from engine.broker.topics.topic_table import TopicTable
 from engine.errors import BadRequest, NotFound, Refused

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from engine.broker.clients.consumer_table import ClientInfo, ConsumerTable
+from engine.broker.clients.client_tables import ClientInfo, ConsumerTable, ProducerTable
 from engine.broker.clients.membership_io import Membership
-from engine.broker.clients.producer_table import ProducerTable
 from engine.broker.groups.group_table import SubscriptionGroupTable
 from engine.broker.pulling.filters import is_tag_type, normal_subscription, subscription_filter
 from engine.broker.settings.options import LiveOptions

@@ -11,8 +11,7 @@ from msgspec.structs import replace
 
 from engine.access.gate import RecordCheck, unchecked
 from engine.access.resources import Action
-from engine.broker.clients.consumer_table import ClientInfo, ConsumerGroup, ConsumerTable
-from engine.broker.clients.producer_table import ProducerTable
+from engine.broker.clients.client_tables import ClientInfo, ConsumerGroup, ConsumerTable, ProducerTable
 from engine.broker.groups.group_table import SubscriptionGroupTable
 from engine.broker.topics.topic_table import TopicTable
 from engine.broker.transactions.half_messages import topic_of

@@ -5,8 +5,7 @@ Also the one place that hears of closed connections: their clients leave every g
 
 from __future__ import annotations
 
-from engine.broker.clients.consumer_table import ConsumerTable
-from engine.broker.clients.producer_table import ProducerTable
+from engine.broker.clients.client_tables import ConsumerTable, ProducerTable
 from engine.broker.groups.group_table import SubscriptionGroupTable
 from engine.broker.settings.options import LiveOptions
 from engine.net.connection import Connection

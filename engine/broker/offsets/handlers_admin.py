@@ -12,7 +12,7 @@ import logging
 from collections.abc import Callable, Hashable
 
 from engine.broker.admin.table_pages import table_reply
-from engine.broker.clients.consumer_table import ConsumerTable
+from engine.broker.clients.client_tables import ConsumerTable
 from engine.broker.delivery.delay_levels import DelayOffsets
 from engine.broker.groups.group_table import SubscriptionGroupTable
 from engine.broker.offsets.offset_plans import correction_offsets, legacy_reset_offset

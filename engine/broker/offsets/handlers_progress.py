@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from engine.broker.admin.table_pages import SLICE, gathered, table_reply
-from engine.broker.clients.consumer_table import ConsumerTable
+from engine.broker.clients.client_tables import ConsumerTable
 from engine.broker.groups.group_table import SubscriptionGroupTable
 from engine.broker.offsets.offset_table import ConsumerOffsets
 from engine.broker.offsets.progress import ConsumeProgress

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from engine.broker.admin.table_pages import SLICE
-from engine.broker.clients.consumer_table import ConsumerTable
+from engine.broker.clients.client_tables import ConsumerTable
 from engine.broker.offsets.offset_table import ConsumerOffsets
 from engine.broker.stats.broker_stats import BrokerStats
 from engine.broker.topics.topic_table import TopicTable

@@ -13,9 +13,8 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-from engine.broker.clients.consumer_table import ConsumerTable
+from engine.broker.clients.client_tables import ConsumerTable, ProducerTable
 from engine.broker.clients.membership_io import Membership
-from engine.broker.clients.producer_table import ProducerTable
 from engine.broker.clients.queue_locks import QueueLocks
 from engine.broker.failover.group_state import GROUP_FILE
 from engine.broker.failover.role import Role, first_role

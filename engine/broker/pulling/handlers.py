@@ -12,7 +12,7 @@ from collections.abc import Callable, Hashable
 
 from msgspec import Struct
 
-from engine.broker.clients.consumer_table import ConsumerTable
+from engine.broker.clients.client_tables import ConsumerTable
 from engine.broker.damage.damaged_reads import DamagedReads, skip_remark, wait_remark
 from engine.broker.failover.role import Role
 from engine.broker.groups.group_table import SubscriptionGroupTable

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from engine.broker.clients.producer_table import ProducerTable
+from engine.broker.clients.client_tables import ProducerTable
 from engine.broker.sending.send_checks import (
     choose_queue,
     closed_topic,

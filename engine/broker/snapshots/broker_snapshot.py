@@ -27,7 +27,7 @@ from typing import Any
 
 import orjson
 
-from engine.broker.clients.consumer_table import ConsumerGroup, ConsumerTable
+from engine.broker.clients.client_tables import ConsumerGroup, ConsumerTable
 from engine.broker.groups.group_table import SubscriptionGroupTable
 from engine.broker.offsets.offset_table import ConsumerOffsets
 from engine.broker.offsets.unread_times import Pair, QueuePlace, UnreadTimes

@@ -14,7 +14,7 @@ import logging
 from collections.abc import Callable
 from dataclasses import replace
 
-from engine.broker.clients.producer_table import ProducerTable
+from engine.broker.clients.client_tables import ProducerTable
 from engine.broker.damage.damaged_records import RepairWait
 from engine.broker.settings.options import LiveOptions
 from engine.broker.state.table_files import TOPICS_FILE

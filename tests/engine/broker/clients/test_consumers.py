@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from engine.broker.clients.consumer_table import CLIENT_EXPIRY_MS, ClientInfo, ConsumerTable
-from engine.broker.clients.producer_table import ProducerTable
+from engine.broker.clients.client_tables import CLIENT_EXPIRY_MS, ClientInfo, ConsumerTable, ProducerTable
 from engine.protocol.bodies.clients import ConsumerData, SubscriptionData
 
 NOW = 1_000_000

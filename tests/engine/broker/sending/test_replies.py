@@ -7,8 +7,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from engine.broker.clients.consumer_table import ClientInfo
-from engine.broker.clients.producer_table import ProducerTable
+from engine.broker.clients.client_tables import ClientInfo, ProducerTable
 from engine.net.connection import Connection
 from engine.net.outcomes import Reply
 from engine.net.requester import Requester
