@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from engine.broker.clients.client_tables import ConsumerTable
-from engine.broker.clients.request_modes import REQUEST_MODES_FILE, RequestModes
+from engine.broker.clients.queue_assignment import REQUEST_MODES_FILE, RequestModes
 from engine.broker.groups.group_table import SubscriptionGroupTable
 from engine.broker.topics.topic_rules import no_such_group, no_such_topic
 from engine.broker.topics.topic_table import TopicTable

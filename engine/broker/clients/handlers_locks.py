@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from engine.broker.clients.queue_locks import QueueLocks
+from engine.broker.clients.queue_assignment import QueueLocks
 from engine.errors import BadRequest
 from engine.net.connection import Connection
 from engine.net.outcomes import Handler, Outcome, Reply

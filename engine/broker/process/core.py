@@ -15,7 +15,7 @@ from pathlib import Path
 
 from engine.broker.clients.client_tables import ConsumerTable, ProducerTable
 from engine.broker.clients.membership_io import Membership
-from engine.broker.clients.queue_locks import QueueLocks
+from engine.broker.clients.queue_assignment import QueueLocks
 from engine.broker.failover.group_state import GROUP_FILE
 from engine.broker.failover.role import Role, first_role
 from engine.broker.offsets.progress import ConsumeProgress

@@ -20,7 +20,7 @@ from typing import TypeVar
 
 import orjson
 
-from engine.broker.clients.request_modes import RequestModes
+from engine.broker.clients.queue_assignment import RequestModes
 from engine.broker.failover.role import Role, RoleKind
 from engine.broker.replication.metadata import (
     Metadata,

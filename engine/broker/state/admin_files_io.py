@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
-from engine.broker.clients.request_modes import REQUEST_MODES_FILE, RequestModes
+from engine.broker.clients.queue_assignment import REQUEST_MODES_FILE, RequestModes
 from engine.broker.settings.config_changes import CHANGES_FILE, ConfigChanges, encode_changes
 from engine.broker.settings.options import BrokerOptions
 from engine.broker.state.state_file_io import StateFile

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 import orjson
 
-from engine.broker.clients.request_modes import REQUEST_MODES_FILE, RequestModes
+from engine.broker.clients.queue_assignment import REQUEST_MODES_FILE, RequestModes
 from engine.broker.delivery.delay_levels import DELAY_OFFSETS_FILE, DelayOffsets
 from engine.broker.delivery.timer_counts import TIMER_METRICS_FILE, TimerCounts
 from engine.broker.groups.group_table import GroupsChange, SubscriptionGroupTable

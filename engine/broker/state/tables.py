@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from engine.broker.clients.request_modes import RequestModes
+from engine.broker.clients.queue_assignment import RequestModes
 from engine.broker.delivery.delay_levels import DelayOffsets
 from engine.broker.delivery.timer_counts import TimerCounts
 from engine.broker.groups.group_table import SubscriptionGroupTable

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from engine.broker.clients.membership_io import Membership
-from engine.broker.clients.queue_locks import QueueLocks
+from engine.broker.clients.queue_assignment import QueueLocks
 from engine.broker.offsets.offset_table import ConsumerOffsets
 from engine.broker.settings.options import LiveOptions
 from engine.broker.storage.disk_room import DiskRoom

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engine.broker.clients.queue_locks import LEASE_MS, QueueLocks
+from engine.broker.clients.queue_assignment import LEASE_MS, QueueLocks
 from engine.protocol.bodies.basics import MessageQueue
 
 Q0, Q1 = MessageQueue("t", "b", 0), MessageQueue("t", "b", 1)
