@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from engine.broker.clients.client_tables import ConsumerTable
-from engine.broker.clients.queue_assignment import REQUEST_MODES_FILE, RequestModes
+from engine.broker.clients.queue_assignment import REQUEST_MODES_FILE, QueueLocks, RequestModes
 from engine.broker.groups.group_table import SubscriptionGroupTable
 from engine.broker.topics.topic_rules import no_such_group, no_such_topic
 from engine.broker.topics.topic_table import TopicTable
@@ -22,6 +22,8 @@ from engine.protocol.allocation import Allocate, average, average_by_circle
 from engine.protocol.bodies.basics import MessageQueue
 from engine.protocol.bodies.clients import MessageModel
 from engine.protocol.bodies.groups import (
+    LockBatchRequestBody,
+    LockBatchResponseBody,
     MessageQueueAssignment,
     MessageRequestMode,
     QueryAssignmentRequestBody,
@@ -143,3 +145,37 @@ def readable_queues(topic: str, route: TopicRouteData) -> list[MessageQueue]:
         if place.perm & PERM_READ
         for queue_id in range(place.read_queue_nums)
     ]
+
+
+MAX_QUEUES_PER_REQUEST = 65_536
+
+
+class LockHandlers:
+    def __init__(self, locks: QueueLocks, *, now_ms: Callable[[], int]) -> None:
+        self._locks = locks
+        self._now_ms = now_ms
+
+    def routes(self) -> dict[int, Handler]:
+        return {RequestCode.LOCK_BATCH_MQ: self.lock, RequestCode.UNLOCK_BATCH_MQ: self.unlock}
+
+    def lock(self, request: Command, client: Connection) -> Outcome:
+        asked = _decode(request)
+        held = self._locks.lock(asked.consumer_group, asked.client_id, asked.mq_set, self._now_ms())
+        return Reply(body=LockBatchResponseBody(tuple(held)).encode())
+
+    def unlock(self, request: Command, client: Connection) -> Outcome:
+        asked = _decode(request)
+        self._locks.unlock(asked.consumer_group, asked.client_id, asked.mq_set)
+        return Reply()
+
+
+def _decode(request: Command) -> LockBatchRequestBody:
+    asked = LockBatchRequestBody.decode(request.body)
+    check_group(asked.consumer_group)
+    if not asked.client_id:
+        raise BadRequest("clientId is missing", code=ResponseCode.INVALID_PARAMETER)
+    if len(asked.mq_set) > MAX_QUEUES_PER_REQUEST:
+        raise BadRequest("too many queues in one request", code=ResponseCode.INVALID_PARAMETER)
+    for topic in {queue.topic for queue in asked.mq_set}:
+        check_topic(topic)
+    return asked

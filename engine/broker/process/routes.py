@@ -12,8 +12,7 @@ from engine.broker.admin.handlers_refused import RefusalHandlers
 from engine.broker.admin.handlers_store import StoreAdminHandlers
 from engine.broker.clients.handlers import ClientHandlers
 from engine.broker.clients.handlers_admin import ClientAdminHandlers
-from engine.broker.clients.handlers_assignment import AssignmentHandlers
-from engine.broker.clients.handlers_locks import LockHandlers
+from engine.broker.clients.handlers_assignment import AssignmentHandlers, LockHandlers
 from engine.broker.damage.handlers import DamageHandlers
 from engine.broker.delivery.deferral import Parking
 from engine.broker.delivery.handlers_send_back import SendBackHandlers
