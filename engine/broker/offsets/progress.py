@@ -6,7 +6,7 @@ looked at, never all topics of the broker. Loop thread only.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from engine.broker.admin.table_pages import SLICE
@@ -18,6 +18,7 @@ from engine.protocol.bodies.basics import MessageQueue
 from engine.protocol.bodies.stats import OffsetWrapper, QueueTimeSpan
 from engine.protocol.bodies.topics import TopicConfig
 from engine.store.message_store import MessageStore
+from engine.store.reading.store_times import StoreTimes
 
 
 class ConsumeProgress:
@@ -108,3 +109,68 @@ class ConsumeProgress:
         if queue_offset < 0:
             return 0
         return max(0, self._store.store_time_at(topic, queue_id, queue_offset))
+
+
+MAX_READS = 2_000
+"""Of one round: some tens of milliseconds, nearly all of it in system calls."""
+MAX_KNOWN_OF_TOPIC = 1_000
+
+Pair = tuple[str, str]
+"""(topic, group)"""
+QueuePlace = tuple[int, int]
+"""Queue id and queue offset."""
+_NOTHING: dict[QueuePlace, int] = {}
+
+
+class UnreadTimes:
+    def __init__(self, store: MessageStore) -> None:
+        self._store = store
+        self._known: dict[str, dict[QueuePlace, int]] = {}
+        self._wanted: dict[Pair, list[QueuePlace]] = {}
+        self._wanted_count = 0
+        self._unfinished: dict[Pair, None] = {}
+        """Found no room among the wanted; the first comes first."""
+
+    def known_of(self, topic: str) -> Mapping[QueuePlace, int]:
+        """Store times by place; negative: it could not be read."""
+        return self._known.get(topic, _NOTHING)
+
+    def forget(self, topic: str) -> None:
+        self._known.pop(topic, None)
+
+    @property
+    def is_full(self) -> bool:
+        return self._wanted_count >= MAX_READS
+
+    def postpone(self, pairs: Iterable[Pair]) -> None:
+        """To be looked at again in a later round."""
+        self._unfinished.update(dict.fromkeys(pairs))
+
+    def want(self, pair: Pair, places: list[QueuePlace]) -> None:
+        """What is missing for this pair now; what was wanted for it before is not any more."""
+        if self._wanted_count >= MAX_READS:
+            self.postpone((pair,))
+        else:
+            self._wanted_count += len(places) - len(self._wanted.get(pair, ()))
+            self._wanted[pair] = places
+
+    def take_unfinished(self) -> list[Pair]:
+        """Pairs to be looked at again, because more was missing than one round reads."""
+        return [self._unfinished.popitem()[0] for _ in range(min(len(self._unfinished), MAX_READS // 2))]
+
+    def take_wanted(self) -> tuple[StoreTimes, set[Pair]] | None:
+        """What to read next, in any thread, and the pairs that it is for; None: nothing is missing."""
+        if not self._wanted:
+            return None
+        wanted, self._wanted, self._wanted_count = self._wanted, {}, 0
+        places = dict.fromkeys((pair[0], *place) for pair, missing in wanted.items() for place in missing)
+        return self._store.plan_store_times(list(places)), set(wanted)
+
+    def note(self, read: StoreTimes, times_ms: list[int]) -> None:
+        """What was read; negative: it could not be."""
+        for (topic, queue_id, queue_offset), time_ms in zip(read.places, times_ms, strict=True):
+            known = self._known.get(topic)
+            if known is None or len(known) >= MAX_KNOWN_OF_TOPIC:
+                # Read again, should anybody still stand there.
+                known = self._known[topic] = {}
+            known[queue_id, queue_offset] = time_ms

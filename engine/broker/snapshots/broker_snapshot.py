@@ -30,7 +30,7 @@ import orjson
 from engine.broker.clients.client_tables import ConsumerGroup, ConsumerTable
 from engine.broker.groups.group_table import SubscriptionGroupTable
 from engine.broker.offsets.offset_table import ConsumerOffsets
-from engine.broker.offsets.unread_times import Pair, QueuePlace, UnreadTimes
+from engine.broker.offsets.progress import Pair, QueuePlace, UnreadTimes
 from engine.broker.snapshots.due_names import Due, in_slices
 from engine.broker.snapshots.journal import Change, Journal
 from engine.broker.stats.broker_stats import BrokerStats

@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from engine.broker.offsets import unread_times
 from engine.broker.snapshots import broker_snapshot as snapshots
 from engine.broker.snapshots.broker_snapshot import Snapshots
 from engine.protocol.bodies.stats import BrokerSnapshot
