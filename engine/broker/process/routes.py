@@ -22,8 +22,7 @@ from engine.broker.failover.handlers import BrokerGroupHandlers
 from engine.broker.failover.role import role_name
 from engine.broker.groups.handlers import GroupAdminHandlers
 from engine.broker.offsets.handlers import OffsetHandlers
-from engine.broker.offsets.handlers_admin import OffsetAdminHandlers
-from engine.broker.offsets.handlers_progress import ProgressHandlers
+from engine.broker.offsets.handlers_admin import OffsetAdminHandlers, ProgressHandlers
 from engine.broker.pop.admission import PopAdmission
 from engine.broker.pop.handlers import PopHandlers
 from engine.broker.pop.handlers_acks import PopAckHandlers

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from engine.broker.offsets.offset_plans import NOT_COMPARABLE, correction_offsets, legacy_reset_offset
+from engine.broker.offsets.handlers_admin import NOT_COMPARABLE, correction_offsets, legacy_reset_offset
 
 
 @pytest.mark.parametrize(
