@@ -13,7 +13,7 @@ from concurrent.futures import Executor
 from engine.broker.delivery.delay_levels import DelayOffsets
 from engine.broker.delivery.delay_task import DelayDelivery
 from engine.broker.delivery.deliverer_io import Deliverer
-from engine.broker.delivery.timer_counts import TimerCounts
+from engine.broker.delivery.timed_messages import TimerCounts
 from engine.broker.delivery.timer_task import TIMER_KEYS, TimerDelivery, TimerRules
 from engine.broker.settings.options import BrokerOptions
 from engine.protocol.names import TIMER_TOPIC

@@ -7,12 +7,15 @@ window is put at the window's end and from there on the wheel again, in a fresh 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from heapq import heappop, heappush
+from typing import Any
 
 from engine.broker.delivery.redelivery import restored
 from engine.errors import Refused
+from engine.protocol.bodies.basics import DataVersion
 from engine.protocol.codes import ResponseCode
-from engine.protocol.layouts.timer_files import TIMER_DEFAULT, TIMER_DELETE, TIMER_ROLL
+from engine.protocol.layouts.timer_files import TIMER_DEFAULT, TIMER_DELETE, TIMER_ROLL, TimerLogUnit
 from engine.protocol.message_ids import RecallHandle
 from engine.protocol.names import TIMER_TOPIC
 from engine.protocol.properties import Property
@@ -123,3 +126,99 @@ def rolled(properties: Mapping[str, str]) -> dict[str, str]:
 
 def _illegal(text: str) -> Refused:
     return Refused(text, code=ResponseCode.MESSAGE_ILLEGAL)
+
+
+Entry = tuple[int, int, TimerLogUnit]
+"""When it is due, the how-manieth it is, and the message."""
+
+
+def exact_time_ms(properties: Mapping[str, str], out_ms: int, store_timestamp: int) -> int:
+    """The millisecond of a message that waits under `out_ms`; a delay counts from when it was stored."""
+    asked = {name: value for name, value in properties.items() if name != Property.TIMER_OUT_MS}
+    deliver_ms = asked_time_ms(asked, store_timestamp)
+    end_ms = out_ms + PRECISION_MS
+    return end_ms if deliver_ms is None or not out_ms < deliver_ms < end_ms else deliver_ms
+
+
+def due_ms(unit: TimerLogUnit, time_ms: int) -> int:
+    end_ms = time_ms + PRECISION_MS
+    return unit.reserved if time_ms < unit.reserved < end_ms and not unit.magic & TIMER_ROLL else end_ms
+
+
+class TimerSecond:
+    def __init__(self, time_ms: int) -> None:
+        self.time_ms = time_ms
+        self.taken = 0
+        self._sequence = 0
+        self.recalled: set[str] = set()
+        self._waiting: list[Entry] = []
+
+    @property
+    def has_waiting(self) -> bool:
+        return bool(self._waiting)
+
+    def take(self, units: Iterable[TimerLogUnit], count: int) -> None:
+        """More messages, oldest first: all that make up for the `count` of the slot. A unit that could not
+        be read is not looked for again, or its neighbours would come twice."""
+        for unit in units:
+            heappush(self._waiting, (due_ms(unit, self.time_ms), self._sequence, unit))
+            self._sequence += 1
+        self.taken = count
+
+    def due(self, now_ms: int, limit: int) -> list[Entry]:
+        """Those whose time has come, at most `limit`, out of the waiting ones; `put_back` what failed."""
+        found: list[Entry] = []
+        while self._waiting and len(found) < limit and self._waiting[0][0] <= now_ms:
+            found.append(heappop(self._waiting))
+        return found
+
+    def put_back(self, entries: Iterable[Entry]) -> None:
+        for entry in entries:
+            heappush(self._waiting, entry)
+
+
+TIMER_METRICS_FILE = "timermetrics"
+
+
+class TimerCounts:
+    def __init__(self, counts: Mapping[str, int] | None = None, version: DataVersion | None = None) -> None:
+        self._counts = {topic: count for topic, count in (counts or {}).items() if count > 0}
+        self._changed_ms: dict[str, int] = {}
+        self.version = version or DataVersion()
+
+    def adopt(self, table: Mapping[str, Any]) -> bool:
+        """A slave takes its master's figures (61); whether they were news."""
+        version, rows = table.get("dataVersion"), table.get("timingCount")
+        if not isinstance(version, dict) or not isinstance(rows, dict):
+            return False
+        given = DataVersion.from_json(version)
+        if given == self.version:
+            return False
+        self.version = given
+        self._counts = {
+            topic: row["count"]
+            for topic, row in rows.items()
+            if isinstance(row, dict) and isinstance(row.get("count"), int) and row["count"] > 0
+        }
+        return True
+
+    def add(self, topic: str, change: int, now_ms: int) -> None:
+        self._counts[topic] = max(0, self._counts.get(topic, 0) + change)
+        self._changed_ms[topic] = now_ms
+
+    def total(self) -> int:
+        return sum(self._counts.values())
+
+    def snapshot(self, now_ms: int) -> dict[str, Any]:
+        """What timermetrics holds."""
+        self.version = self.version.next_version(now_ms)
+        return self.table()
+
+    def table(self) -> dict[str, Any]:
+        """What a slave is told (61)."""
+        table = {
+            topic: {"count": count, "timeStamp": self._changed_ms.get(topic, 0)}
+            for topic, count in sorted(self._counts.items())
+            if topic
+        }
+        return {"dataVersion": self.version.to_json(), "timingCount": table}

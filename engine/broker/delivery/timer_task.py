@@ -19,9 +19,16 @@ from itertools import islice
 
 from engine.broker.delivery.deliverer_io import Delivered, Deliverer
 from engine.broker.delivery.redelivery import draft_of
-from engine.broker.delivery.timed_messages import delete_keys, out_time_ms, rolled, timed_draft, wheel_time
-from engine.broker.delivery.timer_counts import TimerCounts
-from engine.broker.delivery.timer_second import TimerSecond, exact_time_ms
+from engine.broker.delivery.timed_messages import (
+    TimerCounts,
+    TimerSecond,
+    delete_keys,
+    exact_time_ms,
+    out_time_ms,
+    rolled,
+    timed_draft,
+    wheel_time,
+)
 from engine.daemon.background_tasks import start_task, stop_tasks
 from engine.protocol.hashes import java_hash
 from engine.protocol.layouts.timer_files import TIMER_DELETE, TIMER_ROLL, TimerLogUnit

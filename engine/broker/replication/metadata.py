@@ -14,7 +14,7 @@ from typing import Any
 
 from engine.broker.clients.queue_assignment import REQUEST_MODES_FILE, RequestModes
 from engine.broker.delivery.delay_levels import DELAY_OFFSETS_FILE
-from engine.broker.delivery.timer_counts import TIMER_METRICS_FILE
+from engine.broker.delivery.timed_messages import TIMER_METRICS_FILE
 from engine.broker.state.table_files import GROUPS_FILE, OFFSETS_FILE, TOPICS_FILE
 from engine.broker.state.tables import Tables
 from engine.protocol.bodies.groups import MessageRequestModeSerializeWrapper, SubscriptionGroupWrapper

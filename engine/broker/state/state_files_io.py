@@ -15,7 +15,7 @@ import orjson
 
 from engine.broker.clients.queue_assignment import REQUEST_MODES_FILE, RequestModes
 from engine.broker.delivery.delay_levels import DELAY_OFFSETS_FILE, DelayOffsets
-from engine.broker.delivery.timer_counts import TIMER_METRICS_FILE, TimerCounts
+from engine.broker.delivery.timed_messages import TIMER_METRICS_FILE, TimerCounts
 from engine.broker.groups.group_table import GroupsChange, SubscriptionGroupTable
 from engine.broker.offsets.offset_table import ConsumerOffsets
 from engine.broker.pop.orders import ORDER_FILE, OrderInfoWrapper, OrderTable

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from engine.broker.clients.queue_assignment import RequestModes
 from engine.broker.delivery.delay_levels import DelayOffsets
-from engine.broker.delivery.timer_counts import TimerCounts
+from engine.broker.delivery.timed_messages import TimerCounts
 from engine.broker.groups.group_table import SubscriptionGroupTable
 from engine.broker.offsets.offset_table import ConsumerOffsets
 from engine.broker.pop.orders import OrderTable

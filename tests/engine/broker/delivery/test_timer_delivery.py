@@ -13,7 +13,7 @@ from engine.broker.damage.damaged_records import DamagedRecords
 from engine.broker.damage.repair_task import RepairTask
 from engine.broker.delivery.deferral import Parking
 from engine.broker.delivery.deliverer_io import Deliverer
-from engine.broker.delivery.timer_counts import TimerCounts
+from engine.broker.delivery.timed_messages import TimerCounts
 from engine.broker.delivery.timer_task import TimerDelivery, TimerRules
 from engine.broker.settings.options import LiveOptions
 from engine.broker.stats.traffic import Traffic

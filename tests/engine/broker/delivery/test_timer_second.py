@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from engine.broker.delivery.timer_second import TimerSecond, due_ms, exact_time_ms
+from engine.broker.delivery.timed_messages import TimerSecond, due_ms, exact_time_ms
 from engine.protocol.layouts.timer_files import TIMER_DEFAULT, TIMER_ROLL, TimerLogUnit
 
 T = 7_000
