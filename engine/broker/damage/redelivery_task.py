@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from engine.broker.damage.damaged_records import DAMAGE_FILE, DamagedRecords
 from engine.broker.damage.record_rows import DamagedRecord, Skip
 from engine.broker.damage.waited_drafts import Waited, delayed_message, timed_message, was_recalled
-from engine.broker.delivery.redelivery import draft_of, was_delivered
+from engine.broker.delivery.parked_messages import draft_of, was_delivered
 from engine.broker.failover.role import Role
 from engine.broker.groups.group_table import SubscriptionGroupTable
 from engine.broker.pop.retry_messages import comes_back_in

@@ -13,7 +13,7 @@ from collections.abc import Callable
 
 from engine.broker.delivery.delay_levels import DelayOffsets, due_units
 from engine.broker.delivery.deliverer_io import Delivered, Deliverer
-from engine.broker.delivery.redelivery import restored
+from engine.broker.delivery.parked_messages import restored
 from engine.daemon.background_tasks import start_task, stop_tasks
 from engine.protocol.names import SCHEDULE_TOPIC
 from engine.protocol.records import Record, decode_record

@@ -14,7 +14,7 @@ from concurrent.futures import Executor
 from enum import Enum
 
 from engine.broker.damage.damaged_deliveries_io import DamagedDeliveries
-from engine.broker.delivery.redelivery import was_delivered
+from engine.broker.delivery.parked_messages import was_delivered
 from engine.broker.stats.traffic import Traffic
 from engine.protocol.properties import Property, find_property
 from engine.store.message_store import MessageStore

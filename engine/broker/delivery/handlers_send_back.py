@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from engine.access.gate import RecordCheck, unchecked
 from engine.access.resources import Action
-from engine.broker.delivery.deferral import Parking
+from engine.broker.delivery.parked_messages import Parking
 from engine.broker.delivery.retries import RetryRule, SendBackPlan, plan_send_back
 from engine.broker.sending.durability import Durability
 from engine.broker.sending.send_checks import disk_full

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from engine.broker.delivery.deferral import Parking
+from engine.broker.delivery.parked_messages import Parking
 from engine.broker.delivery.timed_messages import RECALL_TAG, TimerCounts, delete_key
 from engine.broker.sending.durability import Durability
 from engine.broker.sending.send_checks import disk_full

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from msgspec.structs import replace
 
 from engine.broker.clients.queue_assignment import QueueLocks
-from engine.broker.delivery.redelivery import draft_of
+from engine.broker.delivery.parked_messages import draft_of
 from engine.broker.groups.group_table import SubscriptionGroupTable
 from engine.broker.settings.options import LiveOptions
 from engine.broker.state.table_files import GROUPS_FILE

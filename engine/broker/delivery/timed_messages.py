@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from heapq import heappop, heappush
 from typing import Any
 
-from engine.broker.delivery.redelivery import restored
+from engine.broker.delivery.parked_messages import restored
 from engine.errors import Refused
 from engine.protocol.bodies.basics import DataVersion
 from engine.protocol.codes import ResponseCode

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from itertools import islice
 
 from engine.broker.delivery.deliverer_io import Delivered, Deliverer
-from engine.broker.delivery.redelivery import draft_of
+from engine.broker.delivery.parked_messages import draft_of
 from engine.broker.delivery.timed_messages import (
     TimerCounts,
     TimerSecond,

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import logging
 
-from engine.broker.delivery.redelivery import draft_of
+from engine.broker.delivery.parked_messages import draft_of
 from engine.broker.pop.checkpoints import Checkpoints, OpenCheckpoint
 from engine.broker.pop.retry_messages import comes_back_in, retry_draft
 from engine.broker.pop.revive_log import REVIVE_QUEUES, ReviveLog

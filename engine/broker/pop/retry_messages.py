@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engine.broker.delivery.redelivery import draft_of
+from engine.broker.delivery.parked_messages import draft_of
 from engine.protocol.names import is_retry_topic, pop_retry_topic, pop_retry_topic_v1
 from engine.protocol.properties import Property, encode_properties
 from engine.protocol.records import Record

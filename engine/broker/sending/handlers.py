@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
-from engine.broker.delivery.deferral import Parking
+from engine.broker.delivery.parked_messages import Parking
 from engine.broker.delivery.retries import RetryRule, retrying_group
 from engine.broker.sending.durability import Durability
 from engine.broker.sending.send_checks import (

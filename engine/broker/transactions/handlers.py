@@ -13,7 +13,7 @@ from collections.abc import Callable
 
 from engine.access.gate import RecordCheck, unchecked
 from engine.access.resources import Action
-from engine.broker.delivery.deferral import Parking
+from engine.broker.delivery.parked_messages import Parking
 from engine.broker.stats.traffic import Traffic
 from engine.broker.transactions.half_messages import (
     HALF_QUEUE,

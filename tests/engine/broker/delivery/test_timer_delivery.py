@@ -11,8 +11,8 @@ import pytest
 from engine.broker.damage.damaged_deliveries_io import DamagedDeliveries
 from engine.broker.damage.damaged_records import DamagedRecords
 from engine.broker.damage.repair_task import RepairTask
-from engine.broker.delivery.deferral import Parking
 from engine.broker.delivery.deliverer_io import Deliverer
+from engine.broker.delivery.parked_messages import Parking
 from engine.broker.delivery.timed_messages import TimerCounts
 from engine.broker.delivery.timer_task import TimerDelivery, TimerRules
 from engine.broker.settings.options import LiveOptions

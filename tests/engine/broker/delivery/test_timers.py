@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from engine.broker.delivery.deferral import Parking
+from engine.broker.delivery.parked_messages import Parking
 from engine.broker.delivery.timed_messages import (
     asked_time_ms,
     delete_key,

@@ -1,0 +1,114 @@
+"""From a message that waited in a system topic to the message that its consumers get. Pure.
+
+The restored message is the sender's: same body, flags, born data, reconsume count and unique key, in the
+topic and queue that it was sent to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from engine.broker.delivery.delay_levels import level_of, park_delayed
+from engine.broker.delivery.timed_messages import asked_time_ms, park_timed, recall_handle
+from engine.broker.settings.options import LiveOptions
+from engine.errors import Refused
+from engine.protocol.hosts import pack_host
+from engine.protocol.message_ids import encode_recall_handle
+from engine.protocol.names import TIMER_TOPIC, is_valid_topic
+from engine.protocol.properties import Property, decode_properties, encode_properties
+from engine.protocol.records import Record, decode_record
+from engine.protocol.sys_flags import TRANSACTION_COMMIT, TRANSACTION_MASK, TRANSACTION_NONE
+from engine.store.results import MessageDraft
+
+
+def restored(
+    record: Record, dropped: Iterable[str], added: dict[str, str] | None = None
+) -> MessageDraft | None:
+    """The message in its real place, without the properties `dropped`; None when it does not say where."""
+    properties = record.properties
+    topic, queue_text = properties.get(Property.REAL_TOPIC), properties.get(Property.REAL_QID, "")
+    if not is_valid_topic(topic) or not queue_text.isdecimal():
+        return None
+    assert topic is not None
+    without = frozenset(dropped)
+    kept: dict[str, str | None] = {name: value for name, value in properties.items() if name not in without}
+    if added:
+        kept.update(added)
+    return draft_of(record, topic, int(queue_text), encode_properties(kept).encode())
+
+
+def draft_of(record: Record, topic: str, queue_id: int, properties: bytes) -> MessageDraft:
+    """The record's message once more, elsewhere and with other properties."""
+    return MessageDraft(
+        topic,
+        queue_id,
+        record.flag,
+        record.sys_flag,
+        record.born_timestamp,
+        pack_host(record.born_host),
+        record.reconsume_times,
+        record.prepared_transaction_offset,
+        record.body,
+        properties,
+    )
+
+
+def was_delivered(found: Iterable[bytes], draft: MessageDraft, due_ms: int) -> bool:
+    """Whether one of these records is the draft's delivery: same place, same try, stored when it was due.
+    (A recall bears the key of its message, but not its body.)
+
+    Asked after a start only: what was delivered in the seconds before a crash is in the log, but not yet in
+    the file of offsets.
+    """
+    for data in found:
+        record = decode_record(data, 0, False)
+        if (
+            record.queue_id == draft.queue_id
+            and record.reconsume_times == draft.reconsume_times
+            and record.store_timestamp >= due_ms
+            and record.body == draft.body
+        ):
+            return True
+    return False
+
+
+_MAY_WAIT = (TRANSACTION_NONE, TRANSACTION_COMMIT)
+
+
+class Parking:
+    """`plan(draft, now_ms)`: the message as it is to be stored, in a system topic if it has to wait."""
+
+    def __init__(self, broker_name: str, level_count: int, live: LiveOptions, *, has_timers: bool) -> None:
+        self._broker_name = broker_name
+        self._level_count = level_count
+        self._live = live
+        self._has_timers = has_timers
+
+    def plan(self, draft: MessageDraft, now_ms: int) -> MessageDraft:
+        if draft.topic == TIMER_TOPIC or draft.sys_flag & TRANSACTION_MASK not in _MAY_WAIT:
+            return draft
+        properties = decode_properties(draft.properties.decode("utf-8", "replace"))
+        level = level_of(properties, self._level_count)
+        if level:
+            return _moved(draft, *park_delayed(draft, properties, level))
+        deliver_ms = asked_time_ms(properties, now_ms)
+        if deliver_ms is None:
+            return draft
+        if not self._has_timers:
+            raise Refused("timed messages are switched off: timerWheelEnable=false")
+        parked = park_timed(draft, properties, deliver_ms, now_ms, self._live.timer_max_delay_sec)
+        return draft if parked is None else _moved(draft, *parked)
+
+    def recall_handle(self, parked: MessageDraft) -> str | None:
+        """What the producer of a timed message is given to call it back with."""
+        if parked.topic != TIMER_TOPIC:
+            return None
+        properties = decode_properties(parked.properties.decode("utf-8", "replace"))
+        handle = recall_handle(properties, self._broker_name)
+        return None if handle is None else encode_recall_handle(handle)
+
+
+def _moved(draft: MessageDraft, topic: str, queue_id: int, properties: Mapping[str, str]) -> MessageDraft:
+    return draft._replace(
+        topic=topic, queue_id=queue_id, properties=encode_properties(dict(properties)).encode()
+    )
