@@ -10,8 +10,8 @@ from __future__ import annotations
 import asyncio
 from functools import partial
 
-from engine.broker.delivery.deferred_task import WaitingMessages
 from engine.broker.delivery.delay_levels import DELAY_OFFSETS_FILE
+from engine.broker.delivery.delay_task import WaitingMessages
 from engine.broker.delivery.deliverer_io import Deliverer
 from engine.broker.pop.checkpoints import Checkpoints
 from engine.broker.pop.last_step import LastStep
