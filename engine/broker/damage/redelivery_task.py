@@ -23,7 +23,7 @@ from engine.broker.damage.waited_drafts import Waited, delayed_message, timed_me
 from engine.broker.delivery.parked_messages import draft_of, was_delivered
 from engine.broker.failover.role import Role
 from engine.broker.groups.group_table import SubscriptionGroupTable
-from engine.broker.pop.retry_messages import comes_back_in
+from engine.broker.pop.pop_requests import comes_back_in
 from engine.broker.stats.traffic import Traffic
 from engine.broker.topics.topic_table import TopicTable, retry_topic_config
 from engine.protocol.names import SCHEDULE_TOPIC, TIMER_TOPIC, retry_topic

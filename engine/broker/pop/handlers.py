@@ -17,13 +17,15 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from engine.broker.damage.damaged_reads import DamagedReads
-from engine.broker.pop.admission import PopAdmission, admitted_attempt, check_invisible
 from engine.broker.pop.orders import OrderTable
 from engine.broker.pop.pop_answer import PopAnswer
 from engine.broker.pop.pop_requests import (
     ALL_POPS,
     Place,
+    PopAdmission,
     PopRequest,
+    admitted_attempt,
+    check_invisible,
     places_of,
     poll_deadline_ms,
     queues_of,

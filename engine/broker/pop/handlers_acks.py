@@ -12,9 +12,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from engine.broker.offsets.offset_table import ConsumerOffsets
-from engine.broker.pop.admission import check_invisible
 from engine.broker.pop.orders import OrderTable
-from engine.broker.pop.pop_requests import waiting_key
+from engine.broker.pop.pop_requests import check_invisible, waiting_key
 from engine.broker.pop.revive_log import ReviveLog
 from engine.broker.settings.options import LiveOptions
 from engine.broker.stats.traffic import Traffic

@@ -11,10 +11,11 @@ from collections.abc import Callable, Hashable
 
 from msgspec import Struct
 
-from engine.broker.pop.admission import PopAdmission, admitted_attempt
 from engine.broker.pop.orders import OrderTable
 from engine.broker.pop.pop_requests import (
     Place,
+    PopAdmission,
+    admitted_attempt,
     poll_deadline_ms,
     queues_of,
     retry_topics,

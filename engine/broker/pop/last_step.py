@@ -13,7 +13,7 @@ import logging
 
 from engine.broker.delivery.parked_messages import draft_of
 from engine.broker.pop.checkpoints import Checkpoints, OpenCheckpoint
-from engine.broker.pop.retry_messages import comes_back_in, retry_draft
+from engine.broker.pop.pop_requests import comes_back_in, retry_draft
 from engine.broker.pop.revive_log import REVIVE_QUEUES, ReviveLog
 from engine.broker.settings.options import LiveOptions
 from engine.protocol.properties import Property, encode_properties

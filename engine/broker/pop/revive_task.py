@@ -15,7 +15,7 @@ from collections.abc import Awaitable, Callable
 from engine.broker.delivery.deliverer_io import Deliverer
 from engine.broker.groups.group_table import SubscriptionGroupTable
 from engine.broker.pop.checkpoints import Checkpoints, OpenCheckpoint
-from engine.broker.pop.retry_messages import comes_back_in, retry_draft
+from engine.broker.pop.pop_requests import comes_back_in, retry_draft
 from engine.broker.pop.revive_log import ReviveLog
 from engine.broker.settings.options import LiveOptions
 from engine.broker.state.table_files import GROUPS_FILE

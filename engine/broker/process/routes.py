@@ -23,10 +23,10 @@ from engine.broker.failover.role import role_name
 from engine.broker.groups.handlers import GroupAdminHandlers
 from engine.broker.offsets.handlers import OffsetHandlers
 from engine.broker.offsets.handlers_admin import OffsetAdminHandlers, ProgressHandlers
-from engine.broker.pop.admission import PopAdmission
 from engine.broker.pop.handlers import PopHandlers
 from engine.broker.pop.handlers_acks import PopAckHandlers
 from engine.broker.pop.handlers_peek import PopLookHandlers
+from engine.broker.pop.pop_requests import PopAdmission
 from engine.broker.pop.queue_reads import QueueReads
 from engine.broker.process.core import Core, now_ms
 from engine.broker.process.tasks import Tasks
