@@ -18,7 +18,7 @@ from msgspec.structs import replace
 
 from engine.broker.damage.damaged_reads import DamagedReads
 from engine.broker.pop.orders import OrderTable
-from engine.broker.pop.pop_answer import PopAnswer
+from engine.broker.pop.pop_reads import PopAnswer, QueueReads, queue_offsets
 from engine.broker.pop.pop_requests import (
     ALL_POPS,
     Place,
@@ -33,7 +33,6 @@ from engine.broker.pop.pop_requests import (
     waited_for,
     waiting_key,
 )
-from engine.broker.pop.queue_reads import QueueReads, queue_offsets
 from engine.broker.pop.revive_log import REVIVE_QUEUES, ReviveLog
 from engine.broker.pulling.filters import NO_FILTER, MessageFilter, subscription_filter
 from engine.broker.pulling.long_polls import Holds

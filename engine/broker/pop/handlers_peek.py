@@ -12,6 +12,7 @@ from collections.abc import Callable, Hashable
 from msgspec import Struct
 
 from engine.broker.pop.orders import OrderTable
+from engine.broker.pop.pop_reads import QueueReads
 from engine.broker.pop.pop_requests import (
     Place,
     PopAdmission,
@@ -22,7 +23,6 @@ from engine.broker.pop.pop_requests import (
     waited_for,
     waiting_key,
 )
-from engine.broker.pop.queue_reads import QueueReads
 from engine.broker.pulling.filters import NO_FILTER
 from engine.broker.pulling.long_polls import Holds
 from engine.broker.settings.options import LiveOptions

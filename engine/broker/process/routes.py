@@ -26,8 +26,8 @@ from engine.broker.offsets.handlers_admin import OffsetAdminHandlers, ProgressHa
 from engine.broker.pop.handlers import PopHandlers
 from engine.broker.pop.handlers_acks import PopAckHandlers
 from engine.broker.pop.handlers_peek import PopLookHandlers
+from engine.broker.pop.pop_reads import QueueReads
 from engine.broker.pop.pop_requests import PopAdmission
-from engine.broker.pop.queue_reads import QueueReads
 from engine.broker.process.core import Core, now_ms
 from engine.broker.process.tasks import Tasks
 from engine.broker.pulling.handlers import PullHandlers
