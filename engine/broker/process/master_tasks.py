@@ -14,9 +14,8 @@ from engine.broker.delivery.delay_levels import DELAY_OFFSETS_FILE
 from engine.broker.delivery.delay_task import WaitingMessages
 from engine.broker.delivery.deliverer_io import Deliverer
 from engine.broker.pop.checkpoints import Checkpoints
-from engine.broker.pop.last_step import LastStep
 from engine.broker.pop.orders import ORDER_FILE
-from engine.broker.pop.revive_log import ReviveLog
+from engine.broker.pop.revive_log import LastStep, ReviveLog
 from engine.broker.pop.revive_task import Revival
 from engine.broker.process.core import Core, now_ms
 from engine.broker.process.damage_wiring import DamageControl
