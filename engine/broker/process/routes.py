@@ -7,9 +7,7 @@ import random
 from collections.abc import Callable
 from typing import Protocol
 
-from engine.broker.admin.handlers import BrokerAdminHandlers
-from engine.broker.admin.handlers_refused import RefusalHandlers
-from engine.broker.admin.handlers_store import StoreAdminHandlers
+from engine.broker.admin.handlers import BrokerAdminHandlers, RefusalHandlers, StoreAdminHandlers
 from engine.broker.clients.handlers import ClientHandlers
 from engine.broker.clients.handlers_admin import ClientAdminHandlers
 from engine.broker.clients.handlers_assignment import AssignmentHandlers, LockHandlers

@@ -62,7 +62,7 @@ async def test_every_code_is_either_served_in_every_role_or_declined(broker: Run
 
 def _refused_by_all(broker: RunningBroker) -> set[int]:
     """What this version never serves, whatever the role."""
-    from engine.broker.admin.handlers_refused import RefusalHandlers
+    from engine.broker.admin.handlers import RefusalHandlers
 
     return set(RefusalHandlers().routes())
 
