@@ -23,8 +23,7 @@ from engine.access.rules import BROKER_RULES, DECLINED, Rule
 from engine.access.sealing import Seal, load_seal, write_private
 from engine.access.wording import Acl1Wording, Acl2Wording, AdministrationWording
 from engine.broker.admin.handlers_plain_acl import PlainAclHandlers
-from engine.broker.admin.handlers_policies import PolicyHandlers
-from engine.broker.admin.handlers_users import UserHandlers
+from engine.broker.admin.handlers_users import PolicyHandlers, UserHandlers
 from engine.broker.admin.refused_codes import REFUSALS
 from engine.broker.replication.replica_files import ReplicaFile, ReplicaFiles
 from engine.broker.settings.identity import BrokerIdentity
