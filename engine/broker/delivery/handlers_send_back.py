@@ -12,8 +12,8 @@ from engine.access.gate import RecordCheck, unchecked
 from engine.access.resources import Action
 from engine.broker.delivery.parked_messages import Parking
 from engine.broker.delivery.retries import RetryRule, SendBackPlan, plan_send_back
+from engine.broker.sending.admission import disk_full
 from engine.broker.sending.durability import Durability
-from engine.broker.sending.send_checks import disk_full
 from engine.broker.settings.options import LiveOptions
 from engine.broker.state.table_files import TOPICS_FILE
 from engine.broker.stats.traffic import Traffic

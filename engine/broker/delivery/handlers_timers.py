@@ -10,8 +10,8 @@ from collections.abc import Callable
 
 from engine.broker.delivery.parked_messages import Parking
 from engine.broker.delivery.timed_messages import RECALL_TAG, TimerCounts, delete_key
+from engine.broker.sending.admission import disk_full
 from engine.broker.sending.durability import Durability
-from engine.broker.sending.send_checks import disk_full
 from engine.broker.settings.options import LiveOptions
 from engine.broker.storage.disk_room import DiskRoom
 from engine.broker.topics.topic_rules import no_such_topic

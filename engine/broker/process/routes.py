@@ -34,11 +34,11 @@ from engine.broker.replication.handlers import HAAdminHandlers
 from engine.broker.replication.handlers_records import GroupRecordHandlers
 from engine.broker.replication.handlers_state import ReplicaStateHandlers
 from engine.broker.replication.handlers_status import HAStatus
+from engine.broker.sending.admission import StoredProperties
 from engine.broker.sending.durability import Durability, durability
 from engine.broker.sending.handlers import SendHandlers, SendPlace
 from engine.broker.sending.handlers_plain import PlainSends
 from engine.broker.sending.handlers_replies import ReplyHandlers
-from engine.broker.sending.stored_properties import StoredProperties
 from engine.broker.snapshots.broker_snapshot import Snapshots
 from engine.broker.snapshots.handlers import SnapshotHandlers
 from engine.broker.snapshots.retention_state import retention_state

@@ -12,8 +12,8 @@ from typing import Protocol
 
 from engine.broker.delivery.parked_messages import Parking
 from engine.broker.delivery.retries import RetryRule, retrying_group
-from engine.broker.sending.durability import Durability
-from engine.broker.sending.send_checks import (
+from engine.broker.sending.admission import (
+    StoredProperties,
     busy,
     check_batch_kinds,
     check_batch_topic,
@@ -27,7 +27,7 @@ from engine.broker.sending.send_checks import (
     no_transactions,
     not_accepting,
 )
-from engine.broker.sending.stored_properties import StoredProperties
+from engine.broker.sending.durability import Durability
 from engine.broker.settings.options import LiveOptions
 from engine.broker.state.table_files import TOPICS_FILE
 from engine.broker.stats.traffic import Traffic

@@ -10,14 +10,14 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from engine.broker.clients.client_tables import ProducerTable
-from engine.broker.sending.send_checks import (
+from engine.broker.sending.admission import (
+    StoredProperties,
     choose_queue,
     closed_topic,
     disk_full,
     large_body,
     large_properties,
 )
-from engine.broker.sending.stored_properties import StoredProperties
 from engine.broker.settings.options import LiveOptions
 from engine.broker.stats.traffic import Traffic
 from engine.broker.storage.disk_room import DiskRoom

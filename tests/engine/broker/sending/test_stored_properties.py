@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engine.broker.sending.stored_properties import StoredProperties
+from engine.broker.sending.admission import StoredProperties
 from engine.protocol.properties import decode_properties
 
 ADDED = {"MSG_REGION": "eu", "TRACE_ON": "true", "CLUSTER": "C"}

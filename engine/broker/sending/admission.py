@@ -13,7 +13,7 @@ from engine.protocol.batches import BatchItem
 from engine.protocol.bodies.topics import TopicConfig
 from engine.protocol.codes import ResponseCode
 from engine.protocol.names import is_retry_topic
-from engine.protocol.properties import Property, find_property
+from engine.protocol.properties import PAIR_END, Property, decode_properties, encode_properties, find_property
 from engine.protocol.records import MAX_PROPERTIES_BYTES
 from engine.protocol.sys_flags import INNER_BATCH, NEED_UNWRAP, TRANSACTION_MASK, TRANSACTION_PREPARED
 
@@ -109,3 +109,33 @@ def disk_full(usage_ratio: float) -> Refused:
         f"service not available now: the disk is {usage_ratio:.0%} full, messages can still be read",
         code=ResponseCode.SERVICE_NOT_AVAILABLE,
     )
+
+
+class StoredProperties:
+    """`extend(text, trace_on, now_ms) -> (bytes to store, unique key)`."""
+
+    def __init__(self, cluster: str, region: str, make_unique_key: Callable[[int], str]) -> None:
+        self._added = {Property.MSG_REGION: region, Property.CLUSTER: cluster}
+        self.suffixes = {flag: self._suffix(flag) for flag in (True, False)}
+        """What is added to every message, by whether it may be traced."""
+        self._make_unique_key = make_unique_key
+
+    def _suffix(self, trace_on: bool) -> bytes:
+        return encode_properties({**self._added, Property.TRACE_ON: "true" if trace_on else "false"}).encode()
+
+    def extend(self, text: str, trace_on: bool, now_ms: int) -> tuple[bytes, str]:
+        if "CLUSTER\x01" in text or "POP_CK\x01" in text:
+            text = self._without_ours(text)
+        if text and text[-1] != PAIR_END:
+            text += PAIR_END
+        unique_key = find_property(text, Property.UNIQ_KEY)
+        if unique_key is None:
+            unique_key = self._make_unique_key(now_ms)
+            text = f"{text}UNIQ_KEY\x01{unique_key}\x02"
+        return text.encode() + self.suffixes[trace_on], unique_key
+
+    def _without_ours(self, text: str) -> str:
+        kept = decode_properties(text)
+        for name in (*self._added, Property.TRACE_ON, Property.POP_CK):
+            kept.pop(name, None)
+        return encode_properties(kept)
