@@ -1,4 +1,8 @@
-"""The broker itself as administrators see it: 25 and 26 settings, 28 runtime info, 315 statistics."""
+"""Broker settings (25, 26), runtime info (28) and statistics (315); 306 and 316 clean queues, 329 deletes
+segments, 321 shows a queue; and the codes that are known and refused (`refused_codes`).
+
+A client that is refused knows that nothing happened: a consumer keeps the message and retries it itself.
+"""
 
 from __future__ import annotations
 

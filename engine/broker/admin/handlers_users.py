@@ -1,5 +1,7 @@
-"""Users of ACL 2.0 (3001–3005). No answer holds a password. A super user is only another super user's to
-make, change or delete, whatever the policies say.
+"""Users (3001–3005) and policies (3006–3010) of ACL 2.0. A subject looks like `User:name`.
+
+No answer holds a password. Only a super user may create, change or delete a super user, whatever the policies
+allow.
 """
 
 from __future__ import annotations
@@ -184,12 +186,12 @@ class PolicyHandlers:
 
     def get(self, request: Command, client: Connection) -> Outcome:
         account = self._existing(_user_of(GetAclRequest.decode(request.fields).subject))
-        return Reply(body=_info(account).encode() if account.acl else b"")
+        return Reply(body=_policies_info(account).encode() if account.acl else b"")
 
     def list(self, request: Command, client: Connection) -> Outcome:
         header = ListAclsRequest.decode(request.fields)
         part = (header.subject_filter or "").removeprefix(_SUBJECT)
-        infos = [_info(account) for account in self._users.listed(part) if account.acl]
+        infos = [_policies_info(account) for account in self._users.listed(part) if account.acl]
         if header.resource_filter:
             infos = [kept for info in infos if (kept := _filtered(info, header.resource_filter)) is not None]
         return Reply(body=encode_list(infos) if infos else b"")
@@ -212,7 +214,7 @@ def _user_of(subject: str) -> str:
     return name
 
 
-def _info(account: Account) -> AclInfo:
+def _policies_info(account: Account) -> AclInfo:
     return AclInfo(f"{_SUBJECT}{account.name}", policy_infos(account.acl))
 
 

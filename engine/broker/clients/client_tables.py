@@ -1,8 +1,7 @@
-"""Who consumes in which group, as the heartbeats say: channels, subscriptions, modes.
+"""Consumers and producers by group, as their heartbeats report them: channels, subscriptions, modes.
 
-Pure: a channel is any hashable value (the connection, for the broker), time is passed in. The methods say
-what changed; whoever calls them notifies the members. A group exists as long as it has a channel. Loop thread
-only.
+Pure: a channel is any hashable value (the connection, for the broker), time is passed in. The methods return
+what changed; the caller notifies the members. A group exists as long as it has a channel. Loop thread only.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""Queues shared out by the broker: 400 who consumes which, 401 and 402 pull or pop.
+"""Queues assigned to clients: 41 and 42 lock and unlock, 400 assigns, 401 and 402 set pull or pop.
 
-Clients that do not rebalance themselves ask here. The queues of a topic lie on several brokers, so a name
+Clients that do not rebalance themselves send 400. The queues of a topic lie on several brokers, so a name
 server is asked for its route first; without any name server only this broker's own queues are known. In POP
 mode queues are shared: by all consumers (each then pops all queues of every broker, queue id -1) or by as
-many neighbours as the mode says.
+many neighbours as the mode allows.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
-"""Which client may consume a queue in order: leases of 60 s, renewed by each lock call.
+"""Which client may consume a queue in order, and whether a group pulls or pops. Pure; loop thread only.
 
-Pure. The same client may lock again; an expired lease may be taken by another. Loop thread only.
+Queue locks are leases of 60 s, renewed by each lock call: the same client may lock again, and an expired
+lease may be taken by another. The request modes (401, 402) are kept in config/messageRequestMode.json.
 """
 
 from __future__ import annotations

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from engine.broker.delivery.parked_messages import draft_of, restored
-from engine.broker.delivery.timed_messages import delete_keys, exact_time_ms, out_time_ms, timed_draft
+from engine.broker.delivery.parked_messages import draft_of, restored, timed_draft
+from engine.broker.delivery.timed_messages import delete_keys, exact_time_ms, out_time_ms
 from engine.protocol.names import TIMER_TOPIC
 from engine.protocol.properties import Property, encode_properties
 from engine.protocol.records import Record, decode_record

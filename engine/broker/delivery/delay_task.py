@@ -2,7 +2,10 @@
 
 Never early: a message goes out once the broker's clock has reached its store time plus the level's delay. At
 least once: the offset moves after the append, and is saved only as far as the log is on disk. A message that
-is damaged when its time has come is listed, and delivered once it is whole again (`damaged_deliveries`).
+is damaged when it is due is listed, and delivered once it is whole again (`damaged_deliveries`).
+
+`WaitingMessages` is delay levels and timers together. Stopping has an order: first nothing is delivered any
+more, then (once the log is on disk) the progress of deliveries is noted.
 """
 
 from __future__ import annotations

@@ -1,5 +1,6 @@
-"""From a message that waited in a system topic to the message that its consumers get. Pure.
+"""Messages that wait in a system topic: how they are put there, and what consumers get later. Pure.
 
+`Parking` decides after the checks of a send and before the append; a refusal means that nothing is stored.
 The restored message is the sender's: same body, flags, born data, reconsume count and unique key, in the
 topic and queue that it was sent to.
 """
@@ -35,6 +36,12 @@ def restored(
     if added:
         kept.update(added)
     return draft_of(record, topic, int(queue_text), encode_properties(kept).encode())
+
+
+def timed_draft(record: Record, now_ms: int) -> MessageDraft | None:
+    """What its consumers get; None when it names no real topic."""
+    dropped = Property.REAL_TOPIC, Property.REAL_QID
+    return restored(record, dropped, {Property.TIMER_DEQUEUE_MS: str(now_ms)})
 
 
 def draft_of(record: Record, topic: str, queue_id: int, properties: bytes) -> MessageDraft:

@@ -1,8 +1,14 @@
-"""Messages for any time: which time they ask for, under which second they wait, and how one is called back.
+"""Timed messages: the time they ask for, the wheel second they wait under, recalls, and counts.
 
 A message is put under the last whole second before its time, and that second is read once it has passed: so
 nothing is ever early, and all are out within a second of their time. What lies further ahead than the roll
-window is put at the window's end and from there on the wheel again, in a fresh record of the log. Pure.
+window is put at the window's end and from there on the wheel again, in a fresh record of the log.
+
+`TimerSecond` is the second that is passing: its messages are delivered one by one in the order of their exact
+times. The timer log keeps the millisecond in a field that RocketMQ leaves empty; where it is empty, the
+message waits for the end of its second, as in RocketMQ. `TimerCounts` counts the waiting messages by topic
+(config/timermetrics and the answer to 61); after a crash it may be off by what was in flight. Pure. Loop
+thread only.
 """
 
 from __future__ import annotations
@@ -11,7 +17,6 @@ from collections.abc import Iterable, Mapping
 from heapq import heappop, heappush
 from typing import Any
 
-from engine.broker.delivery.parked_messages import restored
 from engine.errors import Refused
 from engine.protocol.bodies.basics import DataVersion
 from engine.protocol.codes import ResponseCode
@@ -19,7 +24,6 @@ from engine.protocol.layouts.timer_files import TIMER_DEFAULT, TIMER_DELETE, TIM
 from engine.protocol.message_ids import RecallHandle
 from engine.protocol.names import TIMER_TOPIC
 from engine.protocol.properties import Property
-from engine.protocol.records import Record
 from engine.store.results import MessageDraft
 from engine.store.timers.timer_wheel import PRECISION_MS
 
@@ -107,12 +111,6 @@ def delete_keys(properties: Mapping[str, str]) -> tuple[str, ...]:
     if topic is None or unique_key is None:
         return ()
     return delete_key(topic, unique_key), unique_key
-
-
-def timed_draft(record: Record, now_ms: int) -> MessageDraft | None:
-    """What its consumers get; None when it names no real topic."""
-    dropped = Property.REAL_TOPIC, Property.REAL_QID
-    return restored(record, dropped, {Property.TIMER_DEQUEUE_MS: str(now_ms)})
 
 
 def rolled(properties: Mapping[str, str]) -> dict[str, str]:

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from itertools import islice
 
 from engine.broker.delivery.deliverer_io import Delivered, Deliverer
-from engine.broker.delivery.parked_messages import draft_of
+from engine.broker.delivery.parked_messages import draft_of, timed_draft
 from engine.broker.delivery.timed_messages import (
     TimerCounts,
     TimerSecond,
@@ -26,7 +26,6 @@ from engine.broker.delivery.timed_messages import (
     exact_time_ms,
     out_time_ms,
     rolled,
-    timed_draft,
     wheel_time,
 )
 from engine.daemon.background_tasks import start_task, stop_tasks

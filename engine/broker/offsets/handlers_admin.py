@@ -1,9 +1,9 @@
-"""Offsets that administrators move or copy: 222 reset, 308 correct, 314 clone, 43 and 45 whole tables.
+"""Offsets and progress for administrators: 222 reset, 308 correct, 314 clone, 43 and 45 whole tables; 208 and
+317 progress, 303 times, 300, 343 and 345 topics and groups.
 
 A reset is done here, not by the clients: the offset is written and marked, and the group's next pull of that
-queue is sent to it, one that is held at once; so it works for groups that are offline too. With
-useServerSideResetOffset=false it goes the old way: the members online are told (220), and nothing is written
-here.
+queue is sent to it, a held one at once; so it works for groups that are offline too. With
+useServerSideResetOffset=false the members online are asked to reset (220), and nothing is written here.
 """
 
 from __future__ import annotations

@@ -1,7 +1,12 @@
-"""How far groups are behind: the progress of a group on the queues of a topic (208, 303, 317, metrics).
+"""How far groups are behind on the queues of a topic (208, 303, 317, metrics), and since when.
 
 Reads the tables and the store's queue ends; decides nothing. Only topics that the group has offsets of are
-looked at, never all topics of the broker. Loop thread only.
+looked at, never all topics of the broker.
+
+`UnreadTimes` are the store times of the oldest unread message of each group and queue. These messages lie
+anywhere in the log, so a thread reads them; until then a time is unknown. One round reads a bounded number,
+in the order of asking; the others wait for the next. Loop thread only, but for the plan that `take_wanted`
+returns.
 """
 
 from __future__ import annotations

@@ -1,8 +1,11 @@
-"""Where a group pops next in a queue, and what lies there. Reads; the group's offset moves by `advance`.
+"""What a pop reads from its queues, and the answer that it makes of it.
 
-A group that never consumed a queue begins at its start or, when it asks for the end, before the last message:
-but still at 0 when the queue is so young that its first message is at hand. An offset that the queue does not
-have is corrected and committed at once. Loop thread only.
+The group's offset moves by `advance`. A group that never consumed a queue begins at its start or, when it
+asks for the end, before the last message: but at 0 as long as the queue's first message is in memory. An
+offset that the queue does not have is corrected and committed at once.
+
+In the answer, messages from the group's retry topic have the topic that was asked for, with their receipt
+handle among the properties: that is how the client tells them from the others. Loop thread only.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""A pop or a notification as admitted: whose it is, which queues it is about, until when it waits. Pure."""
+"""A pop as admitted: its checks and their codes, its queues, how long it waits, and its retry topics.
+
+Pure, but for the group that is created when first seen.
+"""
 
 from __future__ import annotations
 

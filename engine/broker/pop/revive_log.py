@@ -10,6 +10,12 @@ log is on disk to where they were worked out.
 Unlike Apache's broker, which lets a timer bring these messages at their time, ours writes them at once and
 keeps the times in memory; what an Apache broker had still on its timers when it handed over its store arrives
 later, and is read then. Loop thread only.
+
+`LastStep` completes what a crash interrupted: a message that comes back, or a changed invisible time. Each is
+a pair of appends, made in one turn of the loop so that nothing else stands between them; a crash in between
+leaves the first of the pair as the last record of the log. A start that finds it there appends the second,
+the acknowledgement of the older pop: otherwise the message would be open twice and come back twice. Only when
+the log began a new file at that moment does the pair stay incomplete, and the message comes twice.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 A message comes back as a message of the group's pop retry topic, one try older. It is appended there first
 and acknowledged in the revive log in the same turn of the loop: a crash in between loses nothing, and a
-start sees to it that it does not come twice (`last_step`). What cannot be appended now is tried again later.
+start sees to it that it does not come twice (`LastStep`). What cannot be appended now is tried again later.
 Messages of a topic that is gone go too, and of a group that is gone and may not make itself.
 """
 

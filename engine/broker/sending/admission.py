@@ -1,7 +1,13 @@
-"""Why a send is refused: every rule in one place, each decided before anything is stored.
+"""Admission of a send: every rule in one place, and the properties that are stored. Pure.
 
-A refusal means "not stored, and never will be". The order in which the handler asks is RocketMQ's (accepting
-yet? broker closed? name, forbidden topic, existence, queue id, then what the store allows). Pure.
+A refusal is decided before the append and means "not stored, and never will be". The order of the checks is
+RocketMQ's (accepting yet? broker closed? name, forbidden topic, existence, queue id, then what the store
+allows).
+
+`StoredProperties` adds MSG_REGION, TRACE_ON and CLUSTER, and a UNIQ_KEY when there is none; POP_CK is taken
+out. The text is appended to rather than parsed, because all of this is on the hot path; a message that
+already carries the broker's own names (one that was consumed and sent on) is parsed, so that they do not
+pile up.
 """
 
 from __future__ import annotations

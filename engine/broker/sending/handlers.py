@@ -1,6 +1,6 @@
 """Sends: SEND_MESSAGE (10), SEND_MESSAGE_V2 (310), SEND_BATCH_MESSAGE (320); each may carry the batch flag.
 
-Every refusal is decided before the append (`send_checks`); behind it the only answers are 0, 10, 11 and 12. A
+Every refusal is decided before the append (`admission`); behind it the only answers are 0, 10, 11 and 12. A
 topic that makes itself is on disk before anything is stored in it: the request then runs on from there.
 """
 
@@ -190,7 +190,7 @@ class SendHandlers:
     ) -> Outcome:
         live = self._live
         topic, queue_id, sys_flag = header.topic, header.queue_id, header.sys_flag
-        # Conditions stand here and refusals in `send_checks`: most sends pass without a call.
+        # Conditions stand here and refusals in `admission`: most sends pass without a call.
         if topic in SEND_FORBIDDEN_TOPICS or topic.startswith(REVIVE_TOPIC_PREFIX):
             raise closed_topic(topic)
         if not 0 <= queue_id < config.write_queue_nums:

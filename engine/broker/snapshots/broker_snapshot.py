@@ -17,7 +17,7 @@
 
 What is not known is absent, never 0: a queue without a committed offset, a time that was not read (yet).
 None means: gone. Tables note what was touched; a refresh looks at that alone, in slices, and a journal keeps
-what really became different. Store times come from a thread (`unread_times`). Loop thread only.
+what really became different. Store times come from a thread (`UnreadTimes`). Loop thread only.
 """
 
 from __future__ import annotations

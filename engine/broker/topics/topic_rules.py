@@ -1,4 +1,4 @@
-"""Which topic configurations an administrator may ask for. Pure decisions; refusals carry RocketMQ's codes.
+"""Which topic configurations an administrator may set, and what permission bits allow. Pure.
 
 Attributes travel as changes (`+message.type=FIFO,-reserve.time`). Those that would need another engine behind
 the topic (BatchCQ queues, compaction) are refused: a topic that only looks like one would lose messages.

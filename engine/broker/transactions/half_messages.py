@@ -1,10 +1,17 @@
-"""Half messages: what a transactional message looks like while it waits, and what becomes of it. Pure.
+"""Half messages: what a transactional message looks like while it waits, and which are undecided. Pure.
 
 A producer's message lies in the half topic until its fate is known, its real place kept in properties. From
-there it is committed (a new record in the real topic that names the half record), asked about (a copy with
-one more check noted takes its place at the end of the half queue), or given up (moved to a topic that nobody
-delivers). All copies of one message carry the queue offset of the first: that is its identity, the `origin`.
-An op message names the half queue's offsets that are done with.
+there it is committed (a new record in the real topic that names the half record), checked with its producer
+(a copy with one more check noted takes its place at the end of the half queue), or given up (moved to a topic
+that nobody delivers). All copies of one message carry the queue offset of the first: that is its identity,
+the `origin`. An op message names the offsets of the half queue that are decided.
+
+The table of open transactions has one entry per message, however many copies of it the half queue holds. It
+is in the order of the newest copies, so its first entry tells where a start must begin to read the half
+queue. A decision counts once: a later one, with whichever copy, finds nothing. `unwritten` are the decided
+offsets that are not in an op message yet; all of them are written together, so a decision that no op message
+holds lies behind those of the turn before. Loop thread only; rebuilt from the log whenever the broker becomes
+master.
 """
 
 from __future__ import annotations

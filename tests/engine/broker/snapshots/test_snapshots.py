@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from engine.broker.offsets import progress
 from engine.broker.snapshots import broker_snapshot as snapshots
 from engine.broker.snapshots.broker_snapshot import Snapshots
 from engine.protocol.bodies.stats import BrokerSnapshot
@@ -205,7 +206,7 @@ async def test_a_restarted_broker_tells_everything_again(start_broker: StartBrok
 async def test_store_times_beyond_the_budget_come_with_later_answers(
     broker: RunningBroker, peer: Peer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(unread_times, "MAX_READS", 2)
+    monkeypatch.setattr(progress, "MAX_READS", 2)
     for topic in ("one", "two", "three"):
         await peer.send(topic)
         broker.inner.core.tables.offsets.commit(topic, "readers", 0, 0)
