@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from engine.broker.admin.refused_codes import REFUSALS
 from engine.broker.clients.client_tables import ConsumerTable
@@ -31,48 +32,40 @@ from engine.store.message_store import MessageStore
 log = logging.getLogger(__name__)
 
 
+@dataclass(eq=False)
 class BrokerAdminHandlers:
-    def __init__(
-        self,
-        options: BrokerOptions,
-        changes: ConfigChanges,
-        stats: BrokerStats,
-        *,
-        runtime_info: Callable[[], dict[str, str]],
-        now_ms: Callable[[], int],
-    ) -> None:
-        self._options = options
-        self._changes = changes
-        self._stats = stats
-        self._runtime_info = runtime_info
-        self._now_ms = now_ms
+    options: BrokerOptions
+    changes: ConfigChanges
+    stats: BrokerStats
+    runtime_info: Callable[[], dict[str, str]]
+    now_ms: Callable[[], int]
 
     def routes(self) -> dict[int, Handler]:
         return {
             RequestCode.UPDATE_BROKER_CONFIG: self.update_config,
             RequestCode.GET_BROKER_CONFIG: self.config,
-            RequestCode.GET_BROKER_RUNTIME_INFO: self.runtime_info,
-            RequestCode.VIEW_BROKER_STATS_DATA: self.stats,
+            RequestCode.GET_BROKER_RUNTIME_INFO: self.show_runtime_info,
+            RequestCode.VIEW_BROKER_STATS_DATA: self.view_stats,
         }
 
     def update_config(self, request: Command, client: Connection) -> Outcome:
-        settings = self._changes.plan(bytes(request.body))
+        settings = self.changes.plan(bytes(request.body))
         if not settings:
             return Reply()
         log.warning("%s changes settings: %s", client.peer_name, settings)
-        self._changes.stage(settings, self._now_ms())
+        self.changes.stage(settings, self.now_ms())
         return Persist(CHANGES_FILE, Reply(remark=f"kept in config/{CHANGES_FILE}"))
 
     def config(self, request: Command, client: Connection) -> Outcome:
-        fields = GetBrokerConfigResponse(self._changes.version.encode().decode()).encode()
-        return Reply(fields=fields, body=options_text(self._options).encode())
+        fields = GetBrokerConfigResponse(self.changes.version.encode().decode()).encode()
+        return Reply(fields=fields, body=options_text(self.options).encode())
 
-    def runtime_info(self, request: Command, client: Connection) -> Outcome:
-        return Reply(body=KVTable(self._runtime_info()).encode())
+    def show_runtime_info(self, request: Command, client: Connection) -> Outcome:
+        return Reply(body=KVTable(self.runtime_info()).encode())
 
-    def stats(self, request: Command, client: Connection) -> Outcome:
+    def view_stats(self, request: Command, client: Connection) -> Outcome:
         header = ViewBrokerStatsDataRequest.decode(request.fields)
-        data = self._stats.view(header.stats_name, header.stats_key, self._now_ms())
+        data = self.stats.view(header.stats_name, header.stats_key, self.now_ms())
         if data is None:
             raise NotFound(f"the stats <{header.stats_name:.80}> <{header.stats_key:.400}> not exist")
         return Reply(body=data.encode())
@@ -81,22 +74,14 @@ class BrokerAdminHandlers:
 _MAX_UNITS = 1_024
 
 
+@dataclass(eq=False)
 class StoreAdminHandlers:
-    def __init__(
-        self,
-        topics: TopicTable,
-        consumers: ConsumerTable[Connection],
-        store: MessageStore,
-        *,
-        delete_expired_soon: Callable[[], None],
-        cleaning_refusal: Callable[[], str],
-    ) -> None:
-        self._topics = topics
-        self._consumers = consumers
-        self._store = store
-        self._delete_expired_soon = delete_expired_soon
-        self._cleaning_refusal = cleaning_refusal
-        """Why nothing may be cleaned by hand here; empty where it may."""
+    topics: TopicTable
+    consumers: ConsumerTable[Connection]
+    store: MessageStore
+    delete_expired_soon: Callable[[], None]
+    cleaning_refusal: Callable[[], str]
+    """Why nothing may be cleaned by hand here; empty where it may."""
 
     def routes(self) -> dict[int, Handler]:
         return {
@@ -108,39 +93,39 @@ class StoreAdminHandlers:
 
     def clean_queues(self, request: Command, client: Connection) -> Outcome:
         self._check_cleaning()
-        self._store.clean_expired_queues()
+        self.store.clean_expired_queues()
         return Reply()
 
     def clean_topics(self, request: Command, client: Connection) -> Outcome:
         """Queues of topics that no longer exist."""
-        for topic in self._store.queue_table():
-            if topic not in self._topics:
-                self._store.delete_topic_queues(topic)
+        for topic in self.store.queue_table():
+            if topic not in self.topics:
+                self.store.delete_topic_queues(topic)
         return Reply()
 
     def delete_segments(self, request: Command, client: Connection) -> Outcome:
         """At the next cleaning, whatever the hour; what is too young stays."""
         self._check_cleaning()
-        self._delete_expired_soon()
+        self.delete_expired_soon()
         return Reply()
 
     def _check_cleaning(self) -> None:
-        if refusal := self._cleaning_refusal():
+        if refusal := self.cleaning_refusal():
             raise Refused(refusal)
 
     def show_queue(self, request: Command, client: Connection) -> Outcome:
         """Units of a queue, and whether a group's subscription would let them through."""
         header = QueryConsumeQueueRequest.decode(request.fields)
         topic, queue_id = header.topic, header.queue_id
-        config = self._topics.get(topic)
+        config = self.topics.get(topic)
         if config is None or not 0 <= queue_id < max(config.read_queue_nums, config.write_queue_nums):
             raise NotFound(f"{queue_id}@{topic:.200} is not exist!")
         if header.index < 0 or header.count < 0:
             raise BadRequest("index and count must not be negative")
         subscription = None
         if header.consumer_group:
-            subscription = self._consumers.subscription(header.consumer_group, topic)
-        units = self._store.queue_units(topic, queue_id, header.index, min(header.count, _MAX_UNITS))
+            subscription = self.consumers.subscription(header.consumer_group, topic)
+        units = self.store.queue_units(topic, queue_id, header.index, min(header.count, _MAX_UNITS))
         body = QueryConsumeQueueResponseBody(
             subscription_data=subscription,
             queue_data=tuple(
@@ -152,8 +137,8 @@ class StoreAdminHandlers:
                 )
                 for unit in units
             ),
-            max_queue_index=self._store.max_offset(topic, queue_id),
-            min_queue_index=self._store.min_offset(topic, queue_id),
+            max_queue_index=self.store.max_offset(topic, queue_id),
+            min_queue_index=self.store.min_offset(topic, queue_id),
         )
         return Reply(body=body.encode())
 

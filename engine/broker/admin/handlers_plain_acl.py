@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import orjson
 
@@ -30,16 +31,11 @@ from engine.protocol.headers.auth import (
 log = logging.getLogger(__name__)
 
 
+@dataclass(eq=False)
 class PlainAclHandlers:
-    def __init__(
-        self,
-        files: PlainFiles | None,
-        identity: BrokerIdentity,
-        now_ms: Callable[[], int],
-    ) -> None:
-        self._given_files = files
-        self._identity = identity
-        self._now_ms = now_ms
+    files: PlainFiles | None
+    identity: BrokerIdentity
+    now_ms: Callable[[], int]
 
     def routes(self) -> dict[int, Handler]:
         return {
@@ -52,9 +48,9 @@ class PlainAclHandlers:
 
     @property
     def _files(self) -> PlainFiles:
-        if self._given_files is None:
+        if self.files is None:
             raise access_is_off("aclEnable=true")
-        return self._given_files
+        return self.files
 
     def put(self, request: Command, client: Connection) -> Outcome:
         files = self._files
@@ -69,7 +65,7 @@ class PlainAclHandlers:
             "groupPerms": _split(header.group_perms),
         }
         try:
-            files.put_account(header.access_key, given, self._now_ms())
+            files.put_account(header.access_key, given, self.now_ms())
         except (BadInput, BadRequest) as error:
             raise Refused(error.text, code=ResponseCode.UPDATE_AND_CREATE_ACL_CONFIG_FAILED) from None
         log.warning("%s changed the account %r", client.peer_name, header.access_key)
@@ -77,7 +73,7 @@ class PlainAclHandlers:
 
     def delete(self, request: Command, client: Connection) -> Outcome:
         files, name = self._files, DeleteAccessConfigRequest.decode(request.fields).access_key
-        if not files.delete_account(name, self._now_ms()):
+        if not files.delete_account(name, self.now_ms()):
             text = f"The accessKey[{name:.200}] corresponding to accessConfig has been deleted failed."
             raise Refused(text, code=ResponseCode.DELETE_ACL_CONFIG_FAILED)
         log.warning("%s deleted the account %r", client.peer_name, name)
@@ -88,7 +84,7 @@ class PlainAclHandlers:
         header = UpdateGlobalWhiteAddrsConfigRequest.decode(request.fields)
         patterns = tuple(_split(header.global_white_addrs) or ())
         try:
-            files.put_white_addresses(patterns, header.acl_file_full_path, self._now_ms())
+            files.put_white_addresses(patterns, header.acl_file_full_path, self.now_ms())
         except BadInput as error:
             raise Refused(error.text, code=ResponseCode.UPDATE_GLOBAL_WHITE_ADDRS_CONFIG_FAILED) from None
         log.warning("%s changed the white addresses: %s", client.peer_name, patterns)
@@ -100,9 +96,9 @@ class PlainAclHandlers:
         main = versions.get(str(files.main), DataVersion())
         header = GetBrokerAclConfigResponse(
             version=main.encode().decode(),
-            broker_name=self._identity.name,
-            broker_addr=self._identity.address,
-            cluster_name=self._identity.cluster,
+            broker_name=self.identity.name,
+            broker_addr=self.identity.address,
+            cluster_name=self.identity.cluster,
             all_acl_file_version=orjson.dumps(
                 {path: version.to_json() for path, version in versions.items()}
             ).decode(),

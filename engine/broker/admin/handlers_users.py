@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from engine.access.access_file import ACCESS_FILE
 from engine.access.accounts import Account, AccountTable, UserStatus, UserType
@@ -36,16 +37,11 @@ from engine.protocol.wire import encode_list
 log = logging.getLogger(__name__)
 
 
+@dataclass(eq=False)
 class UserHandlers:
-    def __init__(
-        self,
-        users: AccountTable | None,
-        seal: Callable[[bytes], str],
-        account_of: Callable[[Command], Account | None],
-    ) -> None:
-        self._given_users = users
-        self._seal = seal
-        self._account_of = account_of
+    users: AccountTable | None
+    seal: Callable[[bytes], str]
+    account_of: Callable[[Command], Account | None]
 
     def routes(self) -> dict[int, Handler]:
         return {
@@ -58,9 +54,9 @@ class UserHandlers:
 
     @property
     def _users(self) -> AccountTable:
-        if self._given_users is None:
+        if self.users is None:
             raise access_is_off("authenticationEnabled=true")
-        return self._given_users
+        return self.users
 
     def create(self, request: Command, client: Connection) -> Outcome:
         users = self._users
@@ -72,7 +68,7 @@ class UserHandlers:
         self._guard(request, is_super, "create")
         secret = info.password.encode()
         is_enabled = _is_enabled(info) is not False
-        users.create(Account(name, secret, self._seal(secret), is_super, is_enabled))
+        users.create(Account(name, secret, self.seal(secret), is_super, is_enabled))
         return self._done(request, client, "made the user", name)
 
     def update(self, request: Command, client: Connection) -> Outcome:
@@ -85,7 +81,7 @@ class UserHandlers:
         secret = info.password.encode() if info.password and info.password.strip() else None
         users.update(
             name,
-            secret=None if secret is None else (secret, self._seal(secret)),
+            secret=None if secret is None else (secret, self.seal(secret)),
             is_super=is_super,
             is_enabled=_is_enabled(info),
         )
@@ -111,12 +107,12 @@ class UserHandlers:
         return Reply(body=encode_list(map(_info, found)) if found else b"")
 
     def _guard(self, request: Command, concerns_super: bool, verb: str) -> None:
-        caller = self._account_of(request)
+        caller = self.account_of(request)
         if concerns_super and (caller is None or not caller.is_super):
             raise NotPermitted(f"The super user can only be {verb} by super user")
 
     def _done(self, request: Command, client: Connection, what: str, name: str) -> Outcome:
-        caller = self._account_of(request)
+        caller = self.account_of(request)
         who = "" if caller is None else caller.name
         log.warning("%r at %s %s %r", who, client.peer_name, what, name)
         return Persist(ACCESS_FILE, Reply())
@@ -147,9 +143,9 @@ def _info(account: Account) -> UserInfo:
 _SUBJECT = "User:"
 
 
+@dataclass(eq=False)
 class PolicyHandlers:
-    def __init__(self, users: AccountTable | None) -> None:
-        self._given_users = users
+    users: AccountTable | None
 
     def routes(self) -> dict[int, Handler]:
         return {
@@ -162,9 +158,9 @@ class PolicyHandlers:
 
     @property
     def _users(self) -> AccountTable:
-        if self._given_users is None:
+        if self.users is None:
             raise access_is_off("authenticationEnabled=true")
-        return self._given_users
+        return self.users
 
     def put(self, request: Command, client: Connection) -> Outcome:
         """Creating and updating are the same, as in RocketMQ: entries join what the user has."""

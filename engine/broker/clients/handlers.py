@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from engine.broker.clients.client_tables import ClientInfo, ConsumerTable, ProducerTable
 from engine.broker.clients.membership_io import Membership
@@ -34,31 +35,18 @@ MAX_CLIENT_ID_LENGTH = 1_024
 MAX_PRODUCER_GROUP_LENGTH = 255
 
 
+@dataclass(eq=False)
 class ClientHandlers:
-    def __init__(
-        self,
-        consumers: ConsumerTable[Connection],
-        producers: ProducerTable[Connection],
-        groups: SubscriptionGroupTable,
-        topics: TopicTable,
-        membership: Membership,
-        live: LiveOptions,
-        *,
-        allows_sql: bool,
-        now_ms: Callable[[], int],
-        save: Callable[[str], None],
-        announce: Callable[[str], None],
-    ) -> None:
-        self._consumers = consumers
-        self._producers = producers
-        self._groups = groups
-        self._topics = topics
-        self._membership = membership
-        self._live = live
-        self._allows_sql = allows_sql
-        self._now_ms = now_ms
-        self._save = save
-        self._announce = announce
+    consumers: ConsumerTable[Connection]
+    producers: ProducerTable[Connection]
+    groups: SubscriptionGroupTable
+    topics: TopicTable
+    membership: Membership
+    live: LiveOptions
+    allows_sql: bool
+    now_ms: Callable[[], int]
+    save: Callable[[str], None]
+    announce: Callable[[str], None]
 
     def routes(self) -> dict[int, Handler]:
         return {
@@ -72,9 +60,9 @@ class ClientHandlers:
         _check_size(request.body)
         data = HeartbeatData.decode(request.body)
         _check_heartbeat(data)
-        now_ms = self._now_ms()
+        now_ms = self.now_ms()
         info = ClientInfo(data.client_id, request.language, request.version, now_ms)
-        self._membership.watch(client)
+        self.membership.watch(client)
         changed = False
         refused: AutoCreationRefused | None = None
         for consumer in data.consumer_data_set:
@@ -83,7 +71,7 @@ class ClientHandlers:
             except AutoCreationRefused as error:
                 refused = error
         for producer in data.producer_data_set:
-            self._producers.register(producer.group_name, client, info)
+            self.producers.register(producer.group_name, client, info)
         if refused is not None:
             # The client's other groups are there and stay: they must not expire because of this one.
             raise refused
@@ -93,26 +81,26 @@ class ClientHandlers:
         self, consumer: ConsumerData, without_sub: bool, client: Connection, info: ClientInfo
     ) -> bool:
         group = consumer.group_name
-        config, is_new = self._groups.find_or_create(
-            group, self._live.auto_create_subscription_group, info.last_update_ms, client.remote[0]
+        config, is_new = self.groups.find_or_create(
+            group, self.live.auto_create_subscription_group, info.last_update_ms, client.remote[0]
         )
         if config is None:
             return False
         if is_new:
-            self._save(GROUPS_FILE)
+            self.save(GROUPS_FILE)
         if without_sub:
-            return self._consumers.touch(group, client, info)
+            return self.consumers.touch(group, client, info)
         retry = retry_topic(group)
-        if retry not in self._topics:
+        if retry not in self.topics:
             created = retry_topic_config(retry, config.retry_queue_nums, consumer.unit_mode)
-            self._topics.create_unsaved(created, info.last_update_ms)
-            self._announce(TOPICS_FILE)
+            self.topics.create_unsaved(created, info.last_update_ms)
+            self.announce(TOPICS_FILE)
         # A topic that cannot exist must not cost the client its other topics.
         subscriptions = [
             normal_subscription(data) for data in consumer.subscription_data_set if is_valid_topic(data.topic)
         ]
-        if self._consumers.register(consumer, subscriptions, client, info):
-            self._membership.notify(group)
+        if self.consumers.register(consumer, subscriptions, client, info):
+            self.membership.notify(group)
             return True
         return False
 
@@ -120,14 +108,14 @@ class ClientHandlers:
         """A client speaks for its own connection only, whatever clientID it names."""
         header = UnregisterClientRequest.decode(request.fields)
         if header.producer_group:
-            self._producers.unregister(header.producer_group, client)
-        if header.consumer_group and self._consumers.unregister(header.consumer_group, client):
-            self._membership.notify(header.consumer_group)
+            self.producers.unregister(header.producer_group, client)
+        if header.consumer_group and self.consumers.unregister(header.consumer_group, client):
+            self.membership.notify(header.consumer_group)
         return Reply()
 
     def list_consumers(self, request: Command, client: Connection) -> Outcome:
         name = GetConsumerListByGroupRequest.decode(request.fields).consumer_group
-        group = self._consumers.group(name)
+        group = self.consumers.group(name)
         if group is None:
             raise NotFound(f"no consumer for this group, {name:.200}", code=ResponseCode.SYSTEM_ERROR)
         return Reply(body=GetConsumerListByGroupResponseBody(tuple(group.client_ids())).encode())
@@ -137,7 +125,7 @@ class ClientHandlers:
             return Reply()
         data = CheckClientRequestBody.decode(request.body).subscription_data
         if data is not None and not is_tag_type(data.expression_type):
-            subscription_filter(data.sub_string, data.expression_type, allows_sql=self._allows_sql)
+            subscription_filter(data.sub_string, data.expression_type, allows_sql=self.allows_sql)
         return Reply()
 
 

@@ -7,6 +7,8 @@ Node clients never answer some of these) is a time-out, told as such.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from msgspec.structs import replace
 
 from engine.access.gate import RecordCheck, unchecked
@@ -39,25 +41,15 @@ _ANSWERS_SINCE = 28
 """Clients before version 3.0.7 do not know these requests."""
 
 
+@dataclass(eq=False)
 class ClientAdminHandlers:
-    def __init__(
-        self,
-        broker_name: str,
-        consumers: ConsumerTable[Connection],
-        producers: ProducerTable[Connection],
-        topics: TopicTable,
-        groups: SubscriptionGroupTable,
-        store: MessageStore,
-        *,
-        check_record: RecordCheck = unchecked,
-    ) -> None:
-        self._broker_name = broker_name
-        self._consumers = consumers
-        self._producers = producers
-        self._topics = topics
-        self._groups = groups
-        self._store = store
-        self._check_record = check_record
+    broker_name: str
+    consumers: ConsumerTable[Connection]
+    producers: ProducerTable[Connection]
+    topics: TopicTable
+    groups: SubscriptionGroupTable
+    store: MessageStore
+    check_record: RecordCheck = unchecked
 
     def routes(self) -> dict[int, Handler]:
         return {
@@ -73,7 +65,7 @@ class ClientAdminHandlers:
 
     def consumer_connections(self, request: Command, client: Connection) -> Outcome:
         name = GetConsumerConnectionListRequest.decode(request.fields).consumer_group
-        group = self._consumers.group(name)
+        group = self.consumers.group(name)
         if group is None:
             raise NotFound(
                 f"the consumer group[{name:.200}] not online", code=ResponseCode.CONSUMER_NOT_ONLINE
@@ -89,7 +81,7 @@ class ClientAdminHandlers:
 
     def producer_connections(self, request: Command, client: Connection) -> Outcome:
         name = GetProducerConnectionListRequest.decode(request.fields).producer_group
-        clients = self._producers.clients(name)
+        clients = self.producers.clients(name)
         if not clients:
             raise NotFound(f"the producer group[{name:.200}] not exist")
         connections = tuple(_connection(channel, info) for channel, info in clients.items())
@@ -97,8 +89,8 @@ class ClientAdminHandlers:
 
     def all_producers(self, request: Command, client: Connection) -> Outcome:
         table = {
-            group: tuple(_producer(channel, info) for channel, info in self._producers.clients(group).items())
-            for group in self._producers.names()
+            group: tuple(_producer(channel, info) for channel, info in self.producers.clients(group).items())
+            for group in self.producers.names()
         }
         return Reply(body=bodies.ProducerTableInfo(table).encode())
 
@@ -107,7 +99,7 @@ class ClientAdminHandlers:
     def consumer_status(self, request: Command, client: Connection) -> Outcome:
         """How far each member says it is on a topic; members are asked one after the other."""
         header = GetConsumerStatusRequest.decode(request.fields)
-        group = self._consumers.group(header.group)
+        group = self.consumers.group(header.group)
         members = [] if group is None else _askable(group, header.client_addr)
         if not members:
             raise NotFound(f"no consumer of {header.group:.200} that could be asked is online")
@@ -147,13 +139,13 @@ class ClientAdminHandlers:
         if not header.client_id or not header.msg_id:
             raise BadRequest("clientId and msgId are needed")
         member = self._member(header.consumer_group, header.client_id)
-        read = self._store.plan_record(_place_of(header.msg_id))
+        read = self.store.plan_record(_place_of(header.msg_id))
 
         def finish(data: bytes) -> Outcome:
             if not data:
                 raise NotFound(f"this broker holds no message {header.msg_id}")
             found = decode_record(data)
-            self._check_record(request, client, topic_of(found), Action.SUB, header.consumer_group)
+            self.check_record(request, client, topic_of(found), Action.SUB, header.consumer_group)
             return self._consume(header, member, found.topic, data)
 
         return ColdRead(lambda: read() or b"", finish)
@@ -161,11 +153,11 @@ class ClientAdminHandlers:
     def _consume(
         self, header: ConsumeMessageDirectlyRequest, member: Connection, topic_name: str, record: bytes
     ) -> Outcome:
-        topic = self._topics.get(topic_name)
-        group = self._groups.get(header.consumer_group)
+        topic = self.topics.get(topic_name)
+        group = self.groups.get(header.consumer_group)
         asked = replace(
             header,
-            broker_name=self._broker_name,
+            broker_name=self.broker_name,
             topic_sys_flag=0 if topic is None else topic.topic_sys_flag,
             group_sys_flag=0 if group is None else group.group_sys_flag,
         )
@@ -173,7 +165,7 @@ class ClientAdminHandlers:
         return _relayed(member, question, header.client_id or "")
 
     def _member(self, group: str, client_id: str) -> Connection:
-        online = self._consumers.group(group)
+        online = self.consumers.group(group)
         channel = None if online is None else online.channel_of(client_id)
         if online is None or channel is None:
             raise NotFound(f"the consumer <{group:.200}> <{client_id:.200}> not online")

@@ -9,6 +9,7 @@ many neighbours as the mode allows.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from engine.broker.clients.client_tables import ConsumerTable
 from engine.broker.clients.queue_assignment import REQUEST_MODES_FILE, QueueLocks, RequestModes
@@ -42,23 +43,14 @@ _ROUTE_TIMEOUT_MS = 3_000
 _STRATEGIES = {"": average, "AVG": average, "AVG_BY_CIRCLE": average_by_circle}
 
 
+@dataclass(eq=False)
 class AssignmentHandlers:
-    def __init__(
-        self,
-        broker_name: str,
-        topics: TopicTable,
-        groups: SubscriptionGroupTable,
-        consumers: ConsumerTable[Connection],
-        modes: RequestModes,
-        *,
-        name_server: Callable[[], Connection | None],
-    ) -> None:
-        self._broker_name = broker_name
-        self._topics = topics
-        self._groups = groups
-        self._consumers = consumers
-        self._modes = modes
-        self._name_server = name_server
+    broker_name: str
+    topics: TopicTable
+    groups: SubscriptionGroupTable
+    consumers: ConsumerTable[Connection]
+    modes: RequestModes
+    name_server: Callable[[], Connection | None]
 
     def routes(self) -> dict[int, Handler]:
         return {
@@ -73,7 +65,7 @@ class AssignmentHandlers:
         check_group(asked.consumer_group)
         if asked.strategy_name not in _STRATEGIES:
             raise BadRequest(f"the strategy {asked.strategy_name:.80} is neither AVG nor AVG_BY_CIRCLE")
-        name_server = self._name_server()
+        name_server = self.name_server()
         if name_server is None:
             return self._share_out(asked, self._own_queues(asked.topic))
         fields = GetRouteInfoRequest(asked.topic, accept_standard_json_only=True).encode()
@@ -90,10 +82,10 @@ class AssignmentHandlers:
     def _share_out(self, asked: QueryAssignmentRequestBody, queues: list[MessageQueue]) -> Outcome:
         queues, mode = sorted(queues), MessageRequestMode.PULL
         if asked.message_model is MessageModel.CLUSTERING:
-            group = self._consumers.group(asked.consumer_group)
+            group = self.consumers.group(asked.consumer_group)
             members = [] if group is None else sorted(group.client_ids())
             allocate = _STRATEGIES[asked.strategy_name]
-            chosen = self._modes.get(asked.topic, asked.consumer_group)
+            chosen = self.modes.get(asked.topic, asked.consumer_group)
             if chosen is not None and chosen.mode is MessageRequestMode.POP:
                 mode = MessageRequestMode.POP
                 queues = shared_queues(allocate, asked.client_id, queues, members, chosen.pop_share_queue_num)
@@ -103,26 +95,24 @@ class AssignmentHandlers:
         return Reply(body=QueryAssignmentResponseBody(assignments).encode())
 
     def _own_queues(self, topic: str) -> list[MessageQueue]:
-        config = self._topics.get(topic)
+        config = self.topics.get(topic)
         if config is None:
             raise no_such_topic(topic)
-        return [
-            MessageQueue(topic, self._broker_name, queue_id) for queue_id in range(config.read_queue_nums)
-        ]
+        return [MessageQueue(topic, self.broker_name, queue_id) for queue_id in range(config.read_queue_nums)]
 
     def set_mode(self, request: Command, client: Connection) -> Outcome:
         mode = SetMessageRequestModeRequestBody.decode(request.body)
         if is_retry_topic(mode.topic):
             raise NotPermitted("retry topic is not allowed to set mode")
-        if mode.topic not in self._topics:
+        if mode.topic not in self.topics:
             raise no_such_topic(mode.topic)
-        if mode.consumer_group not in self._groups:
+        if mode.consumer_group not in self.groups:
             raise no_such_group(mode.consumer_group)
-        self._modes.put(mode)
+        self.modes.put(mode)
         return Persist(REQUEST_MODES_FILE, Reply())
 
     def all_modes(self, request: Command, client: Connection) -> Outcome:
-        return Reply(body=self._modes.snapshot().encode())
+        return Reply(body=self.modes.snapshot().encode())
 
 
 def shared_queues(
@@ -150,22 +140,22 @@ def readable_queues(topic: str, route: TopicRouteData) -> list[MessageQueue]:
 MAX_QUEUES_PER_REQUEST = 65_536
 
 
+@dataclass(eq=False)
 class LockHandlers:
-    def __init__(self, locks: QueueLocks, *, now_ms: Callable[[], int]) -> None:
-        self._locks = locks
-        self._now_ms = now_ms
+    locks: QueueLocks
+    now_ms: Callable[[], int]
 
     def routes(self) -> dict[int, Handler]:
         return {RequestCode.LOCK_BATCH_MQ: self.lock, RequestCode.UNLOCK_BATCH_MQ: self.unlock}
 
     def lock(self, request: Command, client: Connection) -> Outcome:
         asked = _decode(request)
-        held = self._locks.lock(asked.consumer_group, asked.client_id, asked.mq_set, self._now_ms())
+        held = self.locks.lock(asked.consumer_group, asked.client_id, asked.mq_set, self.now_ms())
         return Reply(body=LockBatchResponseBody(tuple(held)).encode())
 
     def unlock(self, request: Command, client: Connection) -> Outcome:
         asked = _decode(request)
-        self._locks.unlock(asked.consumer_group, asked.client_id, asked.mq_set)
+        self.locks.unlock(asked.consumer_group, asked.client_id, asked.mq_set)
         return Reply()
 
 

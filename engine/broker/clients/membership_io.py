@@ -5,6 +5,8 @@ Also the one place that hears of closed connections: their clients leave every g
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from engine.broker.clients.client_tables import ConsumerTable, ProducerTable
 from engine.broker.groups.group_table import SubscriptionGroupTable
 from engine.broker.settings.options import LiveOptions
@@ -17,18 +19,12 @@ from engine.protocol.headers.groups import NotifyConsumerIdsChangedRequest
 _WATCHED = "broker.is_watched"
 
 
+@dataclass(eq=False)
 class Membership:
-    def __init__(
-        self,
-        consumers: ConsumerTable[Connection],
-        producers: ProducerTable[Connection],
-        groups: SubscriptionGroupTable,
-        live: LiveOptions,
-    ) -> None:
-        self._consumers = consumers
-        self._producers = producers
-        self._groups = groups
-        self._live = live
+    consumers: ConsumerTable[Connection]
+    producers: ProducerTable[Connection]
+    groups: SubscriptionGroupTable
+    live: LiveOptions
 
     def watch(self, client: Connection) -> None:
         if _WATCHED not in client.tags:
@@ -37,11 +33,11 @@ class Membership:
 
     def notify(self, group: str) -> None:
         """To all members; broadcasting ones have nothing to share out."""
-        members = self._consumers.group(group)
-        config = self._groups.get(group)
+        members = self.consumers.group(group)
+        config = self.groups.get(group)
         if members is None or members.message_model is MessageModel.BROADCASTING:
             return
-        if not self._live.notify_consumer_ids_changed_enable:
+        if not self.live.notify_consumer_ids_changed_enable:
             return
         if config is not None and not config.notify_consumer_ids_changed_enable:
             return
@@ -50,11 +46,11 @@ class Membership:
             client.send_oneway(Command(RequestCode.NOTIFY_CONSUMER_IDS_CHANGED, fields=fields))
 
     def _left(self, client: Connection) -> None:
-        self._producers.drop_channel(client)
-        for group in self._consumers.drop_channel(client):
+        self.producers.drop_channel(client)
+        for group in self.consumers.drop_channel(client):
             self.notify(group)
 
     def close_expired(self, now_ms: int) -> None:
         """Clients that stopped their heartbeats lose their connection, and with it their places."""
-        for client in {*self._consumers.expired(now_ms), *self._producers.expired(now_ms)}:
+        for client in {*self.consumers.expired(now_ms), *self.producers.expired(now_ms)}:
             client.close()

@@ -14,12 +14,13 @@ import asyncio
 import logging
 from collections.abc import Callable
 from concurrent.futures import Executor
+from dataclasses import dataclass, field
 
 from engine.broker.delivery.delay_levels import DelayOffsets, due_units
 from engine.broker.delivery.deliverer_io import Delivered, Deliverer
 from engine.broker.delivery.parked_messages import restored
 from engine.broker.delivery.timed_messages import TimerCounts
-from engine.broker.delivery.timer_task import TIMER_KEYS, TimerDelivery, TimerRules
+from engine.broker.delivery.timer_task import TIMER_KEYS, TimerDelivery
 from engine.broker.settings.options import BrokerOptions
 from engine.daemon.background_tasks import start_task, stop_tasks
 from engine.protocol.names import SCHEDULE_TOPIC, TIMER_TOPIC
@@ -37,28 +38,18 @@ _RETRY_MS = 10_000
 _PAUSE_S = 1.0
 
 
+@dataclass(eq=False)
 class DelayDelivery:
-    def __init__(
-        self,
-        store: MessageStore,
-        offsets: DelayOffsets,
-        level_ms: tuple[int, ...],
-        deliverer: Deliverer,
-        *,
-        flush_interval_s: float,
-        now_ms: Callable[[], int],
-        save: Callable[[], None],
-    ) -> None:
-        self._store = store
-        self._offsets = offsets
-        self._level_ms = level_ms
-        self._deliverer = deliverer
-        self._flush_interval_s = flush_interval_s
-        self._now_ms = now_ms
-        self._save = save
-        self._heads: dict[int, tuple[int, int]] = {}
-        """Level: queue offset of its first waiting message, and when to look at it."""
-        self._tasks: list[asyncio.Task[None]] = []
+    store: MessageStore
+    offsets: DelayOffsets
+    level_ms: tuple[int, ...]
+    deliverer: Deliverer
+    flush_interval_s: float
+    now_ms: Callable[[], int]
+    save: Callable[[], None]
+    _heads: dict[int, tuple[int, int]] = field(default_factory=dict, init=False)
+    """Level: queue offset of its first waiting message, and when to look at it."""
+    _tasks: list[asyncio.Task[None]] = field(default_factory=list, init=False)
 
     def start(self) -> None:
         self._heads.clear()
@@ -73,17 +64,17 @@ class DelayDelivery:
     def settle(self) -> None:
         """Note what may be saved; at the end, once the log is on disk, that is everything."""
         for _ in range(2):
-            self._offsets.settle(self._store.commit_log_max_offset, self._store.replica.kept_end)
+            self.offsets.settle(self.store.commit_log_max_offset, self.store.replica.kept_end)
 
     def start_over(self) -> None:
         """Another is master."""
-        self._offsets.start_over()
+        self.offsets.start_over()
 
     async def _deliver_forever(self) -> None:
         while True:
             has_more = False
             try:
-                for level in range(1, len(self._level_ms) + 1):
+                for level in range(1, len(self.level_ms) + 1):
                     has_more |= await self.deliver_some(level)
             except OSError as error:
                 log.error("delayed messages stand still for a moment: %s", error)
@@ -93,33 +84,33 @@ class DelayDelivery:
 
     async def _save_forever(self) -> None:
         while True:
-            await asyncio.sleep(self._flush_interval_s)
-            if self._offsets.is_dirty:
-                self._save()
+            await asyncio.sleep(self.flush_interval_s)
+            if self.offsets.is_dirty:
+                self.save()
 
     async def deliver_some(self, level: int) -> bool:
         """A slice of what is due on this level; whether there may be more."""
-        offset = self._offsets.get(level)
-        end = self._store.max_offset(SCHEDULE_TOPIC, level - 1)
-        now_ms = self._now_ms()
+        offset = self.offsets.get(level)
+        end = self.store.max_offset(SCHEDULE_TOPIC, level - 1)
+        now_ms = self.now_ms()
         head_offset, head_due_ms = self._heads.get(level, (-1, None))
         if offset == end or (head_offset == offset and head_due_ms is not None and now_ms < head_due_ms):
             return False
-        units = self._store.queue_units(SCHEDULE_TOPIC, level - 1, offset, _SLICE)
+        units = self.store.queue_units(SCHEDULE_TOPIC, level - 1, offset, _SLICE)
         if not units or offset > end:
             return self._correct(level, offset, end)
         known_due_ms = head_due_ms if head_offset == offset else None
-        due = due_units(units, known_due_ms, self._level_ms[level - 1], now_ms)
+        due = due_units(units, known_due_ms, self.level_ms[level - 1], now_ms)
         if due.next_due_ms is not None:
             self._heads[level] = due.next_offset, due.next_due_ms
         if not await self._deliver(level, due.units):
             return level not in self._heads
-        self._offsets.set(level, due.next_offset)
+        self.offsets.set(level, due.next_offset)
         return due.next_due_ms is None
 
     async def _deliver(self, level: int, units: tuple[QueueUnit, ...]) -> bool:
         """False: look again, at once if the level has no head, else at its time."""
-        raws = await self._deliverer.read([(unit.commit_log_offset, unit.size) for unit in units])
+        raws = await self.deliverer.read([(unit.commit_log_offset, unit.size) for unit in units])
         for unit, raw in zip(units, raws, strict=True):
             record = None if raw is None else decode_record(raw, 0, False)
             if record is None or (record.topic, record.queue_offset) != (SCHEDULE_TOPIC, unit.queue_offset):
@@ -128,14 +119,14 @@ class DelayDelivery:
                 is_done = self._deliver_one(level, unit, record)
             if not is_done:
                 return False
-            self._offsets.set(level, unit.queue_offset + 1)
+            self.offsets.set(level, unit.queue_offset + 1)
         return True
 
     def _deliver_one(self, level: int, unit: QueueUnit, record: Record) -> bool:
         draft = restored(record, ())
         if draft is None:
             log.error("the delayed message %d of level %d names no real topic", unit.queue_offset, level)
-        elif self._deliverer.deliver(draft, unit.tags_code, self._now_ms()) is Delivered.LATER:
+        elif self.deliverer.deliver(draft, unit.tags_code, self.now_ms()) is Delivered.LATER:
             self._put_off(level, unit)
             return False
         return True
@@ -143,14 +134,14 @@ class DelayDelivery:
     async def _pass_over(self, level: int, unit: QueueUnit) -> bool:
         """Its place does not hold the message: the queue is wrong, or retention took it, or it is damaged."""
         queue_id, place = level - 1, (unit.commit_log_offset, unit.size)
-        if self._store.repairs.mend_queue(SCHEDULE_TOPIC, queue_id, unit.queue_offset):
+        if self.store.repairs.mend_queue(SCHEDULE_TOPIC, queue_id, unit.queue_offset):
             self._heads.pop(level, None)
             return False
-        damaged = self._deliverer.damaged
+        damaged = self.deliverer.damaged
         if not damaged.is_in_log(place):
             log.error("the delayed message %d of level %d is gone", unit.queue_offset, level)
             return True
-        file = self._store.repairs.damage_at(*place).file
+        file = self.store.repairs.damage_at(*place).file
         damage = Damage(SCHEDULE_TOPIC, queue_id, unit.queue_offset, *place, file)
         if not await damaged.skip_delivery(damage, "delay"):
             self._put_off(level, unit)
@@ -159,28 +150,28 @@ class DelayDelivery:
 
     def _put_off(self, level: int, unit: QueueUnit) -> None:
         """The store takes nothing for the moment."""
-        self._heads[level] = unit.queue_offset, self._now_ms() + _RETRY_MS
+        self._heads[level] = unit.queue_offset, self.now_ms() + _RETRY_MS
 
     def _correct(self, level: int, offset: int, end: int) -> bool:
         """The queue does not have the offset: its start was deleted, or a power cut took its end."""
-        start = self._store.min_offset(SCHEDULE_TOPIC, level - 1)
+        start = self.store.min_offset(SCHEDULE_TOPIC, level - 1)
         corrected = min(max(offset, start), end)
         if corrected == offset:
             return False
         log.warning("level %d goes on at %d instead of %d", level, corrected, offset)
-        self._offsets.set(level, corrected)
+        self.offsets.set(level, corrected)
         return True
 
     def progress(self) -> dict[str, str]:
         """For the runtime info: delivered offset and end of each level that was ever used."""
         ends = {
-            level: self._store.max_offset(SCHEDULE_TOPIC, level - 1)
-            for level in range(1, len(self._level_ms) + 1)
+            level: self.store.max_offset(SCHEDULE_TOPIC, level - 1)
+            for level in range(1, len(self.level_ms) + 1)
         }
         return {
-            f"scheduleMessageOffset_{level}": f"{self._offsets.get(level)},{end}"
+            f"scheduleMessageOffset_{level}": f"{self.offsets.get(level)},{end}"
             for level, end in ends.items()
-            if end or self._offsets.get(level)
+            if end or self.offsets.get(level)
         }
 
 
@@ -209,8 +200,10 @@ class WaitingMessages:
         )
         self.timer_store = TimerStore(store.options.root, options.mapped_file_size_timer_log)
         self.timer_store.open(now_ms(), was_closed=store.was_closed)
-        rules = TimerRules(options.timer_roll_window_slot * PRECISION_MS)
-        self.timers = TimerDelivery(store, self.timer_store, deliverer, counts, threads, rules, now_ms=now_ms)
+        window_ms = options.timer_roll_window_slot * PRECISION_MS
+        self.timers = TimerDelivery(
+            store, self.timer_store, deliverer, counts, threads, window_ms, now_ms=now_ms
+        )
         self._has_timers = options.timer_wheel_enable
 
     def start(self) -> None:

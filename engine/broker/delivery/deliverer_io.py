@@ -11,6 +11,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
+from dataclasses import dataclass
 from enum import Enum
 
 from engine.broker.damage.damaged_deliveries_io import DamagedDeliveries
@@ -35,27 +36,18 @@ class Delivered(Enum):
     """The store takes nothing now: try the same message again."""
 
 
+@dataclass(eq=False)
 class Deliverer:
-    def __init__(
-        self,
-        store: MessageStore,
-        traffic: Traffic,
-        threads: Executor,
-        since_ms: int,
-        *,
-        appended: Callable[[], None],
-        damaged: DamagedDeliveries,
-    ) -> None:
-        self._store = store
-        self._traffic = traffic
-        self._threads = threads
-        self._since_ms = since_ms
-        self._appended = appended
-        self.damaged = damaged
+    store: MessageStore
+    traffic: Traffic
+    threads: Executor
+    since_ms: int
+    appended: Callable[[], None]
+    damaged: DamagedDeliveries
 
     def begin(self, now_ms: int) -> None:
         """What was due until now, another process or another master may have delivered."""
-        self._since_ms = now_ms
+        self.since_ms = now_ms
 
     async def read(self, places: Sequence[Place]) -> list[bytes | None]:
         """The records at these places; None for one that is gone or damaged. Damage is repaired first, where
@@ -69,18 +61,18 @@ class Deliverer:
         return [records[place] for place in places]
 
     async def _read(self, places: Sequence[Place]) -> list[bytes | None]:
-        reads = self._store.plan_record_reads(places)
+        reads = self.store.plan_record_reads(places)
         if reads.is_hot:
             return reads.run()
-        return await asyncio.get_running_loop().run_in_executor(self._threads, reads.run)
+        return await asyncio.get_running_loop().run_in_executor(self.threads, reads.run)
 
     def deliver(self, draft: MessageDraft, due_ms: int, now_ms: int) -> Delivered:
-        if due_ms <= self._since_ms and self._was_appended(draft, due_ms, now_ms):
+        if due_ms <= self.since_ms and self._was_appended(draft, due_ms, now_ms):
             return Delivered.DONE
-        result = self._store.put(draft, now_ms)
+        result = self.store.put(draft, now_ms)
         if result.status is PutStatus.PUT_OK:
-            self._traffic.put(draft.topic, 1, result.size)
-            self._appended()
+            self.traffic.put(draft.topic, 1, result.size)
+            self.appended()
             return Delivered.DONE
         if result.status in _NEVER:
             log.error("a message for %s can never be delivered: %s", draft.topic, result.remark)
@@ -91,5 +83,5 @@ class Deliverer:
         unique_key = find_property(draft.properties.decode("utf-8", "replace"), Property.UNIQ_KEY)
         if unique_key is None:
             return False
-        found = self._store.query(draft.topic, unique_key, _MAX_FOUND, due_ms - _INDEX_SLACK_MS, now_ms)
+        found = self.store.query(draft.topic, unique_key, _MAX_FOUND, due_ms - _INDEX_SLACK_MS, now_ms)
         return was_delivered(found.records, draft, due_ms)

@@ -7,6 +7,7 @@ forget it. A refusal means that nothing was stored: the message is still the con
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from engine.access.gate import RecordCheck, unchecked
 from engine.access.resources import Action
@@ -34,51 +35,36 @@ from engine.store.message_store import MessageStore
 from engine.store.results import PutStatus
 
 
+@dataclass(eq=False)
 class SendBackHandlers:
-    def __init__(
-        self,
-        topics: TopicTable,
-        retries: RetryRule,
-        parking: Parking,
-        store: MessageStore,
-        live: LiveOptions,
-        traffic: Traffic,
-        disk: DiskRoom,
-        *,
-        durability: Durability,
-        now_ms: Callable[[], int],
-        draw: Callable[[int], int],
-        appended: Callable[[], None],
-        check_record: RecordCheck = unchecked,
-    ) -> None:
-        self._topics = topics
-        self._retries = retries
-        self._parking = parking
-        self._store = store
-        self._live = live
-        self._traffic = traffic
-        self._disk = disk
-        self._durability = durability
-        self._now_ms = now_ms
-        self._draw = draw
-        self._appended = appended
-        self._check_record = check_record
+    topics: TopicTable
+    retries: RetryRule
+    parking: Parking
+    store: MessageStore
+    live: LiveOptions
+    traffic: Traffic
+    disk: DiskRoom
+    durability: Durability
+    now_ms: Callable[[], int]
+    draw: Callable[[int], int]
+    appended: Callable[[], None]
+    check_record: RecordCheck = unchecked
 
     def routes(self) -> dict[int, Handler]:
         return {RequestCode.CONSUMER_SEND_MSG_BACK: self.send_back}
 
     def send_back(self, request: Command, client: Connection) -> Outcome:
         header = ConsumerSendMsgBackRequest.decode(request.fields)
-        group = self._retries.group(header.group, self._now_ms(), client.remote[0])
-        if not self._live.broker_permission & PERM_WRITE:
+        group = self.retries.group(header.group, self.now_ms(), client.remote[0])
+        if not self.live.broker_permission & PERM_WRITE:
             raise NotPermitted("the broker sending message is forbidden")
-        if not self._disk.is_writable:
-            raise disk_full(self._disk.usage_ratio)
+        if not self.disk.is_writable:
+            raise disk_full(self.disk.usage_ratio)
         if group.retry_queue_nums <= 0:
             return Reply()
-        reads = self._store.plan_record_reads([(header.offset, 0)])
+        reads = self.store.plan_record_reads([(header.offset, 0)])
         if reads.is_hot:
-            return self._take(self._store.raw_record_at(header.offset), header, group, request, client)
+            return self._take(self.store.raw_record_at(header.offset), header, group, request, client)
         return ColdRead(
             lambda: reads.run()[0] or b"",
             lambda data: self._take(data, header, group, request, client),
@@ -95,26 +81,26 @@ class SendBackHandlers:
         if not data:
             raise NotFound(f"look message by offset failed, {header.offset}", code=ResponseCode.SYSTEM_ERROR)
         record = decode_record(data, 0, False)
-        self._check_record(request, client, topic_of(record), Action.SUB, header.group)
-        plan = plan_send_back(record, group, header, request.version, self._draw)
+        self.check_record(request, client, topic_of(record), Action.SUB, header.group)
+        plan = plan_send_back(record, group, header, request.version, self.draw)
         topic = plan.draft.topic
         first_topic = record.properties.get(Property.RETRY_TOPIC) or record.topic
-        if topic in self._topics and topic not in self._topics.unsaved:
+        if topic in self.topics and topic not in self.topics.unsaved:
             return self._append(plan, first_topic, header.group)
-        if topic not in self._topics:
+        if topic not in self.topics:
             config = retry_topic_config(topic, plan.queue_nums, header.unit_mode)
-            self._topics.create_unsaved(config, self._now_ms())
+            self.topics.create_unsaved(config, self.now_ms())
         return Announce(TOPICS_FILE, resume=lambda: self._append(plan, first_topic, header.group))
 
     def _append(self, plan: SendBackPlan, first_topic: str, group: str) -> Outcome:
-        self._durability.check()
-        now_ms = self._now_ms()
-        draft = self._parking.plan(plan.draft, now_ms)
-        result = self._store.put(draft, now_ms)
+        self.durability.check()
+        now_ms = self.now_ms()
+        draft = self.parking.plan(plan.draft, now_ms)
+        result = self.store.put(draft, now_ms)
         if result.status is not PutStatus.PUT_OK:
-            self._traffic.put_failed += 1
+            self.traffic.put_failed += 1
             raise Refused(result.remark or f"the message was not stored: {result.status.value}")
-        self._appended()
-        self._traffic.put(draft.topic, 1, result.size)
-        self._traffic.sent_back(first_topic, group, result.size)
-        return self._durability.answer_or_fail(result.commit_log_offset + result.size, Reply())
+        self.appended()
+        self.traffic.put(draft.topic, 1, result.size)
+        self.traffic.sent_back(first_topic, group, result.size)
+        return self.durability.answer_or_fail(result.commit_log_offset + result.size, Reply())

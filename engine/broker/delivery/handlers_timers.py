@@ -7,6 +7,7 @@ refused (604) once that second is over, and then changes nothing.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from engine.broker.delivery.parked_messages import Parking
 from engine.broker.delivery.timed_messages import RECALL_TAG, TimerCounts, delete_key
@@ -32,35 +33,20 @@ from engine.store.message_store import MessageStore
 from engine.store.results import MessageDraft, PutResult, PutStatus
 
 
+@dataclass(eq=False)
 class TimerHandlers:
-    def __init__(
-        self,
-        broker_name: str,
-        region: str,
-        topics: TopicTable,
-        parking: Parking,
-        store: MessageStore,
-        live: LiveOptions,
-        disk: DiskRoom,
-        counts: TimerCounts,
-        *,
-        durability: Durability,
-        check: Callable[[], TimerCheck],
-        now_ms: Callable[[], int],
-        appended: Callable[[], None],
-    ) -> None:
-        self._broker_name = broker_name
-        self._region = region
-        self._topics = topics
-        self._parking = parking
-        self._store = store
-        self._live = live
-        self._disk = disk
-        self._counts = counts
-        self._durability = durability
-        self._check = check
-        self._now_ms = now_ms
-        self._appended = appended
+    broker_name: str
+    region: str
+    topics: TopicTable
+    parking: Parking
+    store: MessageStore
+    live: LiveOptions
+    disk: DiskRoom
+    counts: TimerCounts
+    durability: Durability
+    check: Callable[[], TimerCheck]
+    now_ms: Callable[[], int]
+    appended: Callable[[], None]
 
     def routes(self) -> dict[int, Handler]:
         return {
@@ -70,34 +56,34 @@ class TimerHandlers:
         }
 
     def check_point(self, request: Command, client: Connection) -> Outcome:
-        return Reply(body=encode_timer_check(self._check()))
+        return Reply(body=encode_timer_check(self.check()))
 
     def metrics(self, request: Command, client: Connection) -> Outcome:
-        return Reply(body=fastjson.dumps_pretty(self._counts.table()))
+        return Reply(body=fastjson.dumps_pretty(self.counts.table()))
 
     def recall(self, request: Command, client: Connection) -> Outcome:
-        if not self._live.recall_message_enable:
+        if not self.live.recall_message_enable:
             raise NotPermitted("recall failed, operation is forbidden: recallMessageEnable=false")
         header = RecallMessageRequest.decode(request.fields)
-        if not self._live.broker_permission & PERM_WRITE:
+        if not self.live.broker_permission & PERM_WRITE:
             raise Refused(
                 "recall failed, the broker is not writable", code=ResponseCode.SERVICE_NOT_AVAILABLE
             )
-        if not self._disk.is_writable:
-            raise disk_full(self._disk.usage_ratio)
-        if header.topic not in self._topics:
+        if not self.disk.is_writable:
+            raise disk_full(self.disk.usage_ratio)
+        if header.topic not in self.topics:
             raise no_such_topic(header.topic)
-        self._durability.check()
-        now_ms = self._now_ms()
+        self.durability.check()
+        now_ms = self.now_ms()
         handle = self._checked(header, now_ms)
-        result = self._store.put(self._parking.plan(_recall_draft(handle, client, now_ms), now_ms), now_ms)
+        result = self.store.put(self.parking.plan(_recall_draft(handle, client, now_ms), now_ms), now_ms)
         if result.status is not PutStatus.PUT_OK:
             raise Refused(
                 result.remark or f"the recall was not stored: {result.status.value}",
                 code=ResponseCode.SERVICE_NOT_AVAILABLE,
             )
         # Producers trace a recall only when they are told the region.
-        fields = {**RecallMessageResponse(handle.uniq_key).encode(), Property.MSG_REGION: self._region}
+        fields = {**RecallMessageResponse(handle.uniq_key).encode(), Property.MSG_REGION: self.region}
         return self._answer(result, fields)
 
     def _checked(self, header: RecallMessageRequest, now_ms: int) -> RecallHandle:
@@ -107,18 +93,18 @@ class TimerHandlers:
             raise _illegal(error.text) from None
         if handle.topic != header.topic:
             raise _illegal("the topic does not match the handle")
-        if handle.broker_name != self._broker_name:
+        if handle.broker_name != self.broker_name:
             raise _illegal("the handle is for another broker")
-        if not 0 < handle.deliver_ms - now_ms < self._live.timer_max_delay_sec * 1000:
+        if not 0 < handle.deliver_ms - now_ms < self.live.timer_max_delay_sec * 1000:
             raise _illegal("the time of delivery has passed, or is too far ahead")
         return handle
 
     def _answer(self, result: PutResult, fields: dict[str, str]) -> Outcome:
-        self._appended()
+        self.appended()
         reply = Reply(fields=fields)
         late_disk = Reply(ResponseCode.FLUSH_DISK_TIMEOUT, "stored, but not known to be on disk", fields)
         late = Reply(ResponseCode.FLUSH_SLAVE_TIMEOUT, "stored, but not known to be on replicas", fields)
-        return self._durability.answer(result.commit_log_offset + result.size, reply, late_disk, late, late)
+        return self.durability.answer(result.commit_log_offset + result.size, reply, late_disk, late, late)
 
 
 def _recall_draft(handle: RecallHandle, client: Connection, now_ms: int) -> MessageDraft:

@@ -8,6 +8,7 @@ topic and queue that it was sent to.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 
 from engine.broker.delivery.delay_levels import level_of, park_delayed
 from engine.broker.delivery.timed_messages import asked_time_ms, park_timed, recall_handle
@@ -82,28 +83,28 @@ def was_delivered(found: Iterable[bytes], draft: MessageDraft, due_ms: int) -> b
 _MAY_WAIT = (TRANSACTION_NONE, TRANSACTION_COMMIT)
 
 
+@dataclass(eq=False)
 class Parking:
     """`plan(draft, now_ms)`: the message as it is to be stored, in a system topic if it has to wait."""
 
-    def __init__(self, broker_name: str, level_count: int, live: LiveOptions, *, has_timers: bool) -> None:
-        self._broker_name = broker_name
-        self._level_count = level_count
-        self._live = live
-        self._has_timers = has_timers
+    broker_name: str
+    level_count: int
+    live: LiveOptions
+    has_timers: bool
 
     def plan(self, draft: MessageDraft, now_ms: int) -> MessageDraft:
         if draft.topic == TIMER_TOPIC or draft.sys_flag & TRANSACTION_MASK not in _MAY_WAIT:
             return draft
         properties = decode_properties(draft.properties.decode("utf-8", "replace"))
-        level = level_of(properties, self._level_count)
+        level = level_of(properties, self.level_count)
         if level:
             return _moved(draft, *park_delayed(draft, properties, level))
         deliver_ms = asked_time_ms(properties, now_ms)
         if deliver_ms is None:
             return draft
-        if not self._has_timers:
+        if not self.has_timers:
             raise Refused("timed messages are switched off: timerWheelEnable=false")
-        parked = park_timed(draft, properties, deliver_ms, now_ms, self._live.timer_max_delay_sec)
+        parked = park_timed(draft, properties, deliver_ms, now_ms, self.live.timer_max_delay_sec)
         return draft if parked is None else _moved(draft, *parked)
 
     def recall_handle(self, parked: MessageDraft) -> str | None:
@@ -111,7 +112,7 @@ class Parking:
         if parked.topic != TIMER_TOPIC:
             return None
         properties = decode_properties(parked.properties.decode("utf-8", "replace"))
-        handle = recall_handle(properties, self._broker_name)
+        handle = recall_handle(properties, self.broker_name)
         return None if handle is None else encode_recall_handle(handle)
 
 

@@ -71,30 +71,23 @@ def retrying_group(topic: str) -> str:
     return topic.removeprefix(RETRY_PREFIX).partition("+")[0]
 
 
+@dataclass(eq=False)
 class RetryRule:
     """The rule for sends to a retry topic."""
 
-    def __init__(
-        self,
-        groups: SubscriptionGroupTable,
-        locks: QueueLocks,
-        live: LiveOptions,
-        *,
-        save: Callable[[str], None],
-    ) -> None:
-        self._groups = groups
-        self._locks = locks
-        self._live = live
-        self._save = save
+    groups: SubscriptionGroupTable
+    locks: QueueLocks
+    live: LiveOptions
+    save: Callable[[str], None]
 
     def group(self, name: str, now_ms: int, host: str) -> SubscriptionGroupConfig:
         """Refused (26) when it is unknown and may not make itself; `host`: where the client is."""
-        may_make = self._live.auto_create_subscription_group
-        config, is_new = self._groups.find_or_create(name, may_make, now_ms, host)
+        may_make = self.live.auto_create_subscription_group
+        config, is_new = self.groups.find_or_create(name, may_make, now_ms, host)
         if config is None:
             raise no_such_group(name)
         if is_new:
-            self._save(GROUPS_FILE)
+            self.save(GROUPS_FILE)
         return config
 
     def dead_letter(self, header: SendMessageRequest, now_ms: int, host: str) -> SendMessageRequest | None:
@@ -106,7 +99,7 @@ class RetryRule:
         config = self.group(name, now_ms, host)
         asked = header.max_reconsume_times
         allowed = config.retry_max_times if asked is None else asked
-        if (header.reconsume_times or 0) <= allowed and not self._locks.has_live_lease(name, now_ms):
+        if (header.reconsume_times or 0) <= allowed and not self.locks.has_live_lease(name, now_ms):
             return None
         kept = decode_properties(header.properties or "")
         kept.pop(Property.DELAY, None)

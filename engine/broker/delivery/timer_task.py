@@ -14,7 +14,7 @@ import asyncio
 import logging
 from collections.abc import Callable
 from concurrent.futures import Executor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import islice
 
 from engine.broker.delivery.deliverer_io import Delivered, Deliverer
@@ -53,41 +53,26 @@ _SYNC_SLACK_MS = 10_000
 _KEEP_MS = 86_400_000
 
 
-@dataclass(frozen=True, slots=True)
-class TimerRules:
-    window_ms: int
-
-
+@dataclass(eq=False)
 class TimerDelivery:
-    def __init__(
-        self,
-        store: MessageStore,
-        timers: TimerStore,
-        deliverer: Deliverer,
-        counts: TimerCounts,
-        threads: Executor,
-        rules: TimerRules,
-        *,
-        now_ms: Callable[[], int],
-    ) -> None:
-        self._store = store
-        self._timers = timers
-        self._deliverer = deliverer
-        self._counts = counts
-        self._threads = threads
-        self._window_ms = rules.window_ms
-        self._now_ms = now_ms
-        self._seconds: dict[int, TimerSecond] = {}
-        """The second that is passing; more than one after the clock was set back."""
-        self._sync_turn = asyncio.Lock()
-        self._tasks: list[asyncio.Task[None]] = []
+    store: MessageStore
+    timers: TimerStore
+    deliverer: Deliverer
+    counts: TimerCounts
+    threads: Executor
+    window_ms: int
+    now_ms: Callable[[], int]
+    _seconds: dict[int, TimerSecond] = field(default_factory=dict, init=False)
+    """The second that is passing; more than one after the clock was set back."""
+    _sync_turn: asyncio.Lock = field(default_factory=asyncio.Lock, init=False)
+    _tasks: list[asyncio.Task[None]] = field(default_factory=list, init=False)
 
     def start(self) -> None:
         self._seconds.clear()
-        end = self._store.max_offset(TIMER_TOPIC, 0)
-        if self._timers.queue_offset > end:
-            log.warning("the timer queue ends at %d, not at %d", end, self._timers.queue_offset)
-            self._timers.queue_offset = end
+        end = self.store.max_offset(TIMER_TOPIC, 0)
+        if self.timers.queue_offset > end:
+            log.warning("the timer queue ends at %d, not at %d", end, self.timers.queue_offset)
+            self.timers.queue_offset = end
         self._begin_early_enough()
         self._tasks = [
             start_task(self._run(), "deliver timed messages"),
@@ -97,13 +82,13 @@ class TimerDelivery:
     def _begin_early_enough(self) -> None:
         """No second may be passed by while a message for it, or its recall, is still in the queue. (Only a
         store whose timercheck is lost, or older than the log, begins anywhere else than it says.)"""
-        start = max(self._timers.queue_offset, self._store.min_offset(TIMER_TOPIC, 0))
-        first_ms = self._store.store_time_at(TIMER_TOPIC, 0, start)
+        start = max(self.timers.queue_offset, self.store.min_offset(TIMER_TOPIC, 0))
+        first_ms = self.store.store_time_at(TIMER_TOPIC, 0, start)
         if first_ms >= 0:
             earliest_ms = max(
-                first_ms - first_ms % PRECISION_MS - PRECISION_MS, self._timers.delivered_before_ms
+                first_ms - first_ms % PRECISION_MS - PRECISION_MS, self.timers.delivered_before_ms
             )
-            self._timers.read_time_ms = min(self._timers.read_time_ms, earliest_ms)
+            self.timers.read_time_ms = min(self.timers.read_time_ms, earliest_ms)
 
     async def stop(self) -> None:
         """A sync that runs is waited for: two must not write timercheck at once."""
@@ -122,20 +107,20 @@ class TimerDelivery:
     async def _round(self) -> None:
         """Everything that waits goes on the wheel, then whatever is due comes off it."""
         while True:
-            now_ms, log_end = self._now_ms(), self._store.commit_log_max_offset
-            has_begun = now_ms > self._timers.read_time_ms
-            while has_begun and self._store.dispatched_offset < log_end:
+            now_ms, log_end = self.now_ms(), self.store.commit_log_max_offset
+            has_begun = now_ms > self.timers.read_time_ms
+            while has_begun and self.store.dispatched_offset < log_end:
                 await asyncio.sleep(_DISPATCH_S)
-            end = self._store.max_offset(TIMER_TOPIC, 0)
+            end = self.store.max_offset(TIMER_TOPIC, 0)
             while await self._enqueue_some(end):
                 await asyncio.sleep(0)
-            if not has_begun or self._timers.queue_offset < end or not await self._pass_seconds(now_ms):
+            if not has_begun or self.timers.queue_offset < end or not await self._pass_seconds(now_ms):
                 return
 
     async def _pass_seconds(self, now_ms: int) -> bool:
         """Deliver what is due until now; whether there is more to do at once."""
         for _ in range(_SECONDS_PER_ROUND):
-            time_ms = self._timers.read_time_ms
+            time_ms = self.timers.read_time_ms
             if now_ms <= time_ms:
                 return False
             second = self._seconds.get(time_ms) or self._seconds.setdefault(time_ms, TimerSecond(time_ms))
@@ -146,8 +131,8 @@ class TimerDelivery:
             if second.has_waiting or now_ms < time_ms + PRECISION_MS:
                 return False
             del self._seconds[time_ms]
-            self._timers.clear(time_ms)
-            self._timers.read_time_ms += PRECISION_MS
+            self.timers.clear(time_ms)
+            self.timers.read_time_ms += PRECISION_MS
         await asyncio.sleep(0)
         return True
 
@@ -155,16 +140,16 @@ class TimerDelivery:
 
     async def _enqueue_some(self, end: int) -> bool:
         """A slice of the timer queue, which goes until `end`; whether there may be more."""
-        timers = self._timers
+        timers = self.timers
         if timers.queue_offset >= end:
             return False
-        units = self._store.queue_units(TIMER_TOPIC, 0, timers.queue_offset, _SLICE)
+        units = self.store.queue_units(TIMER_TOPIC, 0, timers.queue_offset, _SLICE)
         if not units:
-            start = self._store.min_offset(TIMER_TOPIC, 0)
+            start = self.store.min_offset(TIMER_TOPIC, 0)
             is_behind = start > timers.queue_offset
             timers.queue_offset = max(timers.queue_offset, start)
             return is_behind
-        raws = await self._deliverer.read([(unit.commit_log_offset, unit.size) for unit in units])
+        raws = await self.deliverer.read([(unit.commit_log_offset, unit.size) for unit in units])
         for unit, raw in zip(units, raws, strict=True):
             record = None if raw is None else decode_record(raw, 0, False)
             if record is None or (record.topic, record.queue_offset) != (TIMER_TOPIC, unit.queue_offset):
@@ -179,20 +164,20 @@ class TimerDelivery:
     async def _enqueue_damaged(self, unit: QueueUnit) -> bool:
         """The queue is wrong, or retention took the message, or it is damaged: then its time is still known
         if all but its body is sound."""
-        if self._store.repairs.mend_queue(TIMER_TOPIC, 0, unit.queue_offset):
+        if self.store.repairs.mend_queue(TIMER_TOPIC, 0, unit.queue_offset):
             return False
-        place, damaged = (unit.commit_log_offset, unit.size), self._deliverer.damaged
+        place, damaged = (unit.commit_log_offset, unit.size), self.deliverer.damaged
         if not damaged.is_in_log(place):
             log.error("the timed message %d is gone", unit.queue_offset)
             return True
         record = await damaged.claimed(place)
         if record is not None and (record.topic, record.queue_offset) == (TIMER_TOPIC, unit.queue_offset):
             out_ms = out_time_ms(record.properties)
-            if out_ms is not None and out_ms < self._timers.delivered_before_ms:
+            if out_ms is not None and out_ms < self.timers.delivered_before_ms:
                 return True
-            if out_ms is not None and out_ms > self._now_ms():
+            if out_ms is not None and out_ms > self.now_ms():
                 return self._enqueue(record)
-        file = self._store.repairs.damage_at(*place).file
+        file = self.store.repairs.damage_at(*place).file
         return await damaged.skip_delivery(Damage(TIMER_TOPIC, 0, unit.queue_offset, *place, file), "timer")
 
     def _enqueue(self, record: Record) -> bool:
@@ -201,32 +186,32 @@ class TimerDelivery:
         if out_ms is None:
             log.error("the message at %d asks for no time: dropped", record.commit_log_offset)
             return True
-        now_ms = self._now_ms()
+        now_ms = self.now_ms()
         topic = record.properties.get(Property.REAL_TOPIC, "")
         exact_ms = exact_time_ms(record.properties, out_ms, record.store_timestamp)
-        time_ms, magic = wheel_time(record.properties, out_ms, now_ms, self._window_ms)
-        if time_ms < self._timers.delivered_before_ms:
+        time_ms, magic = wheel_time(record.properties, out_ms, now_ms, self.window_ms)
+        if time_ms < self.timers.delivered_before_ms:
             return True
-        if time_ms < self._timers.read_time_ms and exact_ms <= now_ms:
+        if time_ms < self.timers.read_time_ms and exact_ms <= now_ms:
             # Its second was over before it arrived here: it is due.
             return bool(magic & TIMER_DELETE) or self._deliver(record, exact_ms, now_ms) is Delivered.DONE
         # Only where the clock was set back: that second comes again.
-        self._timers.read_time_ms = min(self._timers.read_time_ms, time_ms)
+        self.timers.read_time_ms = min(self.timers.read_time_ms, time_ms)
         place, size = record.commit_log_offset, record.size
-        self._timers.add(time_ms, magic, place, size, java_hash(topic), now_ms, exact_ms)
+        self.timers.add(time_ms, magic, place, size, java_hash(topic), now_ms, exact_ms)
         if not magic & TIMER_DELETE:
-            self._counts.add(topic, 1, now_ms)
+            self.counts.add(topic, 1, now_ms)
         return True
 
     # -- off the wheel --------------------------------------------------------------------------------------
 
     async def _take_new(self, second: TimerSecond) -> None:
         """Units that were put under this second since the last look."""
-        count = self._timers.count(second.time_ms)
+        count = self.timers.count(second.time_ms)
         if count <= second.taken:
             return
         units: list[TimerLogUnit] = []
-        chain = islice(self._timers.chain(second.time_ms), count - second.taken)
+        chain = islice(self.timers.chain(second.time_ms), count - second.taken)
         while some := list(islice(chain, _CHAIN_SLICE)):
             units += some
             await asyncio.sleep(0)
@@ -241,13 +226,13 @@ class TimerDelivery:
         while entries := second.due(now_ms, _SLICE):
             places = [(unit.commit_log_offset, unit.record_size) for _, _, unit in entries]
             try:
-                raws = await self._deliverer.read(places)
+                raws = await self.deliverer.read(places)
             except OSError:
                 second.put_back(entries)
                 raise
             for number, raw in enumerate(raws):
                 due_ms, _, unit = entries[number]
-                if raw is None and self._deliverer.damaged.is_in_log(places[number]):
+                if raw is None and self.deliverer.damaged.is_in_log(places[number]):
                     is_done = await self._pass_over(unit)
                 else:
                     is_done = self._settle(unit, raw, second.recalled, due_ms)
@@ -262,7 +247,7 @@ class TimerDelivery:
         keys: set[str] = set()
         for start in range(0, len(units), _SLICE):
             places = [(unit.commit_log_offset, unit.record_size) for unit in units[start : start + _SLICE]]
-            for raw in await self._deliverer.read(places):
+            for raw in await self.deliverer.read(places):
                 if raw is not None:
                     properties = decode_record(raw, 0, False).properties
                     keys.add(properties.get(Property.TIMER_DEL_UNIQKEY, ""))
@@ -272,8 +257,8 @@ class TimerDelivery:
         """It is damaged. (A call-back that is damaged calls nothing back.)"""
         if unit.magic & TIMER_DELETE:
             return True
-        damage = self._store.repairs.damage_at(unit.commit_log_offset, unit.record_size)
-        return await self._deliverer.damaged.skip_delivery(damage, "timer")
+        damage = self.store.repairs.damage_at(unit.commit_log_offset, unit.record_size)
+        return await self.deliverer.damaged.skip_delivery(damage, "timer")
 
     def _settle(self, unit: TimerLogUnit, raw: bytes | None, recalled: set[str], due_ms: int) -> bool:
         """Deliver, roll or drop one message; False: try again later."""
@@ -281,7 +266,7 @@ class TimerDelivery:
         if record is None or record.topic != TIMER_TOPIC:
             log.error("the timed message at commit log offset %d is gone", unit.commit_log_offset)
             return True
-        now_ms = self._now_ms()
+        now_ms = self.now_ms()
         if unit.magic & TIMER_ROLL:
             return self._roll(record, due_ms, now_ms) is Delivered.DONE
         if unit.magic & TIMER_DELETE:
@@ -290,7 +275,7 @@ class TimerDelivery:
             self._deliver(record, due_ms, now_ms) is Delivered.LATER
         ):
             return False
-        self._counts.add(record.properties.get(Property.REAL_TOPIC, ""), -1, now_ms)
+        self.counts.add(record.properties.get(Property.REAL_TOPIC, ""), -1, now_ms)
         return True
 
     def _deliver(self, record: Record, due_ms: int, now_ms: int) -> Delivered:
@@ -298,15 +283,15 @@ class TimerDelivery:
         if draft is None:
             log.error("the message at %d names no real topic: dropped", record.commit_log_offset)
             return Delivered.DONE
-        return self._deliverer.deliver(draft, due_ms, now_ms)
+        return self.deliverer.deliver(draft, due_ms, now_ms)
 
     def _roll(self, record: Record, due_ms: int, now_ms: int) -> Delivered:
         """At the end of a window: a fresh record, which comes back through the timer queue."""
         properties = encode_properties(dict(rolled(record.properties))).encode()
         draft = draft_of(record, TIMER_TOPIC, 0, properties)
-        outcome = self._deliverer.deliver(draft, due_ms, now_ms)
+        outcome = self.deliverer.deliver(draft, due_ms, now_ms)
         if outcome is Delivered.DONE and Property.TIMER_DEL_UNIQKEY not in record.properties:
-            self._counts.add(record.properties.get(Property.REAL_TOPIC, ""), -1, now_ms)
+            self.counts.add(record.properties.get(Property.REAL_TOPIC, ""), -1, now_ms)
         return outcome
 
     # -- files ----------------------------------------------------------------------------------------------
@@ -320,18 +305,18 @@ class TimerDelivery:
                 log.error("timers could not be synced: %s", error)
 
     async def sync(self, slack_ms: int = 0) -> None:
-        store = self._store
-        sync = self._timers.plan_sync(store.commit_log_max_offset, store.replica.kept_end, slack_ms)
+        store = self.store
+        sync = self.timers.plan_sync(store.commit_log_max_offset, store.replica.kept_end, slack_ms)
         if sync is None:
             return
         async with self._sync_turn:
-            await asyncio.get_running_loop().run_in_executor(self._threads, sync.run)
-        self._timers.finish_sync(sync)
-        self._timers.drop_before(self._timers.read_time_ms - self._window_ms - _KEEP_MS)
+            await asyncio.get_running_loop().run_in_executor(self.threads, sync.run)
+        self.timers.finish_sync(sync)
+        self.timers.drop_before(self.timers.read_time_ms - self.window_ms - _KEEP_MS)
 
     def progress(self) -> dict[str, str]:
         """For the runtime info: seconds behind, messages not yet on the wheel, messages that wait."""
-        behind_ms = self._now_ms() - self._timers.read_time_ms - PRECISION_MS
-        end = self._store.max_offset(TIMER_TOPIC, 0)
-        figures = (behind_ms // 1000, end - self._timers.queue_offset, self._counts.total())
+        behind_ms = self.now_ms() - self.timers.read_time_ms - PRECISION_MS
+        end = self.store.max_offset(TIMER_TOPIC, 0)
+        figures = (behind_ms // 1000, end - self.timers.queue_offset, self.counts.total())
         return {key: str(max(0, figure)) for key, figure in zip(TIMER_KEYS, figures, strict=True)}

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
 
 from msgspec.structs import replace
 
@@ -42,24 +43,15 @@ from engine.protocol.names import check_group, check_topic
 log = logging.getLogger(__name__)
 
 
+@dataclass(eq=False)
 class GroupAdminHandlers:
-    def __init__(
-        self,
-        groups: SubscriptionGroupTable,
-        offsets: ConsumerOffsets,
-        traffic: Traffic,
-        live: LiveOptions,
-        *,
-        now_ms: Callable[[], int],
-        save: Callable[[str], None],
-    ) -> None:
-        self._groups = groups
-        self._offsets = offsets
-        self._traffic = traffic
-        self._live = live
-        self._now_ms = now_ms
-        self._save = save
-        self._pages = TablePages()
+    groups: SubscriptionGroupTable
+    offsets: ConsumerOffsets
+    traffic: Traffic
+    live: LiveOptions
+    now_ms: Callable[[], int]
+    save: Callable[[str], None]
+    _pages: TablePages = field(default_factory=TablePages, init=False)
 
     def routes(self) -> dict[int, Handler]:
         return {
@@ -80,10 +72,10 @@ class GroupAdminHandlers:
         return self._put_all(SubscriptionGroupList.decode(request.body).group_config_list, client)
 
     def _put_all(self, configs: Iterable[SubscriptionGroupConfig], client: Connection) -> Outcome:
-        checked = [checked_group(config, self._groups.get(config.group_name)) for config in configs]
-        now_ms = self._now_ms()
+        checked = [checked_group(config, self.groups.get(config.group_name)) for config in configs]
+        now_ms = self.now_ms()
         for config in checked:
-            if self._groups.put(config, now_ms):
+            if self.groups.put(config, now_ms):
                 log.info("%s set group %s", client.peer_name, config)
         return Persist(GROUPS_FILE, Reply())
 
@@ -92,11 +84,11 @@ class GroupAdminHandlers:
         header = DeleteSubscriptionGroupRequest.decode(request.fields)
         check_group(header.group_name)
         log.info("%s deleted group %s", client.peer_name, header.group_name)
-        self._groups.delete(header.group_name, self._now_ms())
-        self._traffic.forget_group(header.group_name)
+        self.groups.delete(header.group_name, self.now_ms())
+        self.traffic.forget_group(header.group_name)
         if header.clean_offset:
-            self._offsets.forget_group(header.group_name)
-            self._save(OFFSETS_FILE)
+            self.offsets.forget_group(header.group_name)
+            self.save(OFFSETS_FILE)
         return Persist(GROUPS_FILE, Reply())
 
     def forbid(self, request: Command, client: Connection) -> Outcome:
@@ -105,8 +97,8 @@ class GroupAdminHandlers:
         check_group(header.group)
         check_topic(header.topic)
         if header.readable is not None:
-            self._groups.set_readable(header.group, header.topic, header.readable, self._now_ms())
-        readable = not self._groups.is_read_forbidden(header.group, header.topic)
+            self.groups.set_readable(header.group, header.topic, header.readable, self.now_ms())
+        readable = not self.groups.is_read_forbidden(header.group, header.topic)
         reply = Reply(body=GroupForbidden(header.group, header.topic, readable).encode())
         return reply if header.readable is None else Persist(GROUPS_FILE, reply)
 
@@ -114,7 +106,7 @@ class GroupAdminHandlers:
 
     def all_configs(self, request: Command, client: Connection) -> Outcome:
         asked = GetAllSubscriptionGroupRequest.decode(request.fields)
-        groups = self._groups
+        groups = self.groups
         fields = GetAllSubscriptionGroupResponse(len(groups)).encode()
         if asked == GetAllSubscriptionGroupRequest():
             shown = groups.configs()
@@ -129,8 +121,8 @@ class GroupAdminHandlers:
     def config(self, request: Command, client: Connection) -> Outcome:
         """A group that may make itself does so here, as it would with its first pull."""
         group = GetSubscriptionGroupConfigRequest.decode(request.fields).group
-        config, is_new = self._groups.find_or_create(
-            group, self._live.auto_create_subscription_group, self._now_ms(), client.remote[0]
+        config, is_new = self.groups.find_or_create(
+            group, self.live.auto_create_subscription_group, self.now_ms(), client.remote[0]
         )
         if config is None:
             raise no_such_group(group)

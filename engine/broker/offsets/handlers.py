@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from engine.broker.groups.group_table import SubscriptionGroupTable
 from engine.broker.offsets.offset_table import ConsumerOffsets
@@ -26,25 +27,15 @@ from engine.protocol.headers.offsets import (
 from engine.store.message_store import MessageStore
 
 
+@dataclass(eq=False)
 class OffsetHandlers:
-    def __init__(
-        self,
-        topics: TopicTable,
-        groups: SubscriptionGroupTable,
-        offsets: ConsumerOffsets,
-        store: MessageStore,
-        live: LiveOptions,
-        *,
-        now_ms: Callable[[], int],
-        save: Callable[[str], None],
-    ) -> None:
-        self._topics = topics
-        self._groups = groups
-        self._offsets = offsets
-        self._store = store
-        self._live = live
-        self._now_ms = now_ms
-        self._save = save
+    topics: TopicTable
+    groups: SubscriptionGroupTable
+    offsets: ConsumerOffsets
+    store: MessageStore
+    live: LiveOptions
+    now_ms: Callable[[], int]
+    save: Callable[[str], None]
 
     def routes(self) -> dict[int, Handler]:
         return {
@@ -60,7 +51,7 @@ class OffsetHandlers:
         """A group that never committed starts at 0 on a young topic; else nothing is known."""
         header = QueryConsumerOffsetRequest.decode(request.fields)
         topic, queue_id = header.topic, header.queue_id
-        queue_offset = self._offsets.committed(topic, header.consumer_group, queue_id)
+        queue_offset = self.offsets.committed(topic, header.consumer_group, queue_id)
         if queue_offset is not None:
             return _offset(queue_offset)
         if header.set_zero_if_not_found is not False and self._is_young(topic, queue_id):
@@ -72,53 +63,53 @@ class OffsetHandlers:
 
     def _is_young(self, topic: str, queue_id: int) -> bool:
         """Whether the queue's very first message is still at hand."""
-        if topic not in self._topics or self._store.min_offset(topic, queue_id) > 0:
+        if topic not in self.topics or self.store.min_offset(topic, queue_id) > 0:
             return False
-        return self._store.is_hot(topic, queue_id, 0)
+        return self.store.is_hot(topic, queue_id, 0)
 
     def update(self, request: Command, client: Connection) -> Outcome:
         header = UpdateConsumerOffsetRequest.decode(request.fields)
-        if header.topic not in self._topics:
+        if header.topic not in self.topics:
             raise no_such_topic(header.topic)
-        may_make = self._live.auto_create_subscription_group
-        group, is_new = self._groups.find_or_create(
-            header.consumer_group, may_make, self._now_ms(), client.remote[0]
+        may_make = self.live.auto_create_subscription_group
+        group, is_new = self.groups.find_or_create(
+            header.consumer_group, may_make, self.now_ms(), client.remote[0]
         )
         if group is None:
             raise no_such_group(header.consumer_group)
         if is_new:
-            self._save(GROUPS_FILE)
+            self.save(GROUPS_FILE)
         if not 0 <= header.queue_id < MAX_QUEUES_PER_TOPIC:
             raise Refused(f"queue id {header.queue_id} is illegal", code=ResponseCode.INVALID_PARAMETER)
         # While a reset waits for the consumer's next pull, what it commits is the past.
-        if not self._offsets.has_reset(header.topic, header.consumer_group, header.queue_id):
-            self._offsets.commit(header.topic, header.consumer_group, header.queue_id, header.commit_offset)
+        if not self.offsets.has_reset(header.topic, header.consumer_group, header.queue_id):
+            self.offsets.commit(header.topic, header.consumer_group, header.queue_id, header.commit_offset)
         return Reply()
 
     def search(self, request: Command, client: Connection) -> Outcome:
         header = SearchOffsetRequest.decode(request.fields)
-        if header.topic not in self._topics:
+        if header.topic not in self.topics:
             return _offset(0)
         return _offset(
-            self._store.offset_by_time(
+            self.store.offset_by_time(
                 header.topic, header.queue_id, header.timestamp, upper=header.wants_upper
             )
         )
 
     def max_offset(self, request: Command, client: Connection) -> Outcome:
         header = GetMaxOffsetRequest.decode(request.fields)
-        known = header.topic in self._topics
-        return _offset(self._store.max_offset(header.topic, header.queue_id) if known else 0)
+        known = header.topic in self.topics
+        return _offset(self.store.max_offset(header.topic, header.queue_id) if known else 0)
 
     def min_offset(self, request: Command, client: Connection) -> Outcome:
         header = GetMinOffsetRequest.decode(request.fields)
-        known = header.topic in self._topics
-        return _offset(self._store.min_offset(header.topic, header.queue_id) if known else 0)
+        known = header.topic in self.topics
+        return _offset(self.store.min_offset(header.topic, header.queue_id) if known else 0)
 
     def earliest(self, request: Command, client: Connection) -> Outcome:
         header = GetEarliestMsgStoretimeRequest.decode(request.fields)
-        known = header.topic in self._topics
-        time_ms = self._store.earliest_store_time(header.topic, header.queue_id) if known else -1
+        known = header.topic in self.topics
+        time_ms = self.store.earliest_store_time(header.topic, header.queue_id) if known else -1
         return Reply(fields={"timestamp": str(time_ms)})
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 
 from engine.broker.admin.table_pages import SLICE, gathered, table_reply
 from engine.broker.clients.client_tables import ConsumerTable
@@ -63,29 +64,17 @@ _RESETTABLE_SINCE = 28
 """Clients before version 3.0.7 do not understand the request to reset."""
 
 
+@dataclass(eq=False)
 class OffsetAdminHandlers:
-    def __init__(
-        self,
-        broker_name: str,
-        topics: TopicTable,
-        groups: SubscriptionGroupTable,
-        offsets: ConsumerOffsets,
-        consumers: ConsumerTable[Connection],
-        store: MessageStore,
-        live: LiveOptions,
-        delays: DelayOffsets,
-        *,
-        wake: Callable[[Hashable], None],
-    ) -> None:
-        self._broker_name = broker_name
-        self._topics = topics
-        self._groups = groups
-        self._offsets = offsets
-        self._consumers = consumers
-        self._store = store
-        self._live = live
-        self._delays = delays
-        self._wake = wake
+    broker_name: str
+    topics: TopicTable
+    groups: SubscriptionGroupTable
+    offsets: ConsumerOffsets
+    consumers: ConsumerTable[Connection]
+    store: MessageStore
+    live: LiveOptions
+    delays: DelayOffsets
+    wake: Callable[[Hashable], None]
 
     def routes(self) -> dict[int, Handler]:
         return {
@@ -100,19 +89,19 @@ class OffsetAdminHandlers:
 
     def reset(self, request: Command, client: Connection) -> Outcome:
         header = ResetOffsetRequest.decode(request.fields)
-        topic = self._topics.get(header.topic)
+        topic = self.topics.get(header.topic)
         if topic is None:
             raise no_such_topic(header.topic)
-        if not self._live.use_server_side_reset_offset:
+        if not self.live.use_server_side_reset_offset:
             return self._reset_by_clients(header, topic, request.language)
-        if header.group not in self._groups:
+        if header.group not in self.groups:
             raise no_such_group(header.group)
         wanted = self._wanted_offsets(header, topic)
         log.info("%s reset %s on %d queues of %s", client.peer_name, header.group, len(wanted), header.topic)
         for queue_id, queue_offset in wanted.items():
-            self._offsets.reset(header.topic, header.group, queue_id, queue_offset)
-            self._wake((header.topic, queue_id))
-        self._wake((header.topic, ALL_QUEUES))
+            self.offsets.reset(header.topic, header.group, queue_id, queue_offset)
+            self.wake((header.topic, queue_id))
+        self.wake((header.topic, ALL_QUEUES))
         return Persist(OFFSETS_FILE, Reply(body=self._reset_body(header.topic, wanted).encode()))
 
     def _wanted_offsets(self, header: ResetOffsetRequest, topic: TopicConfig) -> dict[int, int]:
@@ -127,8 +116,8 @@ class OffsetAdminHandlers:
         if header.offset is None or header.offset == _NO_OFFSET:
             return {queue_id: self._offset_at(header.topic, queue_id, header.timestamp)}
         low, high = (
-            self._store.min_offset(header.topic, queue_id),
-            self._store.max_offset(header.topic, queue_id),
+            self.store.min_offset(header.topic, queue_id),
+            self.store.max_offset(header.topic, queue_id),
         )
         if not max(0, low) <= header.offset <= high + 1:
             raise BadRequest(
@@ -138,20 +127,20 @@ class OffsetAdminHandlers:
 
     def _offset_at(self, topic: str, queue_id: int, timestamp_ms: int) -> int:
         if timestamp_ms == TO_THE_END:
-            return max(0, self._store.max_offset(topic, queue_id))
-        return max(0, self._store.offset_by_time(topic, queue_id, timestamp_ms))
+            return max(0, self.store.max_offset(topic, queue_id))
+        return max(0, self.store.offset_by_time(topic, queue_id, timestamp_ms))
 
     def _reset_body(self, topic: str, offsets: dict[int, int]) -> ResetOffsetBody:
         return ResetOffsetBody(
             {
-                MessageQueue(topic, self._broker_name, queue_id): queue_offset
+                MessageQueue(topic, self.broker_name, queue_id): queue_offset
                 for queue_id, queue_offset in offsets.items()
             }
         )
 
     def _reset_by_clients(self, header: ResetOffsetRequest, topic: TopicConfig, language: int) -> Outcome:
         """Told to everybody who is online, or refused before anybody is told."""
-        online = self._consumers.group(header.group)
+        online = self.consumers.group(header.group)
         if online is None:
             raise NotFound(
                 f"no consumer of {header.group:.200} is online, so nobody can reset its offsets",
@@ -162,7 +151,7 @@ class OffsetAdminHandlers:
                 raise Refused(f"the client {info.client_id:.200} is too old to reset its offsets")
         offsets = {
             queue_id: legacy_reset_offset(
-                self._offsets.committed(header.topic, header.group, queue_id),
+                self.offsets.committed(header.topic, header.group, queue_id),
                 self._offset_at(header.topic, queue_id, header.timestamp),
                 header.is_force,
             )
@@ -183,11 +172,11 @@ class OffsetAdminHandlers:
         header = QueryCorrectionOffsetRequest.decode(request.fields)
         ignored = {name for name in (header.filter_groups or "").split(",") if name}
         others = [
-            self._offsets.queues(header.topic, group)
-            for group in self._offsets.groups_of(header.topic)
+            self.offsets.queues(header.topic, group)
+            for group in self.offsets.groups_of(header.topic)
             if group not in ignored
         ]
-        offsets = correction_offsets(others, self._offsets.queues(header.topic, header.compare_group))
+        offsets = correction_offsets(others, self.offsets.queues(header.topic, header.compare_group))
         return Reply(body=QueryCorrectionOffsetBody(offsets).encode())
 
     def clone(self, request: Command, client: Connection) -> Outcome:
@@ -195,43 +184,33 @@ class OffsetAdminHandlers:
         header = CloneGroupOffsetRequest.decode(request.fields)
         check_group(header.src_group)
         check_group(header.dest_group)
-        topics = [header.topic] if header.topic else self._offsets.topics_of(header.src_group)
-        online = None if header.offline else self._consumers.group(header.src_group)
+        topics = [header.topic] if header.topic else self.offsets.topics_of(header.src_group)
+        online = None if header.offline else self.consumers.group(header.src_group)
         for topic in topics:
             is_left = online is not None and online.subscriptions and topic not in online.subscriptions
-            if topic in self._topics and not is_left:
-                self._offsets.clone(header.src_group, header.dest_group, topic)
+            if topic in self.topics and not is_left:
+                self.offsets.clone(header.src_group, header.dest_group, topic)
         return Persist(OFFSETS_FILE, Reply())
 
     def all_offsets(self, request: Command, client: Connection) -> Outcome:
         table = {
-            f"{topic}@{group}": self._offsets.queues(topic, group) for topic, group in self._offsets.pairs()
+            f"{topic}@{group}": self.offsets.queues(topic, group) for topic, group in self.offsets.pairs()
         }
-        return table_reply(ConsumerOffsetSerializeWrapper(table, self._offsets.version), len(table))
+        return table_reply(ConsumerOffsetSerializeWrapper(table, self.offsets.version), len(table))
 
     def delay_offsets(self, request: Command, client: Connection) -> Outcome:
-        return Reply(body=self._delays.wrapper().encode())
+        return Reply(body=self.delays.wrapper().encode())
 
 
+@dataclass(eq=False)
 class ProgressHandlers:
-    def __init__(
-        self,
-        broker_address: str,
-        progress: ConsumeProgress,
-        topics: TopicTable,
-        groups: SubscriptionGroupTable,
-        offsets: ConsumerOffsets,
-        consumers: ConsumerTable[Connection],
-        *,
-        now_ms: Callable[[], int],
-    ) -> None:
-        self._broker_address = broker_address
-        self._progress = progress
-        self._topics = topics
-        self._groups = groups
-        self._offsets = offsets
-        self._consumers = consumers
-        self._now_ms = now_ms
+    broker_address: str
+    progress: ConsumeProgress
+    topics: TopicTable
+    groups: SubscriptionGroupTable
+    offsets: ConsumerOffsets
+    consumers: ConsumerTable[Connection]
+    now_ms: Callable[[], int]
 
     def routes(self) -> dict[int, Handler]:
         return {
@@ -246,14 +225,14 @@ class ProgressHandlers:
     def group_progress(self, request: Command, client: Connection) -> Outcome:
         header = GetConsumeStatsRequest.decode(request.fields)
         group = header.consumer_group
-        topics = self._progress.topics_of(group, header.topics)
+        topics = self.progress.topics_of(group, header.topics)
         table: dict[MessageQueue, OffsetWrapper] = {}
 
         def finish() -> Outcome:
-            rate = self._progress.rate(group, topics, self._now_ms())
+            rate = self.progress.rate(group, topics, self.now_ms())
             return table_reply(ConsumeStats(table, rate), len(table))
 
-        slices = (None for topic in topics for _ in self._progress.gather(group, topic, table))
+        slices = (None for topic in topics for _ in self.progress.gather(group, topic, table))
         return gathered(slices, finish)
 
     def broker_progress(self, request: Command, client: Connection) -> Outcome:
@@ -265,7 +244,7 @@ class ProgressHandlers:
             stats = [one for several in found.values() for one in several]
             body = ConsumeStatsList(
                 tuple({group: tuple(several)} for group, several in found.items()),
-                self._broker_address,
+                self.broker_address,
                 sum(one.total_lag for one in stats),
                 sum(one.total_inflight for one in stats),
             )
@@ -275,13 +254,13 @@ class ProgressHandlers:
 
     def _gather_groups(self, only_ordered: bool, found: dict[str, list[ConsumeStats]]) -> Iterator[None]:
         entries = 0
-        for group in self._groups.names():
-            for topic in self._progress.topics_of(group):
+        for group in self.groups.names():
+            for topic in self.progress.topics_of(group):
                 if only_ordered and not topic.order:
                     continue
                 table: dict[MessageQueue, OffsetWrapper] = {}
-                yield from self._progress.gather(group, topic, table)
-                rate = self._progress.rate(group, [topic], self._now_ms())
+                yield from self.progress.gather(group, topic, table)
+                rate = self.progress.rate(group, [topic], self.now_ms())
                 found.setdefault(group, []).append(ConsumeStats(table, rate))
                 entries += len(table)
                 if entries >= SLICE:
@@ -290,26 +269,26 @@ class ProgressHandlers:
 
     def time_spans(self, request: Command, client: Connection) -> Outcome:
         header = QueryConsumeTimeSpanRequest.decode(request.fields)
-        topic = self._topics.get(header.topic)
+        topic = self.topics.get(header.topic)
         if topic is None:
             raise no_such_topic(header.topic)
-        spans = self._progress.time_spans(header.group, topic, self._now_ms())
+        spans = self.progress.time_spans(header.group, topic, self.now_ms())
         return table_reply(QueryConsumeTimeSpanBody(tuple(spans)), len(spans))
 
     def groups_of_topic(self, request: Command, client: Connection) -> Outcome:
         """Those online and those that left an offset."""
         topic = QueryTopicConsumeByWhoRequest.decode(request.fields).topic
-        groups = {*self._consumers.groups_reading(topic), *self._offsets.groups_of(topic)}
+        groups = {*self.consumers.groups_reading(topic), *self.offsets.groups_of(topic)}
         return Reply(body=GroupList(tuple(sorted(groups))).encode())
 
     def topics_of_group(self, request: Command, client: Connection) -> Outcome:
         group = QueryTopicsByConsumerRequest.decode(request.fields).group
-        return Reply(body=TopicList(tuple(sorted(self._offsets.topics_of(group)))).encode())
+        return Reply(body=TopicList(tuple(sorted(self.offsets.topics_of(group)))).encode())
 
     def subscription(self, request: Command, client: Connection) -> Outcome:
         """What the group's online members subscribe to; nothing when nobody is online."""
         header = QuerySubscriptionByConsumerRequest.decode(request.fields)
-        data = self._consumers.subscription(header.group, header.topic or "")
+        data = self.consumers.subscription(header.group, header.topic or "")
         return Reply(body=QuerySubscriptionResponseBody(header.group, header.topic, data).encode())
 
 

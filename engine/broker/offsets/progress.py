@@ -12,6 +12,7 @@ returns.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from engine.broker.admin.table_pages import SLICE
@@ -26,27 +27,19 @@ from engine.store.message_store import MessageStore
 from engine.store.reading.store_times import StoreTimes
 
 
+@dataclass(eq=False)
 class ConsumeProgress:
-    def __init__(
-        self,
-        broker_name: str,
-        topics: TopicTable,
-        offsets: ConsumerOffsets,
-        consumers: ConsumerTable[Any],
-        store: MessageStore,
-        stats: BrokerStats,
-    ) -> None:
-        self._broker_name = broker_name
-        self._topics = topics
-        self._offsets = offsets
-        self._consumers = consumers
-        self._store = store
-        self._stats = stats
+    broker_name: str
+    topics: TopicTable
+    offsets: ConsumerOffsets
+    consumers: ConsumerTable[Any]
+    store: MessageStore
+    stats: BrokerStats
 
     def topics_of(self, group: str, names: Iterable[str] = ()) -> list[TopicConfig]:
         """Of `names`, or of all that it has offsets of: those it, while it is online, still subscribes to."""
-        online = self._consumers.group(group)
-        found = (self._topics.get(topic) for topic in names or self._offsets.topics_of(group))
+        online = self.consumers.group(group)
+        found = (self.topics.get(topic) for topic in names or self.offsets.topics_of(group))
         return [
             topic
             for topic in found
@@ -59,32 +52,32 @@ class ConsumeProgress:
     ) -> Iterator[None]:
         """Fill `table` with the topic's queues; stops after every slice, so that others may run."""
         for queue_id in range(topic.read_queue_nums):
-            queue = MessageQueue(topic.topic_name, self._broker_name, queue_id)
+            queue = MessageQueue(topic.topic_name, self.broker_name, queue_id)
             table[queue] = self._progress(group, topic.topic_name, queue_id)
             if queue_id % SLICE == SLICE - 1:
                 yield
 
     def rate(self, group: str, topics: Iterable[TopicConfig], now_ms: int) -> float:
         """Messages per second that the group takes from these topics."""
-        return sum(self._stats.get_rate(topic.topic_name, group, now_ms) for topic in topics)
+        return sum(self.stats.get_rate(topic.topic_name, group, now_ms) for topic in topics)
 
     def _progress(self, group: str, topic: str, queue_id: int) -> OffsetWrapper:
-        consumed = self._offsets.committed(topic, group, queue_id) or 0
+        consumed = self.offsets.committed(topic, group, queue_id) or 0
         return OffsetWrapper(
-            broker_offset=max(0, self._store.max_offset(topic, queue_id)),
+            broker_offset=max(0, self.store.max_offset(topic, queue_id)),
             consumer_offset=consumed,
-            pull_offset=self._offsets.pulled(topic, group, queue_id),
+            pull_offset=self.offsets.pulled(topic, group, queue_id),
             last_timestamp=self._store_time(topic, queue_id, consumed - 1),
         )
 
     def lags(self) -> Iterator[tuple[str, str, int]]:
         """(group, topic, messages not consumed yet) of all that ever committed; never reads a record."""
-        for topic, group in self._offsets.pairs():
-            config = self._topics.get(topic)
+        for topic, group in self.offsets.pairs():
+            config = self.topics.get(topic)
             if config is not None:
                 lag = sum(
-                    max(0, self._store.max_offset(topic, queue_id) - max(0, queue_offset))
-                    for queue_id, queue_offset in self._offsets.queues(topic, group).items()
+                    max(0, self.store.max_offset(topic, queue_id) - max(0, queue_offset))
+                    for queue_id, queue_offset in self.offsets.queues(topic, group).items()
                 )
                 yield group, topic, lag
 
@@ -96,14 +89,14 @@ class ConsumeProgress:
 
     def _time_span(self, group: str, topic: str, queue_id: int, now_ms: int) -> QueueTimeSpan:
         """Store times of the queue's first and last message and of the last one consumed (−1: none)."""
-        store = self._store
+        store = self.store
         first_ms = store.earliest_store_time(topic, queue_id)
         end = store.max_offset(topic, queue_id)
-        consumed = self._offsets.committed(topic, group, queue_id) or 0
+        consumed = self.offsets.committed(topic, group, queue_id) or 0
         consumed_ms = store.store_time_at(topic, queue_id, consumed - 1) if consumed > 0 else first_ms
         waiting_ms = store.store_time_at(topic, queue_id, consumed) if consumed < end else -1
         return QueueTimeSpan(
-            message_queue=MessageQueue(topic, self._broker_name, queue_id),
+            message_queue=MessageQueue(topic, self.broker_name, queue_id),
             min_time_stamp=first_ms,
             max_time_stamp=store.store_time_at(topic, queue_id, end - 1) if end > 0 else -1,
             consume_time_stamp=consumed_ms,
@@ -113,7 +106,7 @@ class ConsumeProgress:
     def _store_time(self, topic: str, queue_id: int, queue_offset: int) -> int:
         if queue_offset < 0:
             return 0
-        return max(0, self._store.store_time_at(topic, queue_id, queue_offset))
+        return max(0, self.store.store_time_at(topic, queue_id, queue_offset))
 
 
 MAX_READS = 2_000

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Hashable
+from dataclasses import dataclass, field
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -75,47 +76,27 @@ class _HeldPop(Struct, frozen=True, eq=False, gc=False):
         return self.handlers.attempt(self.asked, self.client)
 
 
+@dataclass(eq=False)
 class PopHandlers:
-    def __init__(
-        self,
-        broker_name: str,
-        admission: PopAdmission,
-        topics: TopicTable,
-        store: MessageStore,
-        reads: QueueReads,
-        orders: OrderTable,
-        revive_log: ReviveLog,
-        holds: Holds,
-        live: LiveOptions,
-        traffic: Traffic,
-        damaged: DamagedReads,
-        *,
-        is_sync_flush: bool,
-        allows_sql: bool,
-        now_ms: Callable[[], int],
-        draw: Callable[[int], int],
-        can_park: Callable[[Connection], bool],
-        wake: Callable[[object], None],
-    ) -> None:
-        self._broker_name = broker_name
-        self._admission = admission
-        self._topics = topics
-        self._store = store
-        self._reads = reads
-        self._orders = orders
-        self._log = revive_log
-        self._holds = holds
-        self._live = live
-        self._traffic = traffic
-        self._damaged = damaged
-        self._is_sync_flush = is_sync_flush
-        self._allows_sql = allows_sql
-        self._now_ms = now_ms
-        self._draw = draw
-        self._can_park = can_park
-        self._wake = wake
-        self._pops = 0
-        self._claimed: dict[tuple[str, str], object] = {}
+    broker_name: str
+    admission: PopAdmission
+    topics: TopicTable
+    store: MessageStore
+    reads: QueueReads
+    orders: OrderTable
+    revive_log: ReviveLog
+    holds: Holds
+    live: LiveOptions
+    traffic: Traffic
+    damaged: DamagedReads
+    is_sync_flush: bool
+    allows_sql: bool
+    now_ms: Callable[[], int]
+    draw: Callable[[int], int]
+    can_park: Callable[[Connection], bool]
+    wake: Callable[[object], None]
+    _pops: int = field(default=0, init=False)
+    _claimed: dict[tuple[str, str], object] = field(default_factory=dict, init=False)
 
     def routes(self) -> dict[int, Handler]:
         return {RequestCode.POP_MESSAGE: self.pop}
@@ -123,11 +104,11 @@ class PopHandlers:
     def pop(self, request: Command, client: Connection) -> Outcome:
         header = PopMessageRequest.decode(request.fields)
         topic, group, host = header.topic, header.consumer_group, client.remote[0]
-        self._admission.admit(topic, header.queue_id, group, host, header.max_msg_nums)
+        self.admission.admit(topic, header.queue_id, group, host, header.max_msg_nums)
         check_invisible(header.invisible_time)
         wanted = NO_FILTER
         if header.exp:
-            wanted = subscription_filter(header.exp, header.exp_type, allows_sql=self._allows_sql)
+            wanted = subscription_filter(header.exp, header.exp_type, allows_sql=self.allows_sql)
         asked = PopRequest(
             sys.intern(topic),
             sys.intern(group),
@@ -138,18 +119,18 @@ class PopHandlers:
             bool(header.order),
             admitted_attempt(header.attempt_id, is_ordered=bool(header.order)),
             wanted,
-            poll_deadline_ms(header.poll_time, self._now_ms()) if header.poll_time > 0 else 0,
+            poll_deadline_ms(header.poll_time, self.now_ms()) if header.poll_time > 0 else 0,
         )
         return self.attempt(asked, client)
 
     # -- reading --------------------------------------------------------------------------------------------
 
     def attempt(self, asked: PopRequest, client: Connection) -> Outcome:
-        config = self._topics.get(asked.topic)
+        config = self.topics.get(asked.topic)
         answer = self._new_answer(asked)
         if config is not None:
             retries = [] if asked.is_ordered else self._retry_places(asked)
-            for place in places_of(asked, config.read_queue_nums, retries, self._draw):
+            for place in places_of(asked, config.read_queue_nums, retries, self.draw):
                 cold = self._take(asked, place, answer, client)
                 if cold is not None:
                     return cold
@@ -162,8 +143,8 @@ class PopHandlers:
         return PopAnswer(
             asked.topic,
             asked.group,
-            self._broker_name,
-            pop_time_ms=self._now_ms(),
+            self.broker_name,
+            pop_time_ms=self.now_ms(),
             invisible_ms=asked.invisible_ms,
             revive_queue_id=ORDER_REVIVE_QUEUE if asked.is_ordered else self._pops % REVIVE_QUEUES,
         )
@@ -171,7 +152,7 @@ class PopHandlers:
     def _retry_places(self, asked: PopRequest) -> list[Place]:
         found: list[Place] = []
         for topic in retry_topics(asked.topic, asked.group):
-            config = self._topics.get(topic)
+            config = self.topics.get(topic)
             if config is not None:
                 found += queues_of(topic, -1, config.read_queue_nums)
         return found
@@ -185,7 +166,7 @@ class PopHandlers:
         if missing > 0:
             # A message that came back was wanted once: its first filter has let it pass.
             wanted = asked.wanted if topic == asked.topic else NO_FILTER
-            begin, result = self._reads.read(topic, group, queue_id, missing, wanted, asked.init_mode)
+            begin, result = self.reads.read(topic, group, queue_id, missing, wanted, asked.init_mode)
             if result is not None and result.damage is not None:
                 if answer.count == 0:
                     return self._damaged_first(asked, place, begin, result.damage, answer, client)
@@ -193,16 +174,14 @@ class PopHandlers:
                 self._add(asked, place, begin, result.next_begin_offset, result.body, answer)
             elif result is not None and answer.count == 0:
                 return self._read_cold(asked, place, begin, result, client)
-        answer.rest += self._reads.rest(topic, group, queue_id)
+        answer.rest += self.reads.rest(topic, group, queue_id)
         return None
 
     def _is_blocked(self, asked: PopRequest, queue_id: int) -> bool:
         # A pending reset is taken first: it frees the queue.
-        self._reads.position(asked.topic, asked.group, queue_id, asked.init_mode)
+        self.reads.position(asked.topic, asked.group, queue_id, asked.init_mode)
         return (
-            self._orders.blocked_until_ms(
-                asked.topic, asked.group, queue_id, asked.attempt_id, self._now_ms()
-            )
+            self.orders.blocked_until_ms(asked.topic, asked.group, queue_id, asked.attempt_id, self.now_ms())
             is not None
         )
 
@@ -213,7 +192,7 @@ class PopHandlers:
         offsets = queue_offsets(body)
         counts: dict[int, int] | None = None
         if asked.is_ordered:
-            counts = self._orders.popped(
+            counts = self.orders.popped(
                 topic,
                 group,
                 queue_id,
@@ -223,7 +202,7 @@ class PopHandlers:
                 now_ms=answer.pop_time_ms,
             )
         else:
-            stored = self._log.checkpoint(
+            stored = self.revive_log.checkpoint(
                 topic,
                 group,
                 queue_id,
@@ -236,10 +215,10 @@ class PopHandlers:
             if stored.status is not PutStatus.PUT_OK:
                 self._refuse_first(answer, stored)
                 return
-            self._traffic.checkpoint(topic, group)
-            self._reads.advance(topic, group, queue_id, next_offset)
+            self.traffic.checkpoint(topic, group)
+            self.reads.advance(topic, group, queue_id, next_offset)
         answer.add(topic, queue_id, begin, offsets, body, counts)
-        self._traffic.got(topic, group, len(offsets), len(body))
+        self.traffic.got(topic, group, len(offsets), len(body))
 
     def _refuse_first(self, answer: PopAnswer, stored: PutResult) -> None:
         """Without a checkpoint nothing is given: it could be lost. What was given before stays given."""
@@ -257,24 +236,24 @@ class PopHandlers:
         damages: list[Damage] = []
 
         def read() -> bytes:
-            body, damage = self._store.read_cold(cold)
+            body, damage = self.store.read_cold(cold)
             if damage is not None:
                 damages.append(damage)
             return body if properties is None else b"".join(select_records(body, properties.matches))
 
         def finish(body: bytes) -> Outcome:
-            is_ours = self._reads.position(topic, asked.group, queue_id, asked.init_mode) == begin
+            is_ours = self.reads.position(topic, asked.group, queue_id, asked.init_mode) == begin
             if not is_ours or (asked.is_ordered and self._is_blocked(asked, queue_id)):
                 return self.attempt(asked, client)
             next_offset = damages[0].queue_offset if damages else result.next_begin_offset
             if next_offset == begin:
                 return self._damaged_first(asked, place, begin, damages[0], self._new_answer(asked), client)
             if not body:
-                self._reads.advance(topic, asked.group, queue_id, next_offset)
+                self.reads.advance(topic, asked.group, queue_id, next_offset)
                 return self.attempt(asked, client)
             answer = self._new_answer(asked)
             self._add(asked, place, begin, next_offset, body, answer)
-            answer.rest = self._reads.rest(topic, asked.group, queue_id)
+            answer.rest = self.reads.rest(topic, asked.group, queue_id)
             return self._give(asked, answer)
 
         return ColdRead(read, finish)
@@ -293,14 +272,14 @@ class PopHandlers:
         is_second = asked.repaired_at == damage.commit_log_offset
 
         def skip() -> Outcome:
-            if self._reads.position(topic, asked.group, queue_id, asked.init_mode) == begin:
-                self._reads.advance(topic, asked.group, queue_id, damage.queue_offset + 1)
+            if self.reads.position(topic, asked.group, queue_id, asked.init_mode) == begin:
+                self.reads.advance(topic, asked.group, queue_id, damage.queue_offset + 1)
             return self.attempt(asked, client)
 
         def again() -> Outcome:
             return self.attempt(replace(asked, repaired_at=damage.commit_log_offset), client)
 
-        return self._damaged.answer(
+        return self.damaged.answer(
             damage,
             asked.group,
             "pop",
@@ -311,22 +290,22 @@ class PopHandlers:
 
     def _give(self, asked: PopRequest, answer: PopAnswer) -> Outcome:
         if answer.rest > 0:
-            self._wake(waiting_key(asked.topic, asked.group, asked.queue_id))
+            self.wake(waiting_key(asked.topic, asked.group, asked.queue_id))
         reply = answer.reply()
-        if not self._is_sync_flush or asked.is_ordered:
+        if not self.is_sync_flush or asked.is_ordered:
             return reply
         # Late or not: the messages come back by themselves if the checkpoint is lost with the power.
-        return WaitFlush(self._store.commit_log_max_offset, self._live.sync_flush_timeout, reply, reply)
+        return WaitFlush(self.store.commit_log_max_offset, self.live.sync_flush_timeout, reply, reply)
 
     # -- waiting --------------------------------------------------------------------------------------------
 
     def _wait(self, asked: PopRequest, answer: PopAnswer, client: Connection) -> Outcome:
-        now_ms = self._now_ms()
-        if asked.deadline_ms <= now_ms or not self._can_park(client):
+        now_ms = self.now_ms()
+        if asked.deadline_ms <= now_ms or not self.can_park(client):
             return self._nothing(answer, ResponseCode.POLLING_TIMEOUT)
         if (
-            self._holds.count_at(ALL_POPS) >= self._live.max_pop_polling_size
-            or self._holds.count_at(asked.waiting_key) >= self._live.pop_polling_size
+            self.holds.count_at(ALL_POPS) >= self.live.max_pop_polling_size
+            or self.holds.count_at(asked.waiting_key) >= self.live.pop_polling_size
         ):
             return self._nothing(answer, ResponseCode.POLLING_FULL)
         until_ms = asked.deadline_ms
@@ -336,9 +315,9 @@ class PopHandlers:
 
     def _free_at_ms(self, asked: PopRequest, now_ms: int) -> list[int]:
         """When each of its queues that is blocked is so no longer."""
-        config = self._topics.get(asked.topic)
+        config = self.topics.get(asked.topic)
         places = queues_of(asked.topic, asked.queue_id, config.read_queue_nums if config else 1)
-        until, group, attempt = self._orders.blocked_until_ms, asked.group, asked.attempt_id
+        until, group, attempt = self.orders.blocked_until_ms, asked.group, asked.attempt_id
         blocked = [until(topic, group, queue_id, attempt, now_ms) for topic, queue_id in places]
         return [at for at in blocked if at is not None]
 
@@ -354,5 +333,5 @@ class PopHandlers:
         return True
 
     def _nothing(self, answer: PopAnswer, code: ResponseCode) -> Reply:
-        self._traffic.pulls_missed += 1
+        self.traffic.pulls_missed += 1
         return answer.nothing(code)

@@ -10,6 +10,7 @@ its way back already. Answers leave once the log has the change (under SYNC_FLUS
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from engine.broker.offsets.offset_table import ConsumerOffsets
 from engine.broker.pop.orders import OrderTable
@@ -35,33 +36,19 @@ from engine.store.message_store import MessageStore
 from engine.store.results import PutResult, PutStatus
 
 
+@dataclass(eq=False)
 class PopAckHandlers:
-    def __init__(
-        self,
-        broker_name: str,
-        topics: TopicTable,
-        offsets: ConsumerOffsets,
-        store: MessageStore,
-        orders: OrderTable,
-        revive_log: ReviveLog,
-        live: LiveOptions,
-        traffic: Traffic,
-        *,
-        is_sync_flush: bool,
-        now_ms: Callable[[], int],
-        wake: Callable[[object], None],
-    ) -> None:
-        self._broker_name = broker_name
-        self._topics = topics
-        self._offsets = offsets
-        self._store = store
-        self._orders = orders
-        self._log = revive_log
-        self._live = live
-        self._traffic = traffic
-        self._is_sync_flush = is_sync_flush
-        self._now_ms = now_ms
-        self._wake = wake
+    broker_name: str
+    topics: TopicTable
+    offsets: ConsumerOffsets
+    store: MessageStore
+    orders: OrderTable
+    revive_log: ReviveLog
+    live: LiveOptions
+    traffic: Traffic
+    is_sync_flush: bool
+    now_ms: Callable[[], int]
+    wake: Callable[[object], None]
 
     def routes(self) -> dict[int, Handler]:
         return {
@@ -80,16 +67,16 @@ class PopAckHandlers:
             return Reply()
         key = (header.topic, header.consumer_group, header.queue_id, handle.start_offset, handle.pop_time_ms)
         # Only what was given counts, or strangers could fill the table with names.
-        if self._log.is_open(key, header.offset):
-            self._traffic.acked(header.topic, header.consumer_group, 1)
-        return self._answer(self._log.ack(key, [header.offset], self._now_ms()), Reply())
+        if self.revive_log.is_open(key, header.offset):
+            self.traffic.acked(header.topic, header.consumer_group, 1)
+        return self._answer(self.revive_log.ack(key, [header.offset], self.now_ms()), Reply())
 
     def batch_ack(self, request: Command, client: Connection) -> Outcome:
         body = BatchAckMessageRequestBody.decode(request.body)
         if not body.acks:
             raise _no_message("there is nothing to acknowledge")
-        if body.broker_name and body.broker_name != self._broker_name:
-            raise _no_message(f"this is {self._broker_name}, not {body.broker_name:.80}")
+        if body.broker_name and body.broker_name != self.broker_name:
+            raise _no_message(f"this is {self.broker_name}, not {body.broker_name:.80}")
         last: PutResult | None = None
         for ack in body.acks:
             last = self._ack_some(ack) or last
@@ -99,23 +86,23 @@ class PopAckHandlers:
         """One that is about nothing of ours is passed over: the others must not wait for it."""
         topic, group = real_topic(ack.retry, ack.topic, ack.consumer_group), ack.consumer_group
         if ack.revive_queue_id == ORDER_REVIVE_QUEUE:
-            info = self._orders.get(topic, group, ack.queue_id)
+            info = self.orders.get(topic, group, ack.queue_id)
             for offset in ack.acked_of(info.unacked() if info is not None else ()):
                 self._move_in_order(topic, group, ack.queue_id, offset, ack.pop_time)
             return None
         key = topic, group, ack.queue_id, ack.start_offset, ack.pop_time
-        offsets = ack.acked_of(self._log.unacked(key))
+        offsets = ack.acked_of(self.revive_log.unacked(key))
         if offsets:
-            self._traffic.acked(topic, group, len(offsets))
-        return self._log.ack(key, offsets, self._now_ms())
+            self.traffic.acked(topic, group, len(offsets))
+        return self.revive_log.ack(key, offsets, self.now_ms())
 
     def _ack_in_order(self, topic: str, group: str, handle: PopHandle) -> None:
         # A message before the committed offset was acknowledged already: that is no error.
-        committed = self._offsets.committed(topic, group, handle.queue_id)
+        committed = self.offsets.committed(topic, group, handle.queue_id)
         if committed is not None and handle.queue_offset < committed:
             return
         # Nor is a receipt of an earlier pop: the message was given again, or the group put elsewhere.
-        info = self._orders.get(topic, group, handle.queue_id)
+        info = self.orders.get(topic, group, handle.queue_id)
         if info is None or info.pop_time != handle.pop_time_ms:
             return
         if not self._move_in_order(topic, group, handle.queue_id, handle.queue_offset, handle.pop_time_ms):
@@ -125,36 +112,36 @@ class PopAckHandlers:
             )
 
     def _move_in_order(self, topic: str, group: str, queue_id: int, offset: int, pop_time_ms: int) -> bool:
-        next_offset = self._orders.ack(topic, group, queue_id, offset, pop_time_ms)
+        next_offset = self.orders.ack(topic, group, queue_id, offset, pop_time_ms)
         if next_offset is None:
             return False
-        self._traffic.acked(topic, group, 1)
-        if not self._offsets.has_reset(topic, group, queue_id):
-            self._offsets.commit(topic, group, queue_id, next_offset)
-        if self._orders.blocked_until_ms(topic, group, queue_id, None, self._now_ms()) is None:
+        self.traffic.acked(topic, group, 1)
+        if not self.offsets.has_reset(topic, group, queue_id):
+            self.offsets.commit(topic, group, queue_id, next_offset)
+        if self.orders.blocked_until_ms(topic, group, queue_id, None, self.now_ms()) is None:
             self._wake_waiting(topic, group, queue_id)
         return True
 
     def _wake_waiting(self, topic: str, group: str, queue_id: int) -> None:
         for waiting_for in (queue_id, -1):
-            self._wake(waiting_key(topic, group, waiting_for))
+            self.wake(waiting_key(topic, group, waiting_for))
 
     # -- a longer or shorter time ---------------------------------------------------------------------------
 
     def change_invisible(self, request: Command, client: Connection) -> Outcome:
         header = ChangeInvisibleTimeRequest.decode(request.fields)
         handle = self._handle_of(header)
-        now_ms = self._now_ms()
+        now_ms = self.now_ms()
         if handle.is_ordered:
             return self._change_in_order(header, handle, now_ms)
         check_invisible(header.invisible_time)
         topic, group, queue_id = header.topic, header.consumer_group, header.queue_id
         key = topic, group, queue_id, handle.start_offset, handle.pop_time_ms
-        if not self._log.is_open(key, header.offset):
+        if not self.revive_log.is_open(key, header.offset):
             raise _no_message("the message was acknowledged, or its time has passed")
         # A pop of the same millisecond must not share a name with this one.
         pop_time_ms = max(now_ms, handle.pop_time_ms + 1)
-        stored = self._log.checkpoint(
+        stored = self.revive_log.checkpoint(
             topic,
             group,
             queue_id,
@@ -166,9 +153,9 @@ class PopAckHandlers:
             first_pop_ms=handle.pop_time_ms,
         )
         _check_stored(stored)
-        self._traffic.checkpoint(topic, group)
-        self._traffic.acked(topic, group, 1)
-        stored = self._log.ack(key, [header.offset], now_ms) or stored
+        self.traffic.checkpoint(topic, group)
+        self.traffic.acked(topic, group, 1)
+        stored = self.revive_log.ack(key, [header.offset], now_ms) or stored
         answer = ChangeInvisibleTimeResponse(pop_time_ms, header.invisible_time, handle.revive_queue_id)
         return self._answer(stored, Reply(fields=answer.encode()))
 
@@ -179,7 +166,7 @@ class PopAckHandlers:
             check_invisible(header.invisible_time)
         visible_ms = now_ms + header.invisible_time
         popped_ms = handle.pop_time_ms
-        if not self._orders.show_at(topic, group, queue_id, header.offset, popped_ms, visible_ms):
+        if not self.orders.show_at(topic, group, queue_id, header.offset, popped_ms, visible_ms):
             raise _no_message("the message was acknowledged, or its time has passed")
         # Who waits for the queue must learn when it is free now.
         self._wake_waiting(topic, group, queue_id)
@@ -190,7 +177,7 @@ class PopAckHandlers:
 
     def _handle_of(self, header: AckMessageRequest | ChangeInvisibleTimeRequest) -> PopHandle:
         """Checked against the request and the queue; nothing has changed when it is refused."""
-        config = self._topics.get(header.topic)
+        config = self.topics.get(header.topic)
         if config is None:
             raise no_such_topic(header.topic)
         topic, queue_id = header.topic, header.queue_id
@@ -200,11 +187,11 @@ class PopAckHandlers:
                 code=ResponseCode.MESSAGE_ILLEGAL,
             )
         handle = parse_handle(header.extra_info, header.offset)
-        low, high = self._store.min_offset(topic, queue_id), self._store.max_offset(topic, queue_id)
+        low, high = self.store.min_offset(topic, queue_id), self.store.max_offset(topic, queue_id)
         if not low <= header.offset <= high:
             raise _no_message(f"offset {header.offset} of {topic}@{queue_id} is outside {low}..{high}")
         if (handle.broker_name, handle.queue_id, handle.queue_offset) != (
-            self._broker_name,
+            self.broker_name,
             queue_id,
             header.offset,
         ):
@@ -215,11 +202,11 @@ class PopAckHandlers:
         if stored is None:
             return reply
         _check_stored(stored)
-        if not self._is_sync_flush:
+        if not self.is_sync_flush:
             return reply
         late = Reply(ResponseCode.SYSTEM_ERROR, "stored, but not known to be on disk")
         end = stored.commit_log_offset + stored.size
-        return WaitFlush(end, self._live.sync_flush_timeout, reply, late)
+        return WaitFlush(end, self.live.sync_flush_timeout, reply, late)
 
 
 def _check_stored(stored: PutResult) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Hashable
+from dataclasses import dataclass
 
 from msgspec import Struct
 
@@ -74,31 +75,18 @@ class _Notification(Struct, frozen=True, eq=False, gc=False):
         return self.handlers.notify(self)
 
 
+@dataclass(eq=False)
 class PopLookHandlers:
-    def __init__(
-        self,
-        admission: PopAdmission,
-        topics: TopicTable,
-        store: MessageStore,
-        reads: QueueReads,
-        orders: OrderTable,
-        holds: Holds,
-        live: LiveOptions,
-        *,
-        now_ms: Callable[[], int],
-        draw: Callable[[int], int],
-        can_park: Callable[[Connection], bool],
-    ) -> None:
-        self._admission = admission
-        self._topics = topics
-        self._store = store
-        self._reads = reads
-        self._orders = orders
-        self._holds = holds
-        self._live = live
-        self._now_ms = now_ms
-        self._draw = draw
-        self._can_park = can_park
+    admission: PopAdmission
+    topics: TopicTable
+    store: MessageStore
+    reads: QueueReads
+    orders: OrderTable
+    holds: Holds
+    live: LiveOptions
+    now_ms: Callable[[], int]
+    draw: Callable[[int], int]
+    can_park: Callable[[Connection], bool]
 
     def routes(self) -> dict[int, Handler]:
         return {
@@ -112,9 +100,9 @@ class PopLookHandlers:
     def peek(self, request: Command, client: Connection) -> Outcome:
         header = PeekMessageRequest.decode(request.fields)
         topic, group = header.topic, header.consumer_group
-        config = self._admission.admit(topic, header.queue_id, group, client.remote[0], header.max_msg_nums)
+        config = self.admission.admit(topic, header.queue_id, group, client.remote[0], header.max_msg_nums)
         places = self._retry_places(topic, group)
-        places += queues_of(topic, header.queue_id, config.read_queue_nums, self._draw(100))
+        places += queues_of(topic, header.queue_id, config.read_queue_nums, self.draw(100))
         bodies: list[bytes] = []
         missing, rest = max(1, header.max_msg_nums), 0
         for place in places:
@@ -125,25 +113,25 @@ class PopLookHandlers:
             elif result is not None:
                 bodies.append(result.body)
                 missing -= result.count
-            rest += self._reads.rest(place[0], group, place[1])
+            rest += self.reads.rest(place[0], group, place[1])
         return self._peeked(b"".join(bodies), rest)
 
     def _peek_queue(self, place: Place, group: str, count: int) -> GetResult | None:
         topic, queue_id = place
-        begin = self._store.max_offset(topic, queue_id) - self._reads.rest(topic, group, queue_id)
-        result = self._store.get(topic, queue_id, begin, count, None, NO_FILTER.tags, NO_FILTER.wanted)
+        begin = self.store.max_offset(topic, queue_id) - self.reads.rest(topic, group, queue_id)
+        result = self.store.get(topic, queue_id, begin, count, None, NO_FILTER.tags, NO_FILTER.wanted)
         if result.status is GetStatus.OFFSET_TOO_SMALL:
-            result = self._store.get(topic, queue_id, result.next_begin_offset, count)
+            result = self.store.get(topic, queue_id, result.next_begin_offset, count)
         return result if result.status is GetStatus.FOUND else None
 
     def _peek_cold(self, result: GetResult) -> ColdRead:
         cold = result.cold
         assert cold is not None
         rest = result.max_offset - result.next_begin_offset
-        return ColdRead(lambda: self._store.read_cold(cold).body, lambda body: self._peeked(body, rest))
+        return ColdRead(lambda: self.store.read_cold(cold).body, lambda body: self._peeked(body, rest))
 
     def _peeked(self, body: bytes, rest: int) -> Reply:
-        fields = PopMessageResponse(self._now_ms(), 0, 0, rest).encode()
+        fields = PopMessageResponse(self.now_ms(), 0, 0, rest).encode()
         if body:
             return Reply(ResponseCode.SUCCESS, "FOUND", fields, body)
         return Reply(ResponseCode.PULL_NOT_FOUND, "NO_MESSAGE_IN_QUEUE", fields)
@@ -153,47 +141,47 @@ class PopLookHandlers:
     def notification(self, request: Command, client: Connection) -> Outcome:
         header = NotificationRequest.decode(request.fields)
         topic, group = header.topic, header.consumer_group
-        self._admission.admit(topic, header.queue_id, group, client.remote[0])
+        self.admission.admit(topic, header.queue_id, group, client.remote[0])
         asked = _Notification(
             self,
             client,
             sys.intern(topic),
             sys.intern(group),
             header.queue_id,
-            poll_deadline_ms(header.poll_time, self._now_ms()) if header.poll_time > 0 else 0,
+            poll_deadline_ms(header.poll_time, self.now_ms()) if header.poll_time > 0 else 0,
             bool(header.order),
             admitted_attempt(header.attempt_id, is_ordered=bool(header.order)),
         )
         return self.notify(asked)
 
     def notify(self, asked: _Notification) -> Outcome:
-        config = self._topics.get(asked.topic)
+        config = self.topics.get(asked.topic)
         places = queues_of(asked.topic, asked.queue_id, config.read_queue_nums if config is not None else 1)
         places += self._retry_places(asked.topic, asked.group)
         if any(self._has_message(asked, place) for place in places):
             return Reply(fields=NotificationResponse(has_msg=True).encode())
-        remaining_ms = asked.deadline_ms - self._now_ms()
-        if remaining_ms <= 0 or not self._can_park(asked.client):
+        remaining_ms = asked.deadline_ms - self.now_ms()
+        if remaining_ms <= 0 or not self.can_park(asked.client):
             return Reply(fields=NotificationResponse().encode())
-        if self._holds.count_at(asked.waiting_key) >= self._live.pop_polling_size:
+        if self.holds.count_at(asked.waiting_key) >= self.live.pop_polling_size:
             return Reply(fields=NotificationResponse(polling_full=True).encode())
         return Hold(asked, remaining_ms)
 
     def _has_message(self, asked: _Notification, place: Place) -> bool:
         (topic, queue_id), group = place, asked.group
         if asked.is_ordered:
-            blocked = self._orders.blocked_until_ms(topic, group, queue_id, asked.attempt_id, self._now_ms())
+            blocked = self.orders.blocked_until_ms(topic, group, queue_id, asked.attempt_id, self.now_ms())
             if blocked is not None:
                 return False
-        return self._reads.rest(topic, group, queue_id) > 0
+        return self.reads.rest(topic, group, queue_id) > 0
 
     # -- who waits ------------------------------------------------------------------------------------------
 
     def polling_info(self, request: Command, client: Connection) -> Outcome:
         header = PollingInfoRequest.decode(request.fields)
-        self._admission.admit(header.topic, header.queue_id, header.consumer_group, client.remote[0])
+        self.admission.admit(header.topic, header.queue_id, header.consumer_group, client.remote[0])
         key = waiting_key(header.topic, header.consumer_group, header.queue_id)
-        return Reply(fields=PollingInfoResponse(self._holds.count_at(key)).encode())
+        return Reply(fields=PollingInfoResponse(self.holds.count_at(key)).encode())
 
     def _retry_places(self, topic: str, group: str) -> list[Place]:
-        return [(retry, 0) for retry in retry_topics(topic, group) if retry in self._topics]
+        return [(retry, 0) for retry in retry_topics(topic, group) if retry in self.topics]

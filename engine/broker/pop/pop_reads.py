@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 
 from engine.broker.offsets.offset_table import ConsumerOffsets
 from engine.broker.pop.orders import OrderTable
@@ -57,39 +58,39 @@ def queue_offsets(body: bytes) -> list[int]:
     return offsets
 
 
+@dataclass(eq=False)
 class QueueReads:
-    def __init__(self, store: MessageStore, offsets: ConsumerOffsets, orders: OrderTable) -> None:
-        self._store = store
-        self._offsets = offsets
-        self._orders = orders
+    store: MessageStore
+    offsets: ConsumerOffsets
+    orders: OrderTable
 
     def position(self, topic: str, group: str, queue_id: int, init_mode: int) -> int:
-        if self._offsets.take_reset(topic, group, queue_id) is not None:
-            self._orders.forget(topic, group, queue_id)
-        committed = self._offsets.committed(topic, group, queue_id)
+        if self.offsets.take_reset(topic, group, queue_id) is not None:
+            self.orders.forget(topic, group, queue_id)
+        committed = self.offsets.committed(topic, group, queue_id)
         if committed is not None:
             return committed
         begin = self._first(topic, queue_id, init_mode)
-        if self._store.max_offset(topic, queue_id):
+        if self.store.max_offset(topic, queue_id):
             self.advance(topic, group, queue_id, begin)
         return begin
 
     def _first(self, topic: str, queue_id: int, init_mode: int) -> int:
-        low = self._store.min_offset(topic, queue_id)
+        low = self.store.min_offset(topic, queue_id)
         if init_mode != INIT_MAX or is_retry_topic(topic):
             return low
-        if low == 0 and self._store.is_hot(topic, queue_id, 0):
+        if low == 0 and self.store.is_hot(topic, queue_id, 0):
             return 0
-        return max(self._store.max_offset(topic, queue_id) - 1, low)
+        return max(self.store.max_offset(topic, queue_id) - 1, low)
 
     def advance(self, topic: str, group: str, queue_id: int, queue_offset: int) -> None:
-        self._offsets.give(topic, group, queue_id, queue_offset)
+        self.offsets.give(topic, group, queue_id, queue_offset)
 
     def rest(self, topic: str, group: str, queue_id: int) -> int:
         """How many messages the group has not been given yet."""
-        committed = self._offsets.committed(topic, group, queue_id)
-        begin = self._store.min_offset(topic, queue_id) if committed is None else committed
-        return max(0, self._store.max_offset(topic, queue_id) - begin)
+        committed = self.offsets.committed(topic, group, queue_id)
+        begin = self.store.min_offset(topic, queue_id) if committed is None else committed
+        return max(0, self.store.max_offset(topic, queue_id) - begin)
 
     def read(
         self, topic: str, group: str, queue_id: int, count: int, wanted: MessageFilter, init_mode: int
@@ -97,9 +98,9 @@ class QueueReads:
         """Where the read begins, and what was found; None: nothing for now."""
         begin = self.position(topic, group, queue_id, init_mode)
         for _ in range(_MAX_STEPS):
-            if begin == self._store.max_offset(topic, queue_id):
+            if begin == self.store.max_offset(topic, queue_id):
                 return begin, None
-            result = self._store.get(topic, queue_id, begin, count, None, wanted.tags, wanted.wanted)
+            result = self.store.get(topic, queue_id, begin, count, None, wanted.tags, wanted.wanted)
             if result.status in (GetStatus.FOUND, GetStatus.MESSAGE_DAMAGED):
                 return begin, result
             if result.status not in _CORRECTED or result.next_begin_offset == begin:
@@ -109,29 +110,20 @@ class QueueReads:
         return begin, None
 
 
+@dataclass(eq=False)
 class PopAnswer:
-    def __init__(
-        self,
-        topic: str,
-        group: str,
-        broker_name: str,
-        *,
-        pop_time_ms: int,
-        invisible_ms: int,
-        revive_queue_id: int,
-    ) -> None:
-        self._topic = topic
-        self._group = group
-        self._broker_name = broker_name
-        self.pop_time_ms = pop_time_ms
-        self.invisible_ms = invisible_ms
-        self.revive_queue_id = revive_queue_id
-        self._bodies: list[bytes] = []
-        self._starts: dict[QueueMark, int] = {}
-        self._offsets: dict[QueueMark, Sequence[int]] = {}
-        self._counts: dict[QueueMark, dict[int, int]] = {}
-        self.count = 0
-        self.rest = 0
+    topic: str
+    group: str
+    broker_name: str
+    pop_time_ms: int
+    invisible_ms: int
+    revive_queue_id: int
+    _bodies: list[bytes] = field(default_factory=list, init=False)
+    _starts: dict[QueueMark, int] = field(default_factory=dict, init=False)
+    _offsets: dict[QueueMark, Sequence[int]] = field(default_factory=dict, init=False)
+    _counts: dict[QueueMark, dict[int, int]] = field(default_factory=dict, init=False)
+    count: int = field(default=0, init=False)
+    rest: int = field(default=0, init=False)
 
     def add(
         self,
@@ -142,8 +134,8 @@ class PopAnswer:
         body: bytes,
         counts: dict[int, int] | None = None,
     ) -> None:
-        mark = retry_flag(topic, self._group), queue_id
-        if mark[0] != NORMAL and topic != self._topic:
+        mark = retry_flag(topic, self.group), queue_id
+        if mark[0] != NORMAL and topic != self.topic:
             body = self._shown(mark, start_offset, body)
         self._bodies.append(body)
         self._starts[mark] = start_offset
@@ -163,11 +155,11 @@ class PopAnswer:
                 self.invisible_ms,
                 self.revive_queue_id,
                 flag,
-                self._broker_name,
+                self.broker_name,
                 queue_id,
                 record.queue_offset,
             )
-            shown.append(under_topic(record, self._topic, {Property.POP_CK: handle.encode()}))
+            shown.append(under_topic(record, self.topic, {Property.POP_CK: handle.encode()}))
         return b"".join(shown)
 
     def reply(self) -> Reply:

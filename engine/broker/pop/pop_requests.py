@@ -6,6 +6,7 @@ Pure, but for the group that is created when first seen.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
+from dataclasses import dataclass
 
 from msgspec import Struct
 
@@ -112,28 +113,20 @@ MAX_ATTEMPT_LENGTH = 256
 """Clients send a UUID."""
 
 
+@dataclass(eq=False)
 class PopAdmission:
-    def __init__(
-        self,
-        topics: TopicTable,
-        groups: SubscriptionGroupTable,
-        live: LiveOptions,
-        *,
-        now_ms: Callable[[], int],
-        save: Callable[[str], None],
-    ) -> None:
-        self._topics = topics
-        self._groups = groups
-        self._live = live
-        self._now_ms = now_ms
-        self._save = save
+    topics: TopicTable
+    groups: SubscriptionGroupTable
+    live: LiveOptions
+    now_ms: Callable[[], int]
+    save: Callable[[str], None]
 
     def admit(self, topic: str, queue_id: int, group: str, host: str, count: int = 1) -> TopicConfig:
         """Queue -1: all of the topic. `host`: where the client is."""
-        check_broker_readable(self._live.broker_permission)
+        check_broker_readable(self.live.broker_permission)
         if count > MAX_POPPED:
             raise _invalid(f"{count} messages are more than the {MAX_POPPED} that one pop may give")
-        config = self._topics.get(topic)
+        config = self.topics.get(topic)
         if config is None:
             raise no_such_topic(topic)
         check_topic_readable(config)
@@ -143,15 +136,15 @@ class PopAdmission:
         return config
 
     def _admit_group(self, name: str, topic: str, host: str) -> None:
-        group, is_new = self._groups.find_or_create(
-            name, self._live.auto_create_subscription_group, self._now_ms(), host
+        group, is_new = self.groups.find_or_create(
+            name, self.live.auto_create_subscription_group, self.now_ms(), host
         )
         if group is None:
             raise no_such_group(name)
         if is_new:
-            self._save(GROUPS_FILE)
+            self.save(GROUPS_FILE)
         check_group_enabled(group)
-        if self._groups.is_read_forbidden(name, topic):
+        if self.groups.is_read_forbidden(name, topic):
             raise NotPermitted(f"the consumer group {name} may not read {topic}")
 
 

@@ -22,6 +22,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 
 from engine.broker.delivery.parked_messages import draft_of
 from engine.broker.offsets.offset_table import ConsumerOffsets
@@ -52,27 +53,20 @@ _LATE_ACK_MS = 3_000
 """How long a checkpoint that a timer brought waits for acknowledgements that the timer still has."""
 
 
+@dataclass(eq=False)
 class ReviveLog:
-    def __init__(
-        self,
-        store: MessageStore,
-        topic: str,
-        broker_name: str,
-        checkpoints: Checkpoints,
-        offsets: ConsumerOffsets,
-        *,
-        appended: Callable[[], None],
-    ) -> None:
-        self._store = store
-        self._topic = topic
-        self._broker_name = broker_name
-        self._checkpoints = checkpoints
-        self._offsets = offsets
-        self._appended = appended
-        self._next: dict[int, int] = {}
-        """Of each revive queue, the first message that nobody has looked at."""
-        self._own: dict[int, set[int]] = {queue: set() for queue in range(REVIVE_QUEUES)}
-        self._staged: tuple[dict[int, int], int] | None = None
+    store: MessageStore
+    topic: str
+    broker_name: str
+    checkpoints: Checkpoints
+    offsets: ConsumerOffsets
+    appended: Callable[[], None]
+    _next: dict[int, int] = field(default_factory=dict, init=False)
+    """Of each revive queue, the first message that nobody has looked at."""
+    _own: dict[int, set[int]] = field(
+        default_factory=lambda: {queue: set() for queue in range(REVIVE_QUEUES)}, init=False
+    )
+    _staged: tuple[dict[int, int], int] | None = field(default=None, init=False)
 
     # -- writing --------------------------------------------------------------------------------------------
 
@@ -99,34 +93,34 @@ class ReviveLog:
             topic=topic,
             group=group,
             diffs=tuple(offset - start_offset for offset in queue_offsets),
-            broker_name=self._broker_name,
+            broker_name=self.broker_name,
         )
         due_ms = checkpoint.revive_time_ms
         first = None if first_pop_ms is None else str(first_pop_ms)
         result = self._put(checkpoint, CHECKPOINT_TAG, revive_queue_id, due_ms, now_ms, first)
         if result.status is PutStatus.PUT_OK:
-            self._checkpoints.note(checkpoint, revive_queue_id, result.queue_offset, due_ms)
+            self.checkpoints.note(checkpoint, revive_queue_id, result.queue_offset, due_ms)
         return result
 
     def unacked(self, key: CheckpointKey) -> list[int]:
-        entry = self._checkpoints.find(key)
+        entry = self.checkpoints.find(key)
         return [] if entry is None else list(entry.unacked)
 
     def is_open(self, key: CheckpointKey, queue_offset: int) -> bool:
-        return bool(self._checkpoints.unacked_of(key, [queue_offset]))
+        return bool(self.checkpoints.unacked_of(key, [queue_offset]))
 
     def ack(self, key: CheckpointKey, queue_offsets: list[int], now_ms: int) -> PutResult | None:
         """None: none of these messages is open, and nothing changes."""
         topic, group, queue_id, start_offset, pop_time_ms = key
-        entry = self._checkpoints.find(key)
-        unacked = self._checkpoints.unacked_of(key, queue_offsets)
+        entry = self.checkpoints.find(key)
+        unacked = self.checkpoints.unacked_of(key, queue_offsets)
         if entry is None or not unacked:
             return None
         many = tuple(unacked) if len(unacked) > 1 else None
-        ack = PopAck(unacked[0], start_offset, group, topic, queue_id, pop_time_ms, self._broker_name, many)
+        ack = PopAck(unacked[0], start_offset, group, topic, queue_id, pop_time_ms, self.broker_name, many)
         result = self._put(ack, ack.tag, entry.revive_queue_id, entry.due_ms, now_ms)
         if result.status is PutStatus.PUT_OK:
-            self._checkpoints.ack(key, unacked)
+            self.checkpoints.ack(key, unacked)
         return result
 
     def _put(
@@ -147,28 +141,26 @@ class ReviveLog:
             Property.FIRST_POP_TIME: first_pop_time,
         }
         properties = encode_properties(names).encode()
-        host = self._store.options.store_host
-        draft = MessageDraft(
-            self._topic, revive_queue_id, 0, 0, now_ms, host, 0, 0, body.encode(), properties
-        )
-        result = self._store.put(draft, now_ms)
+        host = self.store.options.store_host
+        draft = MessageDraft(self.topic, revive_queue_id, 0, 0, now_ms, host, 0, 0, body.encode(), properties)
+        result = self.store.put(draft, now_ms)
         if result.status is PutStatus.PUT_OK:
             self._own[revive_queue_id].add(result.queue_offset)
-            self._appended()
+            self.appended()
         return result
 
     # -- reading --------------------------------------------------------------------------------------------
 
     def load(self) -> None:
         """Before anybody is served: it may wait for the disk."""
-        self._checkpoints.clear()
+        self.checkpoints.clear()
         self._own = {queue: set() for queue in range(REVIVE_QUEUES)}
         self._staged = None
         # The saved offsets know all pops before this moment.
-        known_until_ms = self._offsets.version.timestamp
+        known_until_ms = self.offsets.version.timestamp
         for queue_id in range(REVIVE_QUEUES):
             low, high = self._ends(queue_id)
-            committed = self._offsets.committed(self._topic, REVIVE_GROUP, queue_id) or 0
+            committed = self.offsets.committed(self.topic, REVIVE_GROUP, queue_id) or 0
             begin = min(max(committed, low), high)
             for record in self._read(queue_id, begin):
                 checkpoint = self._feed(record, queue_id, 0)
@@ -176,13 +168,13 @@ class ReviveLog:
                 if checkpoint is not None and checkpoint.pop_time >= known_until_ms and not is_renewed:
                     self._move_group(checkpoint)
             self._next[queue_id] = high
-        if len(self._checkpoints):
-            log.info("%d pops are not acknowledged", len(self._checkpoints))
+        if len(self.checkpoints):
+            log.info("%d pops are not acknowledged", len(self.checkpoints))
 
     def catch_up(self, now_ms: int) -> None:
         """Look at what others (the timers of an Apache store) have put into the log."""
         for queue_id, own in self._own.items():
-            end = self._store.max_offset(self._topic, queue_id)
+            end = self.store.max_offset(self.topic, queue_id)
             at = self._next.get(queue_id, 0)
             while at < end and at in own:
                 own.remove(at)
@@ -202,36 +194,36 @@ class ReviveLog:
                 checkpoint = PopCheckpoint.decode(record.body)
                 if is_valid_topic(checkpoint.topic) and is_valid_group(checkpoint.group):
                     due_ms = max(checkpoint.revive_time_ms, earliest_ms)
-                    self._checkpoints.note(checkpoint, queue_id, record.queue_offset, due_ms)
+                    self.checkpoints.note(checkpoint, queue_id, record.queue_offset, due_ms)
                     return checkpoint
             elif record.tags in (ACK_TAG, BATCH_ACK_TAG):
                 ack = PopAck.decode(record.body)
-                self._checkpoints.ack(ack.key, ack.acked_offsets())
+                self.checkpoints.ack(ack.key, ack.acked_offsets())
         except BadRequest as error:
-            log.warning("message %d of %s@%d: %s", record.queue_offset, self._topic, queue_id, error.text)
+            log.warning("message %d of %s@%d: %s", record.queue_offset, self.topic, queue_id, error.text)
         return None
 
     def _move_group(self, checkpoint: PopCheckpoint) -> None:
         topic, group, queue_id, *_ = checkpoint.key
-        committed = self._offsets.committed(topic, group, queue_id) or 0
+        committed = self.offsets.committed(topic, group, queue_id) or 0
         behind = max(checkpoint.offsets(), default=-1) + 1
         if committed < behind:
-            self._offsets.commit(topic, group, queue_id, behind)
+            self.offsets.commit(topic, group, queue_id, behind)
 
     def _ends(self, queue_id: int) -> tuple[int, int]:
-        return self._store.min_offset(self._topic, queue_id), self._store.max_offset(self._topic, queue_id)
+        return self.store.min_offset(self.topic, queue_id), self.store.max_offset(self.topic, queue_id)
 
     def _read(self, queue_id: int, queue_offset: int) -> Iterator[Record]:
-        store = self._store
-        while queue_offset < store.max_offset(self._topic, queue_id):
-            result = store.get(self._topic, queue_id, queue_offset, _READ_COUNT)
+        store = self.store
+        while queue_offset < store.max_offset(self.topic, queue_id):
+            result = store.get(self.topic, queue_id, queue_offset, _READ_COUNT)
             read = ColdBody(result.body, result.damage)
             if result.cold is not None:
                 read = store.read_cold(result.cold)
             if result.status is GetStatus.FOUND:
                 yield from decode_records(read.body, check_crc=False)
             if read.damage is not None:
-                log.error("%s is left out: %s", self._topic, read.damage)
+                log.error("%s is left out: %s", self.topic, read.damage)
                 queue_offset = read.damage.queue_offset + 1
                 continue
             queue_offset = max(result.next_begin_offset, queue_offset + 1)
@@ -241,48 +233,41 @@ class ReviveLog:
     def commit_offsets(self) -> None:
         self._commit_staged()
         if self._staged is None:
-            self._staged = self._read_from(), self._store.commit_log_max_offset
+            self._staged = self._read_from(), self.store.commit_log_max_offset
             self._commit_staged()
 
     def _read_from(self) -> dict[int, int]:
         places: dict[int, int] = {}
         for queue_id in range(REVIVE_QUEUES):
-            first = self._checkpoints.first_open(queue_id)
+            first = self.checkpoints.first_open(queue_id)
             places[queue_id] = self._next.get(queue_id, 0) if first is None else first
         return places
 
     def _commit_staged(self) -> None:
-        if self._staged is None or self._store.replica.kept_end < self._staged[1]:
+        if self._staged is None or self.store.replica.kept_end < self._staged[1]:
             return
         for queue_id, queue_offset in self._staged[0].items():
-            if self._offsets.committed(self._topic, REVIVE_GROUP, queue_id) != queue_offset and queue_offset:
-                self._offsets.commit(self._topic, REVIVE_GROUP, queue_id, queue_offset)
+            if self.offsets.committed(self.topic, REVIVE_GROUP, queue_id) != queue_offset and queue_offset:
+                self.offsets.commit(self.topic, REVIVE_GROUP, queue_id, queue_offset)
         self._staged = None
 
 
+@dataclass(eq=False)
 class LastStep:
-    def __init__(
-        self,
-        store: MessageStore,
-        revive_topic: str,
-        checkpoints: Checkpoints,
-        revive_log: ReviveLog,
-        live: LiveOptions,
-    ) -> None:
-        self._store = store
-        self._revive_topic = revive_topic
-        self._checkpoints = checkpoints
-        self._log = revive_log
-        self._live = live
+    store: MessageStore
+    revive_topic: str
+    checkpoints: Checkpoints
+    revive_log: ReviveLog
+    live: LiveOptions
 
     def finish(self, now_ms: int) -> None:
         """Once the checkpoints are read and before anything is appended."""
         for queue_id in range(REVIVE_QUEUES):
-            record = self._last_record(self._revive_topic, queue_id)
+            record = self._last_record(self.revive_topic, queue_id)
             if record is not None:
                 self._finish_change(record, now_ms)
                 return
-        for topic in {self._comes_back_in(entry) for entry in self._checkpoints.open()}:
+        for topic in {self._comes_back_in(entry) for entry in self.checkpoints.open()}:
             record = self._last_record(topic, 0)
             if record is not None:
                 self._finish_revival(record, now_ms)
@@ -290,28 +275,28 @@ class LastStep:
 
     def _last_record(self, topic: str, queue_id: int) -> Record | None:
         """The queue's last message, if no other record of the log is behind it."""
-        last = self._store.max_offset(topic, queue_id) - 1
-        units = self._store.queue_units(topic, queue_id, last, 1) if last >= 0 else []
-        if not units or units[0].commit_log_offset + units[0].size != self._store.commit_log_max_offset:
+        last = self.store.max_offset(topic, queue_id) - 1
+        units = self.store.queue_units(topic, queue_id, last, 1) if last >= 0 else []
+        if not units or units[0].commit_log_offset + units[0].size != self.store.commit_log_max_offset:
             return None
-        return self._store.record_at(units[0].commit_log_offset)
+        return self.store.record_at(units[0].commit_log_offset)
 
     def _comes_back_in(self, entry: OpenCheckpoint) -> str:
-        return comes_back_in(entry.topic, entry.group, is_v2=self._live.enable_retry_topic_v2)
+        return comes_back_in(entry.topic, entry.group, is_v2=self.live.enable_retry_topic_v2)
 
     def _finish_change(self, record: Record, now_ms: int) -> None:
         """A checkpoint that says when its message was popped first takes the place of that pop's."""
-        renewed = self._checkpoints.at(record.queue_id, record.queue_offset)
+        renewed = self.checkpoints.at(record.queue_id, record.queue_offset)
         first_pop_ms = record.properties.get(Property.FIRST_POP_TIME)
         if renewed is None or first_pop_ms is None:
             return
-        for entry in self._checkpoints.open():
+        for entry in self.checkpoints.open():
             if entry.key[:3] == renewed.key[:3] and str(entry.key[4]) == first_pop_ms:
                 self._ack(entry, [offset for offset in renewed.unacked if offset in entry.unacked], now_ms)
 
     def _finish_revival(self, record: Record, now_ms: int) -> None:
         draft = draft_of(record, record.topic, 0, encode_properties({**record.properties}).encode())
-        for entry in self._checkpoints.open():
+        for entry in self.checkpoints.open():
             if self._comes_back_in(entry) != record.topic or entry.due_ms > record.store_timestamp:
                 continue
             for queue_offset in entry.unacked:
@@ -321,10 +306,10 @@ class LastStep:
                     return
 
     def _popped(self, entry: OpenCheckpoint, queue_offset: int) -> Record | None:
-        units = self._store.queue_units(entry.topic, entry.queue_id, queue_offset, 1)
-        return self._store.record_at(units[0].commit_log_offset) if units else None
+        units = self.store.queue_units(entry.topic, entry.queue_id, queue_offset, 1)
+        return self.store.record_at(units[0].commit_log_offset) if units else None
 
     def _ack(self, entry: OpenCheckpoint, queue_offsets: list[int], now_ms: int) -> None:
-        if queue_offsets and self._log.ack(entry.key, queue_offsets, now_ms) is not None:
+        if queue_offsets and self.revive_log.ack(entry.key, queue_offsets, now_ms) is not None:
             where = f"{entry.topic}@{entry.queue_id}"
             log.warning("a crash left the acknowledgement of %s of %s out: made up for", queue_offsets, where)

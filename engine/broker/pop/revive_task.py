@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
 
 from engine.broker.delivery.deliverer_io import Deliverer
 from engine.broker.groups.group_table import SubscriptionGroupTable
@@ -31,34 +32,20 @@ POLL_S = 0.1
 _SLICE = 64
 
 
+@dataclass(eq=False)
 class Revival:
-    def __init__(
-        self,
-        store: MessageStore,
-        topics: TopicTable,
-        groups: SubscriptionGroupTable,
-        checkpoints: Checkpoints,
-        revive_log: ReviveLog,
-        deliverer: Deliverer,
-        live: LiveOptions,
-        *,
-        now_ms: Callable[[], int],
-        appended: Callable[[], None],
-        save: Callable[[str], None],
-        topics_saved: Callable[[], Awaitable[object]],
-    ) -> None:
-        self._store = store
-        self._topics = topics
-        self._groups = groups
-        self._checkpoints = checkpoints
-        self._log = revive_log
-        self._deliverer = deliverer
-        self._live = live
-        self._now_ms = now_ms
-        self._appended = appended
-        self._save = save
-        self._topics_saved = topics_saved
-        self._task: asyncio.Task[None] | None = None
+    store: MessageStore
+    topics: TopicTable
+    groups: SubscriptionGroupTable
+    checkpoints: Checkpoints
+    revive_log: ReviveLog
+    deliverer: Deliverer
+    live: LiveOptions
+    now_ms: Callable[[], int]
+    appended: Callable[[], None]
+    save: Callable[[str], None]
+    topics_saved: Callable[[], Awaitable[object]]
+    _task: asyncio.Task[None] | None = field(default=None, init=False)
 
     def start(self) -> None:
         self._task = start_task(self._revive_forever(), "revive popped messages")
@@ -73,19 +60,19 @@ class Revival:
 
     async def revive_some(self) -> bool:
         """What is due now, a slice of it; whether there may be more."""
-        self._log.catch_up(self._now_ms())
-        due = self._checkpoints.take_due(self._now_ms(), _SLICE)
+        self.revive_log.catch_up(self.now_ms())
+        due = self.checkpoints.take_due(self.now_ms(), _SLICE)
         for entry in due:
             if not await self._revive(entry):
-                self._checkpoints.put_off(entry, self._now_ms())
-        self._log.commit_offsets()
+                self.checkpoints.put_off(entry, self.now_ms())
+        self.revive_log.commit_offsets()
         return len(due) == _SLICE
 
     async def _revive(self, entry: OpenCheckpoint) -> bool:
         """False: the store takes nothing for the moment."""
-        if entry.topic not in self._topics or not self._has_group(entry.group):
+        if entry.topic not in self.topics or not self._has_group(entry.group):
             return self._close(entry, list(entry.unacked))
-        target = comes_back_in(entry.topic, entry.group, is_v2=self._live.enable_retry_topic_v2)
+        target = comes_back_in(entry.topic, entry.group, is_v2=self.live.enable_retry_topic_v2)
         await self._make_topic(target)
         for queue_offset, raw in (await self._read(entry)).items():
             # It may have been acknowledged while it was read.
@@ -99,51 +86,51 @@ class Revival:
     async def _pass_over(self, entry: OpenCheckpoint, queue_offset: int) -> bool:
         """The queue is wrong, or the message is damaged: then it is listed, and comes back when it is whole
         again. Or retention was faster than the consumer."""
-        queue, damaged = (entry.topic, entry.queue_id, queue_offset), self._deliverer.damaged
-        if self._store.repairs.mend_queue(*queue):
+        queue, damaged = (entry.topic, entry.queue_id, queue_offset), self.deliverer.damaged
+        if self.store.repairs.mend_queue(*queue):
             return False
-        for unit in self._store.queue_units(*queue, 1):
+        for unit in self.store.queue_units(*queue, 1):
             place = unit.commit_log_offset, unit.size
             if damaged.is_in_log(place):
-                damage = Damage(*queue, *place, self._store.repairs.damage_at(*place).file)
+                damage = Damage(*queue, *place, self.store.repairs.damage_at(*place).file)
                 return await damaged.skip(damage, entry.group, "pop")
         return True
 
     def _has_group(self, name: str) -> bool:
         """A group that made itself by its first pop may be unknown after a crash or on a new master, whose
         copy of the table is older than the log: it makes itself again, and nothing is lost."""
-        group, is_new = self._groups.find_or_create(
-            name, self._live.auto_create_subscription_group, self._now_ms()
+        group, is_new = self.groups.find_or_create(
+            name, self.live.auto_create_subscription_group, self.now_ms()
         )
         if is_new:
-            self._save(GROUPS_FILE)
+            self.save(GROUPS_FILE)
         return group is not None
 
     async def _make_topic(self, topic: str) -> None:
-        if topic not in self._topics:
-            self._topics.create_unsaved(retry_topic_config(topic), self._now_ms())
-        if topic in self._topics.unsaved:
-            await self._topics_saved()
+        if topic not in self.topics:
+            self.topics.create_unsaved(retry_topic_config(topic), self.now_ms())
+        if topic in self.topics.unsaved:
+            await self.topics_saved()
 
     async def _read(self, entry: OpenCheckpoint) -> dict[int, bytes | None]:
         places: list[tuple[int, int]] = []
         for queue_offset in entry.unacked:
-            units = self._store.queue_units(entry.topic, entry.queue_id, queue_offset, 1)
+            units = self.store.queue_units(entry.topic, entry.queue_id, queue_offset, 1)
             places.append((units[0].commit_log_offset, units[0].size) if units else (-1, 0))
         offsets = list(entry.unacked)
-        return dict(zip(offsets, await self._deliverer.read(places), strict=True))
+        return dict(zip(offsets, await self.deliverer.read(places), strict=True))
 
     def _bring_back(self, entry: OpenCheckpoint, queue_offset: int, raw: bytes | None, target: str) -> bool:
         if raw is None:
             log.warning("%s@%d has no message %d to bring back", entry.topic, entry.queue_id, queue_offset)
             return self._close(entry, [queue_offset])
-        now_ms = self._now_ms()
+        now_ms = self.now_ms()
         draft = retry_draft(decode_record(raw, 0, False), target, entry.key[4])
-        if self._store.put(draft, now_ms).status is not PutStatus.PUT_OK:
+        if self.store.put(draft, now_ms).status is not PutStatus.PUT_OK:
             return False
-        self._appended()
+        self.appended()
         return self._close(entry, [queue_offset])
 
     def _close(self, entry: OpenCheckpoint, queue_offsets: list[int]) -> bool:
-        result = self._log.ack(entry.key, queue_offsets, self._now_ms())
+        result = self.revive_log.ack(entry.key, queue_offsets, self.now_ms())
         return result is None or result.status is PutStatus.PUT_OK

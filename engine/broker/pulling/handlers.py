@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Hashable
+from dataclasses import dataclass
 
 from msgspec import Struct
 
@@ -108,49 +109,33 @@ class _HeldPull(Struct, frozen=True, eq=False, gc=False):
         )
 
 
+@dataclass(eq=False)
 class PullHandlers:
-    def __init__(
-        self,
-        topics: TopicTable,
-        groups: SubscriptionGroupTable,
-        consumers: ConsumerTable[Connection],
-        offsets: ConsumerOffsets,
-        store: MessageStore,
-        live: LiveOptions,
-        traffic: Traffic,
-        role: Role,
-        damaged: DamagedReads,
-        *,
-        hot_window_bytes: int,
-        allows_sql: bool,
-        now_ms: Callable[[], int],
-        save: Callable[[str], None],
-    ) -> None:
-        self._topics = topics
-        self._groups = groups
-        self._consumers = consumers
-        self._offsets = offsets
-        self._store = store
-        self._live = live
-        self._traffic = traffic
-        self._role = role
-        self._damaged = damaged
-        self._hot_window_bytes = hot_window_bytes
-        self._allows_sql = allows_sql
-        self._now_ms = now_ms
-        self._save = save
+    topics: TopicTable
+    groups: SubscriptionGroupTable
+    consumers: ConsumerTable[Connection]
+    offsets: ConsumerOffsets
+    store: MessageStore
+    live: LiveOptions
+    traffic: Traffic
+    role: Role
+    damaged: DamagedReads
+    hot_window_bytes: int
+    allows_sql: bool
+    now_ms: Callable[[], int]
+    save: Callable[[str], None]
 
     def routes(self) -> dict[int, Handler]:
         return {RequestCode.PULL_MESSAGE: self.pull, RequestCode.LITE_PULL_MESSAGE: self.lite_pull}
 
     def lite_pull(self, request: Command, client: Connection) -> Outcome:
-        if not self._live.lite_pull_message_enable:
+        if not self.live.lite_pull_message_enable:
             raise NotPermitted("lite pull is disabled on this broker (litePullMessageEnable=false)")
         return self.pull(request, client)
 
     def pull(self, request: Command, client: Connection) -> Outcome:
         header = PullMessageRequest.decode(request.fields)
-        check_slave_readable(self._role, self._live.slave_read_enable)
+        check_slave_readable(self.role, self.live.slave_read_enable)
         try:
             group = self._admit(header, client.remote[0])
             wanted = self._filter(header, group)
@@ -163,23 +148,23 @@ class PullHandlers:
             return outcome
         outcome = self._read(header, group, wanted, may_hold=header.may_suspend)
         # A slave keeps offsets only for who says so in a request of its own.
-        if header.commits_offset and self._role.is_master:
-            self._offsets.commit(header.topic, header.consumer_group, header.queue_id, header.commit_offset)
+        if header.commits_offset and self.role.is_master:
+            self.offsets.commit(header.topic, header.consumer_group, header.queue_id, header.commit_offset)
         return outcome
 
     # -- may this group pull this queue? --------------------------------------------------------------------
 
     def _admit(self, header: PullMessageRequest, host: str) -> SubscriptionGroupConfig:
-        check_broker_readable(self._live.broker_permission)
-        group, is_new = self._groups.find_or_create(
-            header.consumer_group, self._live.auto_create_subscription_group, self._now_ms(), host
+        check_broker_readable(self.live.broker_permission)
+        group, is_new = self.groups.find_or_create(
+            header.consumer_group, self.live.auto_create_subscription_group, self.now_ms(), host
         )
         if group is None:
             raise no_such_group(header.consumer_group)
         if is_new:
-            self._save(GROUPS_FILE)
+            self.save(GROUPS_FILE)
         check_group_enabled(group)
-        topic = self._topics.get(header.topic)
+        topic = self.topics.get(header.topic)
         if topic is None:
             raise no_such_topic(header.topic)
         check_topic_readable(topic)
@@ -190,22 +175,22 @@ class PullHandlers:
         """The filter of this pull: its own subscription, or the one that the group's heartbeats announced."""
         if header.has_subscription:
             return subscription_filter(
-                header.subscription, header.expression_type, allows_sql=self._allows_sql
+                header.subscription, header.expression_type, allows_sql=self.allows_sql
             )
         name, topic = header.consumer_group, header.topic
-        online = self._consumers.group(name)
+        online = self.consumers.group(name)
         if online is None:
             raise _no_subscription(f"the consumer's group info not exist, {name} has no online member")
         if online.message_model is MessageModel.BROADCASTING and not group.consume_broadcast_enable:
             raise forbidden(f"the consumer group {name} may not broadcast", ForbiddenType.BROADCASTING)
-        if self._groups.is_read_forbidden(name, topic):
+        if self.groups.is_read_forbidden(name, topic):
             raise forbidden(f"the consumer group {name} may not read {topic}", ForbiddenType.SUBSCRIPTION)
         subscription = online.subscriptions.get(topic)
         if subscription is None:
             raise _no_subscription(f"the consumer's subscription not exist, {name} does not read {topic}")
         if subscription.sub_version < header.sub_version:
             raise Refused("the consumer's subscription not latest", code=ResponseCode.SUBSCRIPTION_NOT_LATEST)
-        return announced_filter(subscription, allows_sql=self._allows_sql)
+        return announced_filter(subscription, allows_sql=self.allows_sql)
 
     # -- reading --------------------------------------------------------------------------------------------
 
@@ -218,7 +203,7 @@ class PullHandlers:
         is_second: bool = False,
     ) -> Outcome:
         """`is_second`: a damaged record was met, and whatever could be done for it is done."""
-        result = self._store.get(
+        result = self.store.get(
             header.topic,
             header.queue_id,
             header.queue_offset,
@@ -231,13 +216,13 @@ class PullHandlers:
             if result.cold is not None:
                 return self._read_cold(header, group, result, wanted, is_second)
             return self._found(header, group, result, result.body, result.count)
-        self._traffic.pulls_missed += 1
+        self.traffic.pulls_missed += 1
         if result.damage is not None:
             return self._damaged_first(header, group, result, wanted, result.damage, is_second)
         code = response_code(result.status, header.queue_offset)
-        if not self._role.is_master:
-            is_alive = self._role.is_master_alive
-            lacks_front = result.status is GetStatus.OFFSET_TOO_SMALL and self._role.lacks_front()
+        if not self.role.is_master:
+            is_alive = self.role.is_master_alive
+            lacks_front = result.status is GetStatus.OFFSET_TOO_SMALL and self.role.lacks_front()
             code = slave_code(result.status, code, is_alive, lacks_front=lacks_front)
             if not is_corrected(result.status, is_alive, lacks_front=lacks_front):
                 result = result._replace(next_begin_offset=header.queue_offset)
@@ -249,8 +234,8 @@ class PullHandlers:
         self, header: PullMessageRequest, group: SubscriptionGroupConfig, wanted: MessageFilter
     ) -> Hold:
         timeout_ms = header.suspend_timeout_millis
-        if not self._live.long_polling_enable:
-            timeout_ms = self._live.short_polling_time_mills
+        if not self.live.long_polling_enable:
+            timeout_ms = self.live.short_polling_time_mills
         held = _HeldPull(
             self,
             group,
@@ -267,11 +252,11 @@ class PullHandlers:
     def accepts(self, held: _HeldPull, arrival: object) -> bool:
         """Whether a held pull wants what arrived."""
         if not isinstance(arrival, Arrival):
-            return self._offsets.has_reset(held.topic, held.group_name, held.queue_id)
+            return self.offsets.has_reset(held.topic, held.group_name, held.queue_id)
         at, tags, properties = arrival.next_queue_offset, held.wanted.tags, held.wanted.wanted
         if at <= held.queue_offset or (tags is not None and not tags(arrival.tags_code)):
             return False
-        return properties is None or self._store.wanted_at(held.topic, held.queue_id, at - 1, properties)
+        return properties is None or self.store.wanted_at(held.topic, held.queue_id, at - 1, properties)
 
     def read_again(
         self, header: PullMessageRequest, group: SubscriptionGroupConfig, wanted: MessageFilter
@@ -294,7 +279,7 @@ class PullHandlers:
         damages: list[Damage] = []
 
         def read() -> bytes:
-            body, damage = self._store.read_cold(cold)
+            body, damage = self.store.read_cold(cold)
             if damage is not None:
                 damages.append(damage)
             if properties is None:
@@ -337,7 +322,7 @@ class PullHandlers:
         def again() -> Outcome:
             return self._read(header, group, wanted, may_hold=False, is_second=True)
 
-        return self._damaged.answer(
+        return self.damaged.answer(
             damage,
             header.consumer_group,
             "pull",
@@ -355,25 +340,25 @@ class PullHandlers:
         count: int,
     ) -> Reply:
         name = header.consumer_group
-        self._traffic.got(header.topic, name, count, len(body))
-        self._offsets.note_pulled(header.topic, name, header.queue_id, result.next_begin_offset)
+        self.traffic.got(header.topic, name, count, len(body))
+        self.offsets.note_pulled(header.topic, name, header.queue_id, result.next_begin_offset)
         return Reply(ResponseCode.SUCCESS, "FOUND", self._offset_fields(group, result), body)
 
     def _moved(self, header: PullMessageRequest) -> Outcome | None:
         """The answer to a group that was reset in the meantime."""
         topic, queue_id = header.topic, header.queue_id
-        reset = self._offsets.take_reset(topic, header.consumer_group, queue_id)
+        reset = self.offsets.take_reset(topic, header.consumer_group, queue_id)
         if reset is None:
             return None
-        low, high = self._store.min_offset(topic, queue_id), self._store.max_offset(topic, queue_id)
+        low, high = self.store.min_offset(topic, queue_id), self.store.max_offset(topic, queue_id)
         return Reply(ResponseCode.PULL_OFFSET_MOVED, "OFFSET_RESET", _fields(0, reset, low, high))
 
     def _offset_fields(self, group: SubscriptionGroupConfig, result: GetResult) -> dict[str, str]:
         broker_id = 0
-        if self._live.slave_read_enable:
-            behind = self._store.commit_log_max_offset - result.first_commit_log_offset
-            is_slow = result.first_commit_log_offset >= 0 and behind > self._hot_window_bytes
-            broker_id = suggested_broker(self._role, group, is_slow=is_slow)
+        if self.live.slave_read_enable:
+            behind = self.store.commit_log_max_offset - result.first_commit_log_offset
+            is_slow = result.first_commit_log_offset >= 0 and behind > self.hot_window_bytes
+            broker_id = suggested_broker(self.role, group, is_slow=is_slow)
         return _fields(broker_id, result.next_begin_offset, result.min_offset, result.max_offset)
 
 

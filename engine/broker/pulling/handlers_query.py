@@ -5,6 +5,8 @@ Nobody has read these places lately: they are planned on the loop and read in a 
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from engine.access.gate import RecordCheck, unchecked
 from engine.access.resources import Action
 from engine.broker.settings.options import LiveOptions
@@ -29,11 +31,11 @@ _MAX_FOUND = 64
 """RocketMQ's maxMsgsNumBatch."""
 
 
+@dataclass(eq=False)
 class QueryHandlers:
-    def __init__(self, store: MessageStore, live: LiveOptions, check_record: RecordCheck = unchecked) -> None:
-        self._store = store
-        self._live = live
-        self._check_record = check_record
+    store: MessageStore
+    live: LiveOptions
+    check_record: RecordCheck = unchecked
 
     def routes(self) -> dict[int, Handler]:
         return {RequestCode.QUERY_MESSAGE: self.query, RequestCode.VIEW_MESSAGE_BY_ID: self.view}
@@ -42,8 +44,8 @@ class QueryHandlers:
         """Records with the key asked for. Who sends a continuation gets one back while there may be more."""
         header = QueryMessageRequest.decode(request.fields)
         check_topic(header.topic)
-        wanted = self._live.default_query_max_num if header.unique_key_query else header.max_num
-        search = self._store.search(
+        wanted = self.live.default_query_max_num if header.unique_key_query else header.max_num
+        search = self.store.search(
             header.topic,
             header.key,
             max(0, min(wanted, _MAX_FOUND)),
@@ -61,11 +63,11 @@ class QueryHandlers:
 
     def view(self, request: Command, client: Connection) -> Outcome:
         header = ViewMessageRequest.decode(request.fields)
-        read = self._store.plan_record(header.offset)
+        read = self.store.plan_record(header.offset)
 
         def finish(record: bytes) -> Reply:
             reply = _viewed(header.offset, record)
-            self._check_record(request, client, topic_of(decode_record(record)), Action.GET)
+            self.check_record(request, client, topic_of(decode_record(record)), Action.GET)
             return reply
 
         return ColdRead(lambda: read() or b"", finish)

@@ -7,6 +7,7 @@ The settings decide once (`flushDiskType`, `brokerRole`, `inSyncReplicas`, `minI
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from engine.broker.replication.acknowledgement import AckRule, Replicas
 from engine.broker.settings.options import BrokerOptions, LiveOptions
@@ -14,42 +15,35 @@ from engine.net.outcomes import Outcome, Reply, WaitFlush, WaitReplicas
 from engine.protocol.codes import ResponseCode
 
 
+@dataclass(eq=False)
 class Durability:
-    def __init__(
-        self,
-        live: LiveOptions,
-        *,
-        is_sync_flush: bool,
-        rule: AckRule | None,
-        replicas: Callable[[], Replicas | None],
-    ) -> None:
-        self._live = live
-        self.is_sync_flush = is_sync_flush
-        self._rule = rule
-        self._replicas = replicas
+    live: LiveOptions
+    is_sync_flush: bool
+    rule: AckRule | None
+    replicas: Callable[[], Replicas | None]
 
     @property
     def is_instant(self) -> bool:
         """No answer ever waits."""
-        return not self.is_sync_flush and self._rule is None
+        return not self.is_sync_flush and self.rule is None
 
     def check(self) -> None:
         """Before the append: refuse what too few members could hold."""
-        if self._rule is not None:
-            self._rule.check(self._replicas())
+        if self.rule is not None:
+            self.rule.check(self.replicas())
 
     def answer(self, end: int, reply: Reply, late_disk: Reply, late_replicas: Reply, alone: Reply) -> Outcome:
         """Answer `reply` once the log is safe up to `end`; `alone` where there is no slave to wait for."""
-        rule = self._rule
-        waits_for_replicas = rule is not None and not rule.finds_none(self._replicas())
+        rule = self.rule
+        waits_for_replicas = rule is not None and not rule.finds_none(self.replicas())
         if rule is not None and not waits_for_replicas:
             reply = alone
         here: Outcome = reply
         if self.is_sync_flush:
-            here = WaitFlush(end, self._live.sync_flush_timeout, reply, late_disk)
+            here = WaitFlush(end, self.live.sync_flush_timeout, reply, late_disk)
         if rule is None or not waits_for_replicas:
             return here
-        return WaitReplicas(end, rule.count, self._live.slave_timeout, here, late_replicas)
+        return WaitReplicas(end, rule.count, self.live.slave_timeout, here, late_replicas)
 
     def answer_or_fail(self, end: int, reply: Reply) -> Outcome:
         """For requests that know nothing between done and failed."""

@@ -83,66 +83,50 @@ class SendPlace:
     region: str
 
 
+@dataclass(eq=False)
 class SendHandlers:
-    def __init__(
-        self,
-        place: SendPlace,
-        topics: TopicTable,
-        store: Appends,
-        live: LiveOptions,
-        properties: StoredProperties,
-        parking: Parking,
-        durability: Durability,
-        retries: RetryRule,
-        transactions: TransactionLog,
-        traffic: Traffic,
-        disk: DiskRoom,
-        *,
-        now_ms: Callable[[], int],
-        waited_ms: Callable[[float, float], float],
-        draw: Callable[[int], int],
-        appended: Callable[[], None],
-    ) -> None:
-        self._place = place
-        self._topics = topics
-        self._store = store
-        self._live = live
-        self._properties = properties
-        self._parking = parking
-        self._durability = durability
-        self._retries = retries
-        self._transactions = transactions
-        self._traffic = traffic
-        self._disk = disk
-        self._now_ms = now_ms
-        self._waited_ms = waited_ms
-        self._draw = draw
-        self._appended = appended
-        self._id_prefix = place.store_host.hex().upper()
+    place: SendPlace
+    topics: TopicTable
+    store: Appends
+    live: LiveOptions
+    properties: StoredProperties
+    parking: Parking
+    durability: Durability
+    retries: RetryRule
+    transactions: TransactionLog
+    traffic: Traffic
+    disk: DiskRoom
+    now_ms: Callable[[], int]
+    waited_ms: Callable[[float, float], float]
+    draw: Callable[[int], int]
+    appended: Callable[[], None]
+
+    def __post_init__(self) -> None:
+        self._id_prefix = self.place.store_host.hex().upper()
 
     def routes(self) -> dict[int, Handler]:
         codes = (RequestCode.SEND_MESSAGE, RequestCode.SEND_MESSAGE_V2, RequestCode.SEND_BATCH_MESSAGE)
         return dict.fromkeys(codes, self.send)
 
     def send(self, request: Command, client: Connection) -> Outcome:
-        live = self._live
-        if not self._disk.is_writable:
-            raise disk_full(self._disk.usage_ratio)
+        live = self.live
+        if not self.disk.is_writable:
+            raise disk_full(self.disk.usage_ratio)
         if live.broker_fast_failure_enable:
-            waited_ms = self._waited_ms(client.read_at, client.last_read_at)
+            waited_ms = self.waited_ms(client.read_at, client.last_read_at)
             if waited_ms > live.wait_time_mills_in_send_queue:
                 raise self._not_now(waited_ms)
-        now_ms = self._now_ms()
+        now_ms = self.now_ms()
         if now_ms < live.start_accept_send_request_time_stamp:
             raise not_accepting(live.start_accept_send_request_time_stamp)
         header = decode_send(request.code, request.fields)
-        config = self._topics.get(header.topic)
+        config = self.topics.get(header.topic)
         if live.broker_permission != PERM_READ_WRITE:
             check_broker_takes(live.broker_permission, config)
-        if config is None or header.topic in self._topics.unsaved:
+        if config is None or header.topic in self.topics.unsaved:
             return self._send_first(header, request.body, client, now_ms)
         outcome = self._append(header, request.body, client, config, now_ms)
-        self._traffic.senders.note(header.topic, header.producer_group, now_ms)
+        self.traffic.senders.note(header.topic, header.producer_group, now_ms)
         return outcome
 
     def _send_first(
@@ -152,13 +136,11 @@ class SendHandlers:
         check_topic(header.topic)
         if header.topic in SEND_FORBIDDEN_TOPICS or header.topic.startswith(REVIVE_TOPIC_PREFIX):
             raise closed_topic(header.topic)
-        config = self._topics.get(header.topic) or self._plan_topic(header)
+        config = self.topics.get(header.topic) or self._plan_topic(header)
         check_kind(header.sys_flag, header.properties or "")
-        if header.topic not in self._topics:
+        if header.topic not in self.topics:
             self._make_topic(config, client.remote[0], now_ms)
-        return Announce(
-            TOPICS_FILE, resume=lambda: self._append(header, body, client, config, self._now_ms())
-        )
+        return Announce(TOPICS_FILE, resume=lambda: self._append(header, body, client, config, self.now_ms()))
 
     def _make_topic(self, config: TopicConfig, host: str, now_ms: int) -> None:
         """Refused when it is one too many. A group has its retry topic whatever the number of topics is."""
@@ -166,19 +148,19 @@ class SendHandlers:
         group = retrying_group(topic) if is_retry_topic(topic) else None
         is_limited = group is None or topic != retry_topic(group)
         if is_limited:
-            self._topics.check_room(topic, host)  # before a group is made for nothing
+            self.topics.check_room(topic, host)  # before a group is made for nothing
         if group is not None:
-            self._retries.group(group, now_ms, host)
-        self._topics.create_unsaved(config, now_ms, host if is_limited else None)
+            self.retries.group(group, now_ms, host)
+        self.topics.create_unsaved(config, now_ms, host if is_limited else None)
 
     def _plan_topic(self, header: SendMessageRequest) -> TopicConfig:
         if is_retry_topic(header.topic):
             return retry_topic_config(header.topic, is_unit=header.unit_mode)
         config = plan_auto_creation(
             header.topic,
-            self._topics.get(header.default_topic),
+            self.topics.get(header.default_topic),
             header.default_topic_queue_nums,
-            self._live.auto_create_topic_enable,
+            self.live.auto_create_topic_enable,
             TOPIC_FLAG_UNIT if header.unit_mode else 0,
         )
         if config is None:
@@ -188,16 +170,16 @@ class SendHandlers:
     def _append(
         self, header: SendMessageRequest, body: Buffer, client: Connection, config: TopicConfig, now_ms: int
     ) -> Outcome:
-        live = self._live
+        live = self.live
         topic, queue_id, sys_flag = header.topic, header.queue_id, header.sys_flag
         # Conditions stand here and refusals in `admission`: most sends pass without a call.
         if topic in SEND_FORBIDDEN_TOPICS or topic.startswith(REVIVE_TOPIC_PREFIX):
             raise closed_topic(topic)
         if not 0 <= queue_id < config.write_queue_nums:
-            queue_id = choose_queue(config, queue_id, self._draw)
+            queue_id = choose_queue(config, queue_id, self.draw)
         if (
             topic[0] == "%"
-            and (dead_letter := self._retries.dead_letter(header, now_ms, client.remote[0])) is not None
+            and (dead_letter := self.retries.dead_letter(header, now_ms, client.remote[0])) is not None
         ):
             return self._send_dead(dead_letter, body, client, now_ms)
         given = header.properties or ""
@@ -206,11 +188,11 @@ class SendHandlers:
             raise large_body(len(body), live.max_message_size)
         if config.topic_filter_type is TopicFilterType.MULTI_TAG:
             sys_flag |= MULTI_TAGS
-        properties, unique_key = self._properties.extend(given, live.trace_on, now_ms)
+        properties, unique_key = self.properties.extend(given, live.trace_on, now_ms)
         if len(properties) > MAX_PROPERTIES_BYTES:
             raise large_properties(len(properties))
-        if not self._durability.is_instant and _waits(given):
-            self._durability.check()
+        if not self.durability.is_instant and _waits(given):
+            self.durability.check()
         draft = MessageDraft(
             topic,
             queue_id,
@@ -228,13 +210,13 @@ class SendHandlers:
         if may_wait:
             if is_transactional(given):
                 return self._append_half(draft, header.producer_group, unique_key, now_ms)
-            draft = self._parking.plan(draft, now_ms)
-        result = self._store.put(draft, now_ms)
+            draft = self.parking.plan(draft, now_ms)
+        result = self.store.put(draft, now_ms)
         if result.status is not PutStatus.PUT_OK:
             raise self._refused(result)
         message_id = f"{self._id_prefix}{result.commit_log_offset:016X}"
         if may_wait:  # the answer names the queue that was asked for
-            recall = self._parking.recall_handle(draft)
+            recall = self.parking.recall_handle(draft)
             draft = draft._replace(queue_id=queue_id)
             return self._stored(result, 1, draft, message_id, unique_key, given, recall)
         return self._stored(result, 1, draft, message_id, unique_key, given)
@@ -242,25 +224,23 @@ class SendHandlers:
     def _send_dead(
         self, header: SendMessageRequest, body: Buffer, client: Connection, now_ms: int
     ) -> Outcome:
-        config = self._topics.get(header.topic)
-        if config is not None and header.topic not in self._topics.unsaved:
+        config = self.topics.get(header.topic)
+        if config is not None and header.topic not in self.topics.unsaved:
             return self._append(header, body, client, config, now_ms)
-        config = config or self._topics.create_unsaved(retry_topic_config(header.topic), now_ms)
-        return Announce(
-            TOPICS_FILE, resume=lambda: self._append(header, body, client, config, self._now_ms())
-        )
+        config = config or self.topics.create_unsaved(retry_topic_config(header.topic), now_ms)
+        return Announce(TOPICS_FILE, resume=lambda: self._append(header, body, client, config, self.now_ms()))
 
     def _append_half(self, draft: MessageDraft, group: str, unique_key: str, now_ms: int) -> Outcome:
         """Shown to nobody until its producer decides. The answer always waits for the disk under
         SYNC_FLUSH: the decision that follows must find the message."""
-        if self._live.reject_transaction_message:
+        if self.live.reject_transaction_message:
             raise no_transactions()
         half = half_draft(draft, unique_key, group)
-        self._parking.plan(half, now_ms)  # a time of delivery that is not allowed is refused now
-        result = self._store.put(half, now_ms)
+        self.parking.plan(half, now_ms)  # a time of delivery that is not allowed is refused now
+        result = self.store.put(half, now_ms)
         if result.status is not PutStatus.PUT_OK:
             raise self._refused(result)
-        self._transactions.note(half, result)
+        self.transactions.note(half, result)
         message_id = f"{self._id_prefix}{result.commit_log_offset:016X}"
         answered = half._replace(queue_id=draft.queue_id)
         return self._stored(result, 1, answered, message_id, unique_key, "")
@@ -271,7 +251,7 @@ class SendHandlers:
         batch = measure_batch(bytes(draft.body))
         if batch.has_marks:
             check_batch_kinds(decode_batch(batch.body))
-        result = self._store.put_batch(draft, batch, now_ms)
+        result = self.store.put_batch(draft, batch, now_ms)
         if result.status is not PutStatus.PUT_OK:
             raise self._refused(result)
         ids = message_ids(self._id_prefix, result.offsets)
@@ -289,11 +269,11 @@ class SendHandlers:
         recall_handle: str | None = None,
     ) -> Outcome:
         """The answer to what is in the log now: nothing below may fail."""
-        self._appended()
-        self._traffic.put(draft.topic, count, result.size)
+        self.appended()
+        self.traffic.put(draft.topic, count, result.size)
         fields = {
-            "MSG_REGION": self._place.region,
-            "TRACE_ON": "true" if self._live.trace_on else "false",
+            "MSG_REGION": self.place.region,
+            "TRACE_ON": "true" if self.live.trace_on else "false",
             "msgId": message_ids,
             "queueId": str(draft.queue_id),
             "queueOffset": str(result.queue_offset),
@@ -303,21 +283,21 @@ class SendHandlers:
         if recall_handle is not None:
             fields["recallHandle"] = recall_handle
         reply = Reply(0, None, fields)
-        if self._durability.is_instant or not _waits(given):
+        if self.durability.is_instant or not _waits(given):
             return reply
         end = result.commit_log_offset + result.size
         late_disk = Reply(ResponseCode.FLUSH_DISK_TIMEOUT, "stored, but not known to be on disk", fields)
         late = Reply(ResponseCode.FLUSH_SLAVE_TIMEOUT, "stored, but not known to be on replicas", fields)
         alone = Reply(ResponseCode.SLAVE_NOT_AVAILABLE, "stored, but there is no slave", fields)
-        return self._durability.answer(end, reply, late_disk, late, alone)
+        return self.durability.answer(end, reply, late_disk, late, alone)
 
     def _not_now(self, waited_ms: float) -> Refused:
         """A store that takes nothing says so whoever waited: "busy" would make clients knock again here."""
-        refusal = self._store.refusal
+        refusal = self.store.refusal
         return busy(waited_ms) if refusal is None else self._refused(refusal)
 
     def _refused(self, result: PutResult) -> Refused:
-        self._traffic.put_failed += 1
+        self.traffic.put_failed += 1
         code = _REFUSALS.get(result.status, ResponseCode.SERVICE_NOT_AVAILABLE)
         return Refused(result.remark or f"the message was not stored: {result.status.value}", code=code)
 

@@ -9,6 +9,7 @@ out at any time. It does not know of waits, and so has no place where an answer 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from engine.broker.settings.options import LiveOptions
@@ -47,49 +48,37 @@ class PlainAppends(Protocol):
     ) -> tuple[bytes, int] | None: ...
 
 
+@dataclass(eq=False)
 class PlainSends:
-    def __init__(
-        self,
-        store_host: bytes,
-        region: str,
-        suffixes: dict[bool, bytes],
-        topics: TopicTable,
-        store: PlainAppends,
-        live: LiveOptions,
-        traffic: Traffic,
-        disk: DiskRoom,
-        *,
-        now_ms: Callable[[], int],
-        waited_ms: Callable[[float, float], float],
-        appended: Callable[[], None],
-        otherwise: Handler,
-    ) -> None:
-        self._store_host = store_host
-        self._suffixes = suffixes
-        self._answers = {flag: _answer_parts(store_host, region, flag) for flag in (True, False)}
-        self._topics = topics
-        self._store = store
-        self._live = live
-        self._traffic = traffic
-        self._senders = traffic.senders
-        self._disk = disk
-        self._now_ms = now_ms
-        self._waited_ms = waited_ms
-        self._appended = appended
-        self._otherwise = otherwise
-        self._known: dict[str, _Known] = {}
+    store_host: bytes
+    region: str
+    suffixes: dict[bool, bytes]
+    topics: TopicTable
+    store: PlainAppends
+    live: LiveOptions
+    traffic: Traffic
+    disk: DiskRoom
+    now_ms: Callable[[], int]
+    waited_ms: Callable[[float, float], float]
+    appended: Callable[[], None]
+    otherwise: Handler
+    _known: dict[str, _Known] = field(default_factory=dict, init=False)
+
+    def __post_init__(self) -> None:
+        self._answers = {flag: _answer_parts(self.store_host, self.region, flag) for flag in (True, False)}
+        self._senders = self.traffic.senders
 
     def routes(self) -> dict[int, Handler]:
         return {RequestCode.SEND_MESSAGE_V2: self.send}
 
     def send(self, request: Command, client: Connection) -> Outcome:
-        live, topics, fields, body = self._live, self._topics, request.fields, request.body
+        live, topics, fields, body = self.live, self.topics, request.fields, request.body
         topic = fields.get("b", "")
         config = topics.get(topic)
         known = self._known.get(topic)
         if known is None or known[0] is not config or known[1] is not live.trace_on:
             known = self._learn(topic, config, live.trace_on)
-        now_ms = self._now_ms()
+        now_ms = self.now_ms()
         if (
             known is None
             or topic in topics.unsaved
@@ -98,26 +87,26 @@ class PlainSends:
             or request.serialize_type != JSON_HEADER
             or not self._is_open(live, client, now_ms)
         ):
-            return self._otherwise(request, client)
+            return self.otherwise(request, client)
         born_host = pack_host(client.remote)
-        stored = self._store.put_plain(known[2], fields, body, request.opaque, born_host, now_ms)
+        stored = self.store.put_plain(known[2], fields, body, request.opaque, born_host, now_ms)
         if stored is None:
-            return self._otherwise(request, client)
+            return self.otherwise(request, client)
         answer, size = stored
-        self._appended()
-        self._traffic.put(topic, 1, size)
+        self.appended()
+        self.traffic.put(topic, 1, size)
         self._senders.note(topic, fields.get("a", ""), now_ms)
         return answer
 
     def _is_open(self, live: LiveOptions, client: Connection, now_ms: int) -> bool:
         """Whether sends are taken at all, and this one was not left waiting."""
         return (
-            self._disk.is_writable
+            self.disk.is_writable
             and live.broker_permission == PERM_READ_WRITE
             and now_ms >= live.start_accept_send_request_time_stamp
             and not (
                 live.broker_fast_failure_enable
-                and self._waited_ms(client.read_at, client.last_read_at) > live.wait_time_mills_in_send_queue
+                and self.waited_ms(client.read_at, client.last_read_at) > live.wait_time_mills_in_send_queue
             )
         )
 
@@ -135,8 +124,8 @@ class PlainSends:
         plain = PlainSend(
             topic,
             config.write_queue_nums,
-            self._store_host,
-            self._suffixes[trace_on],
+            self.store_host,
+            self.suffixes[trace_on],
             self._answers[trace_on],
         )
         self._known[topic] = known = config, trace_on, plain

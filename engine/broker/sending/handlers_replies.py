@@ -8,6 +8,7 @@ that is gone, or does not take it within 10 s, is code 1, whether or not the rep
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from engine.broker.clients.client_tables import ProducerTable
 from engine.broker.sending.admission import (
@@ -39,47 +40,32 @@ from engine.store.results import MessageDraft, PutStatus
 _PUSH_MS = 10_000
 
 
+@dataclass(eq=False)
 class ReplyHandlers:
-    def __init__(
-        self,
-        address: Host,
-        region: str,
-        topics: TopicTable,
-        producers: ProducerTable[Connection],
-        store: MessageStore,
-        live: LiveOptions,
-        properties: StoredProperties,
-        traffic: Traffic,
-        disk: DiskRoom,
-        *,
-        now_ms: Callable[[], int],
-        draw: Callable[[int], int],
-        appended: Callable[[], None],
-    ) -> None:
-        self._address = address
-        self._region = region
-        self._topics = topics
-        self._producers = producers
-        self._store = store
-        self._live = live
-        self._properties = properties
-        self._traffic = traffic
-        self._disk = disk
-        self._now_ms = now_ms
-        self._draw = draw
-        self._appended = appended
+    address: Host
+    region: str
+    topics: TopicTable
+    producers: ProducerTable[Connection]
+    store: MessageStore
+    live: LiveOptions
+    properties: StoredProperties
+    traffic: Traffic
+    disk: DiskRoom
+    now_ms: Callable[[], int]
+    draw: Callable[[int], int]
+    appended: Callable[[], None]
 
     def routes(self) -> dict[int, Handler]:
         return dict.fromkeys((RequestCode.SEND_REPLY_MESSAGE, RequestCode.SEND_REPLY_MESSAGE_V2), self.send)
 
     def send(self, request: Command, client: Connection) -> Outcome:
-        now_ms = self._now_ms()
+        now_ms = self.now_ms()
         header = decode_send(request.code, request.fields)
         body = bytes(request.body)
         draft = self._draft(header, body, client, now_ms)
         properties = decode_properties(draft.properties.decode())
         client_id = properties.get(Property.REPLY_TO_CLIENT)
-        waiting = None if client_id is None else self._producers.channel_of(client_id)
+        waiting = None if client_id is None else self.producers.channel_of(client_id)
 
         def finish(answer: Command | None) -> Outcome:
             fields = self._keep(draft)
@@ -96,22 +82,22 @@ class ReplyHandlers:
         self, header: SendMessageRequest, body: bytes, client: Connection, now_ms: int
     ) -> MessageDraft:
         """Every refusal comes before the push."""
-        if not self._disk.is_writable:
-            raise disk_full(self._disk.usage_ratio)
+        if not self.disk.is_writable:
+            raise disk_full(self.disk.usage_ratio)
         check_topic(header.topic)
         if header.topic in SEND_FORBIDDEN_TOPICS or header.topic.startswith(REVIVE_TOPIC_PREFIX):
             raise closed_topic(header.topic)
-        config = self._topics.get(header.topic)
+        config = self.topics.get(header.topic)
         if config is None:
             raise no_such_topic(header.topic)
-        if len(body) > self._live.max_message_size:
-            raise large_body(len(body), self._live.max_message_size)
-        properties, _ = self._properties.extend(header.properties or "", self._live.trace_on, now_ms)
+        if len(body) > self.live.max_message_size:
+            raise large_body(len(body), self.live.max_message_size)
+        properties, _ = self.properties.extend(header.properties or "", self.live.trace_on, now_ms)
         if len(properties) > MAX_PROPERTIES_BYTES:
             raise large_properties(len(properties))
         return MessageDraft(
             header.topic,
-            choose_queue(config, header.queue_id, self._draw),
+            choose_queue(config, header.queue_id, self.draw),
             header.flag,
             header.sys_flag,
             header.born_timestamp,
@@ -140,7 +126,7 @@ class ReplyHandlers:
             draft.born_timestamp,
             draft.flag,
             client.peer_name,
-            f"{self._address[0]}:{self._address[1]}",
+            f"{self.address[0]}:{self.address[1]}",
             now_ms,
             encode_properties({**properties, Property.PUSH_REPLY_TIME: str(now_ms)}),
             draft.reconsume_times,
@@ -151,21 +137,21 @@ class ReplyHandlers:
     def _keep(self, draft: MessageDraft) -> dict[str, str]:
         """The fields of the answer: where the reply is kept, zeros when it is not."""
         fields = {
-            "MSG_REGION": self._region,
-            "TRACE_ON": "true" if self._live.trace_on else "false",
+            "MSG_REGION": self.region,
+            "TRACE_ON": "true" if self.live.trace_on else "false",
             "msgId": "0",
             "queueId": "0",
             "queueOffset": "0",
         }
-        if not self._live.store_reply_message_enable:
+        if not self.live.store_reply_message_enable:
             return fields
-        result = self._store.put(draft, self._now_ms())
+        result = self.store.put(draft, self.now_ms())
         if result.status is not PutStatus.PUT_OK:
-            self._traffic.put_failed += 1
+            self.traffic.put_failed += 1
             return fields
-        self._appended()
-        self._traffic.put(draft.topic, 1, result.size)
-        fields["msgId"] = offset_msg_id(self._address, result.commit_log_offset)
+        self.appended()
+        self.traffic.put(draft.topic, 1, result.size)
+        fields["msgId"] = offset_msg_id(self.address, result.commit_log_offset)
         fields["queueId"] = str(draft.queue_id)
         fields["queueOffset"] = str(result.queue_offset)
         return fields

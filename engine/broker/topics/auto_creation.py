@@ -17,6 +17,7 @@ import ipaddress
 import logging
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import dataclass, field
 
 from engine.errors import Refused
 from engine.protocol.codes import ResponseCode
@@ -28,44 +29,37 @@ class AutoCreationRefused(Refused):
     """One more would be too many."""
 
 
+@dataclass(eq=False)
 class AutoCreated:
     """Of one kind, topics or groups. `limit` and `address_limit` are asked each time (0: there is none)."""
 
-    def __init__(
-        self,
-        noun: str,
-        setting: str,
-        code: ResponseCode,
-        limit: Callable[[], int],
-        address_limit: Callable[[], int],
-    ) -> None:
-        self._noun = noun
-        self._setting = setting
-        self._code = code
-        self._limit = limit
-        self._address_limit = address_limit
-        self._makers: dict[str, str] = {}
-        self._counts: Counter[str] = Counter()
-        self._has_warned = False
+    noun: str
+    setting: str
+    code: ResponseCode
+    limit: Callable[[], int]
+    address_limit: Callable[[], int]
+    _makers: dict[str, str] = field(default_factory=dict, init=False)
+    _counts: Counter[str] = field(default_factory=Counter, init=False)
+    _has_warned: bool = field(default=False, init=False)
 
     def check(self, name: str, host: str, present: int) -> None:
         """Refused when there are too many: `present` are there, not counting the broker's own."""
-        limit, address_limit = self._limit(), self._address_limit()
+        limit, address_limit = self.limit(), self.address_limit()
         if limit and present >= limit:
-            self._refuse(name, f"this broker has {present} {self._noun}s", self._setting, limit)
+            self._refuse(name, f"this broker has {present} {self.noun}s", self.setting, limit)
         if address_limit and (count := self._counts.get(maker_of(host), 0)) >= address_limit:
-            had = f"{maker_of(host)} has had {count} {self._noun}s created"
-            self._refuse(name, had, f"{self._setting}PerAddress", address_limit)
+            had = f"{maker_of(host)} has had {count} {self.noun}s created"
+            self._refuse(name, had, f"{self.setting}PerAddress", address_limit)
 
     def _refuse(self, name: str, reason: str, setting: str, limit: int) -> None:
         text = (
-            f"the {self._noun} {name:.300} is not created by itself: {reason}, and {setting} is {limit}; "
+            f"the {self.noun} {name:.300} is not created by itself: {reason}, and {setting} is {limit}; "
             f"an administrator can create it, or raise {setting}"
         )
         if not self._has_warned:  # once, or a flood of them would be a flood of lines
             self._has_warned = True
             log.warning("%s (further refusals are not logged)", text)
-        raise AutoCreationRefused(text, code=self._code)
+        raise AutoCreationRefused(text, code=self.code)
 
     def note(self, name: str, host: str) -> None:
         maker = maker_of(host)

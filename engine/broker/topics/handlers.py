@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
 
 from engine.broker.admin.table_pages import SLICE, TablePages, gathered, table_reply
 from engine.broker.offsets.offset_table import ConsumerOffsets
@@ -41,30 +42,18 @@ from engine.store.message_store import MessageStore
 log = logging.getLogger(__name__)
 
 
+@dataclass(eq=False)
 class TopicAdminHandlers:
-    def __init__(
-        self,
-        broker_name: str,
-        rules: TopicRules,
-        topics: TopicTable,
-        offsets: ConsumerOffsets,
-        traffic: Traffic,
-        stats: BrokerStats,
-        store: MessageStore,
-        *,
-        now_ms: Callable[[], int],
-        save: Callable[[str], None],
-    ) -> None:
-        self._broker_name = broker_name
-        self._rules = rules
-        self._topics = topics
-        self._offsets = offsets
-        self._traffic = traffic
-        self._stats = stats
-        self._store = store
-        self._now_ms = now_ms
-        self._save = save
-        self._pages = TablePages()
+    broker_name: str
+    rules: TopicRules
+    topics: TopicTable
+    offsets: ConsumerOffsets
+    traffic: Traffic
+    stats: BrokerStats
+    store: MessageStore
+    now_ms: Callable[[], int]
+    save: Callable[[str], None]
+    _pages: TablePages = field(default_factory=TablePages, init=False)
 
     def routes(self) -> dict[int, Handler]:
         return {
@@ -73,7 +62,7 @@ class TopicAdminHandlers:
             RequestCode.DELETE_TOPIC_IN_BROKER: self.delete,
             RequestCode.GET_ALL_TOPIC_CONFIG: self.all_configs,
             RequestCode.GET_TOPIC_CONFIG: self.config,
-            RequestCode.GET_TOPIC_STATS_INFO: self.offsets,
+            RequestCode.GET_TOPIC_STATS_INFO: self.topic_offsets,
             RequestCode.GET_SYSTEM_TOPIC_LIST_FROM_BROKER: self.system_topics,
         }
 
@@ -81,18 +70,18 @@ class TopicAdminHandlers:
 
     def put(self, request: Command, client: Connection) -> Outcome:
         asked = CreateTopicRequest.decode(request.fields)
-        return self._put_all([self._rules.from_header(asked, self._topics.get(asked.topic))], client)
+        return self._put_all([self.rules.from_header(asked, self.topics.get(asked.topic))], client)
 
     def put_list(self, request: Command, client: Connection) -> Outcome:
         asked = CreateTopicListRequestBody.decode(request.body).topic_config_list
         return self._put_all(
-            [self._rules.from_body(topic, self._topics.get(topic.topic_name)) for topic in asked], client
+            [self.rules.from_body(topic, self.topics.get(topic.topic_name)) for topic in asked], client
         )
 
     def _put_all(self, configs: Iterable[TopicConfig], client: Connection) -> Outcome:
-        now_ms = self._now_ms()
+        now_ms = self.now_ms()
         for config in configs:
-            if self._topics.put(config, now_ms):
+            if self.topics.put(config, now_ms):
                 log.info("%s set topic %s", client.peer_name, config)
         # Also when nothing changed: an equal request may have come before and still wait for the disk.
         return Announce(TOPICS_FILE, Reply())
@@ -100,28 +89,28 @@ class TopicAdminHandlers:
     def delete(self, request: Command, client: Connection) -> Outcome:
         """With its offsets and queues, and the retry topics that POP groups made for it."""
         topic = DeleteTopicRequest.decode(request.fields).topic
-        self._rules.check_name(topic)
+        self.rules.check_name(topic)
         suffix = f"+{topic}"
         gone = {
-            name for name in self._topics.names() if name.startswith(RETRY_PREFIX) and name.endswith(suffix)
+            name for name in self.topics.names() if name.startswith(RETRY_PREFIX) and name.endswith(suffix)
         }
         # The older names do not tell where the group ends: only those of groups that read the topic go.
-        older = {pop_retry_topic_v1(group, topic) for group in self._offsets.groups_of(topic)}
-        gone |= {name for name in older if name in self._topics}
+        older = {pop_retry_topic_v1(group, topic) for group in self.offsets.groups_of(topic)}
+        gone |= {name for name in older if name in self.topics}
         log.info("%s deleted topic %s", client.peer_name, topic)
         for name in (topic, *gone):
-            self._topics.delete(name, self._now_ms())
-            self._offsets.forget_topic(name)
-            self._traffic.forget_topic(name)
-            self._store.delete_topic_queues(name)
-        self._save(OFFSETS_FILE)
+            self.topics.delete(name, self.now_ms())
+            self.offsets.forget_topic(name)
+            self.traffic.forget_topic(name)
+            self.store.delete_topic_queues(name)
+        self.save(OFFSETS_FILE)
         return Announce(TOPICS_FILE, Reply())
 
     # -- showing --------------------------------------------------------------------------------------------
 
     def all_configs(self, request: Command, client: Connection) -> Outcome:
         asked = GetAllTopicConfigRequest.decode(request.fields)
-        topics = self._topics
+        topics = self.topics
         fields = GetAllTopicConfigResponse(len(topics)).encode()
         if asked == GetAllTopicConfigRequest():
             shown = topics.configs()
@@ -137,13 +126,13 @@ class TopicAdminHandlers:
         topic = GetTopicConfigRequest.decode(request.fields).topic
         return Reply(body=self._find(topic).encode())
 
-    def offsets(self, request: Command, client: Connection) -> Outcome:
+    def topic_offsets(self, request: Command, client: Connection) -> Outcome:
         config = self._find(GetTopicStatsInfoRequest.decode(request.fields).topic)
         topic = config.topic_name
         table: dict[MessageQueue, TopicOffset] = {}
 
         def finish() -> Outcome:
-            rate = self._stats.put_rate(topic, self._now_ms())
+            rate = self.stats.put_rate(topic, self.now_ms())
             return table_reply(TopicStatsTable(table, rate), len(table))
 
         return gathered(self._gather_queues(config, table), finish)
@@ -151,22 +140,22 @@ class TopicAdminHandlers:
     def _gather_queues(self, config: TopicConfig, table: dict[MessageQueue, TopicOffset]) -> Iterator[None]:
         topic = config.topic_name
         for queue_id in range(max(config.read_queue_nums, config.write_queue_nums)):
-            queue = MessageQueue(topic, self._broker_name, queue_id)
+            queue = MessageQueue(topic, self.broker_name, queue_id)
             table[queue] = self._queue_offsets(topic, queue_id)
             if queue_id % SLICE == SLICE - 1:
                 yield
 
     def _queue_offsets(self, topic: str, queue_id: int) -> TopicOffset:
-        low, high = self._store.min_offset(topic, queue_id), self._store.max_offset(topic, queue_id)
-        last_ms = self._store.store_time_at(topic, queue_id, high - 1) if high > low else 0
+        low, high = self.store.min_offset(topic, queue_id), self.store.max_offset(topic, queue_id)
+        last_ms = self.store.store_time_at(topic, queue_id, high - 1) if high > low else 0
         return TopicOffset(max(0, low), max(0, high), max(0, last_ms))
 
     def system_topics(self, request: Command, client: Connection) -> Outcome:
-        names = sorted(name for name in self._topics.names() if self._rules.is_system(name))
+        names = sorted(name for name in self.topics.names() if self.rules.is_system(name))
         return Reply(body=TopicList(tuple(names)).encode())
 
     def _find(self, topic: str) -> TopicConfig:
-        config = self._topics.get(topic)
+        config = self.topics.get(topic)
         if config is None:
             raise no_such_topic(topic)
         return config

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 
 from engine.broker.topics.topic_table import MAX_QUEUES_PER_TOPIC
 from engine.errors import BadRequest, NotFound, NotPermitted, Refused
@@ -33,13 +34,13 @@ _UNCHANGEABLE = ("queue.type",)
 _TOPIC_FLAGS = 0x3
 
 
+@dataclass(eq=False)
 class TopicRules:
     """Checks against the names that this broker and its cluster own."""
 
-    def __init__(self, cluster: str, broker: str, *, may_be_mixed: Callable[[], bool]) -> None:
-        self._cluster = cluster
-        self._broker = broker
-        self._may_be_mixed = may_be_mixed
+    cluster: str
+    broker: str
+    may_be_mixed: Callable[[], bool]
 
     def check_name(self, topic: str) -> None:
         check_topic(topic)
@@ -47,7 +48,7 @@ class TopicRules:
             raise _bad(f"the topic {topic} is the system's own")
 
     def is_system(self, topic: str) -> bool:
-        return is_system_topic(topic, self._cluster, self._broker)
+        return is_system_topic(topic, self.cluster, self.broker)
 
     def from_header(self, asked: CreateTopicRequest, current: TopicConfig | None) -> TopicConfig:
         self.check_name(asked.topic)
@@ -89,7 +90,7 @@ class TopicRules:
 
     def _changed(self, current: TopicConfig | None, changes: Mapping[str, str | None]) -> dict[str, str]:
         is_mixed = current is not None and current.attributes.get(_TYPE) == _MIXED
-        if changes.get(_TYPE) == _MIXED and not is_mixed and not self._may_be_mixed():
+        if changes.get(_TYPE) == _MIXED and not is_mixed and not self.may_be_mixed():
             raise _bad("MIXED message type is not supported.")
         return changed_attributes(current, changes)
 

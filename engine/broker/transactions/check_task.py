@@ -12,7 +12,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 
 from engine.broker.clients.client_tables import ProducerTable
 from engine.broker.damage.damaged_records import RepairWait
@@ -50,72 +50,58 @@ _FLUSH_POLLS = 250
 _HOUR_MS = 3_600_000
 
 
+@dataclass(eq=False)
 class TransactionChecks:
-    def __init__(
-        self,
-        store: MessageStore,
-        written: TransactionLog,
-        producers: ProducerTable[Connection],
-        topics: TopicTable,
-        live: LiveOptions,
-        disk: DiskRoom,
-        *,
-        now_ms: Callable[[], int],
-        appended: Callable[[], None],
-        announce: Callable[[str], None],
-        repair: RepairWait,
-    ) -> None:
-        self._store = store
-        self._table = written.table
-        self._log = written
-        self._producers = producers
-        self._topics = topics
-        self._live = live
-        self._disk = disk
-        self._now_ms = now_ms
-        self._appended = appended
-        self._repair = repair
-        self._announce = announce
-        self._turns = 0
-        self._task: asyncio.Task[None] | None = None
+    store: MessageStore
+    transactions: TransactionLog
+    producers: ProducerTable[Connection]
+    topics: TopicTable
+    live: LiveOptions
+    disk: DiskRoom
+    now_ms: Callable[[], int]
+    appended: Callable[[], None]
+    announce: Callable[[str], None]
+    repair: RepairWait
+    _turns: int = field(default=0, init=False)
+    _task: asyncio.Task[None] | None = field(default=None, init=False)
 
     def start(self) -> None:
         self._task = start_task(self._check_forever(), "check transactions")
 
     async def stop(self) -> None:
         await stop_tasks(self._task)
-        self._log.stop()
+        self.transactions.stop()
 
     async def _check_forever(self) -> None:
         while True:
-            await asyncio.sleep(self._live.transaction_check_interval / 1000)
+            await asyncio.sleep(self.live.transaction_check_interval / 1000)
             await self.check()
 
     async def check(self) -> None:
         """One round."""
-        if self._disk.is_writable and not self._store.is_fenced:
-            due = self._table.due(self._now_ms(), self._live.transaction_time_out)
+        if self.disk.is_writable and not self.store.is_fenced:
+            due = self.transactions.table.due(self.now_ms(), self.live.transaction_time_out)
             for begin in range(0, len(due), _PER_SLICE):
                 await self._check_slice(due[begin : begin + _PER_SLICE])
                 await asyncio.sleep(0)
-        self._log.decided()
-        self._log.commit_offsets()
+        self.transactions.decided()
+        self.transactions.commit_offsets()
 
     async def _check_slice(self, entries: list[OpenTransaction]) -> None:
         copies: list[Record] = []
         for entry in entries:
             # Not in its queue yet (not on disk, or not dispatched): its turn comes in the next round.
-            if entry.queue_offset >= self._store.max_offset(TRANS_HALF_TOPIC, HALF_QUEUE):
+            if entry.queue_offset >= self.store.max_offset(TRANS_HALF_TOPIC, HALF_QUEUE):
                 continue
             half, is_damaged = await self._read(entry.queue_offset)
             # While a cold message was read, its producer may have decided.
-            if self._table.get(entry.origin) is not entry:
+            if self.transactions.table.get(entry.origin) is not entry:
                 continue
             if half is None and is_damaged:
                 continue  # it stays open: another member, or an operator, may bring it back
             if half is None:
                 log.error("the half message at %d is lost: deleted", entry.commit_log_offset)
-                self._table.close(entry.origin)
+                self.transactions.table.close(entry.origin)
             elif self._is_hopeless(entry):
                 self._give_up(entry, half)
             elif (copy := self._copy(entry, half)) is not None:
@@ -128,7 +114,7 @@ class TransactionChecks:
     async def _read(self, queue_offset: int) -> tuple[Record | None, bool]:
         """The half message, and whether it is there but damaged."""
         result, read = await self._read_once(queue_offset)
-        if read.damage is not None and await self._repair(read.damage):
+        if read.damage is not None and await self.repair(read.damage):
             result, read = await self._read_once(queue_offset)
         body = read.body
         records = decode_records(body) if result.status is GetStatus.FOUND else []
@@ -136,21 +122,21 @@ class TransactionChecks:
         return records[0] if found else None, read.damage is not None
 
     async def _read_once(self, queue_offset: int) -> tuple[GetResult, ColdBody]:
-        result = self._store.get(TRANS_HALF_TOPIC, HALF_QUEUE, queue_offset, 1)
+        result = self.store.get(TRANS_HALF_TOPIC, HALF_QUEUE, queue_offset, 1)
         if result.cold is not None:
-            return result, await asyncio.to_thread(self._store.read_cold, result.cold)
+            return result, await asyncio.to_thread(self.store.read_cold, result.cold)
         return result, ColdBody(result.body, result.damage)
 
     def _is_hopeless(self, entry: OpenTransaction) -> bool:
         """Asked often enough, or (asked at least once: its clock may be wrong) older than any message is
         kept."""
-        is_old = self._now_ms() - entry.born_ms > self._live.file_reserved_time * _HOUR_MS
-        return entry.check_times >= self._live.transaction_check_max or (is_old and entry.check_times > 0)
+        is_old = self.now_ms() - entry.born_ms > self.live.file_reserved_time * _HOUR_MS
+        return entry.check_times >= self.live.transaction_check_max or (is_old and entry.check_times > 0)
 
     def _give_up(self, entry: OpenTransaction, half: Record) -> None:
-        if TRANS_CHECK_MAX_TIME_TOPIC not in self._topics:
-            self._topics.create_unsaved(TopicConfig(TRANS_CHECK_MAX_TIME_TOPIC, 1, 1), self._now_ms())
-            self._announce(TOPICS_FILE)
+        if TRANS_CHECK_MAX_TIME_TOPIC not in self.topics:
+            self.topics.create_unsaved(TopicConfig(TRANS_CHECK_MAX_TIME_TOPIC, 1, 1), self.now_ms())
+            self.announce(TOPICS_FILE)
         if self._put(given_up_draft(half)) is not None:
             log.warning(
                 "transaction %s of %s is given up after %d checks: it lies in %s",
@@ -159,14 +145,14 @@ class TransactionChecks:
                 entry.check_times,
                 TRANS_CHECK_MAX_TIME_TOPIC,
             )
-            self._table.close(entry.origin)
+            self.transactions.table.close(entry.origin)
 
     def _copy(self, entry: OpenTransaction, half: Record) -> Record | None:
         draft = checked_copy(half, entry.check_times + 1)
         result = self._put(draft)
         if result is None:
             return None
-        self._log.note(draft, result)
+        self.transactions.note(draft, result)
         return replace(
             half,
             size=result.size,
@@ -177,17 +163,17 @@ class TransactionChecks:
         )
 
     def _put(self, draft: MessageDraft) -> PutResult | None:
-        result = self._store.put(draft, self._now_ms())
+        result = self.store.put(draft, self.now_ms())
         if result.status is not PutStatus.PUT_OK:
             log.warning("a transaction cannot be checked now: %s", result.remark or result.status.value)
             return None
-        self._appended()
+        self.appended()
         return result
 
     async def _readable(self, commit_log_offset: int) -> None:
         """The answer must find the copy, which with SYNC_FLUSH is there only once it is on disk."""
         for _ in range(_FLUSH_POLLS):
-            if self._store.readable_end() >= commit_log_offset:
+            if self.store.readable_end() >= commit_log_offset:
                 return
             await asyncio.sleep(_FLUSH_POLL_S)
 
@@ -203,6 +189,6 @@ class TransactionChecks:
         channel.send_oneway(Command(RequestCode.CHECK_TRANSACTION_STATE, fields=header.encode(), body=body))
 
     def _next_channel(self, group: str) -> Connection | None:
-        channels = [channel for channel in self._producers.clients(group) if channel.is_writable]
+        channels = [channel for channel in self.producers.clients(group) if channel.is_writable]
         self._turns += 1
         return channels[self._turns % len(channels)] if channels else None

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from engine.access.gate import RecordCheck, unchecked
 from engine.access.resources import Action
@@ -49,26 +50,15 @@ _KNOWN = (TRANSACTION_NONE, TRANSACTION_COMMIT, TRANSACTION_ROLLBACK)
 _FOREVER_MS = 1 << 62
 
 
+@dataclass(eq=False)
 class TransactionHandlers:
-    def __init__(
-        self,
-        store: MessageStore,
-        written: TransactionLog,
-        parking: Parking,
-        traffic: Traffic,
-        *,
-        now_ms: Callable[[], int],
-        appended: Callable[[], None],
-        check_record: RecordCheck = unchecked,
-    ) -> None:
-        self._store = store
-        self._table = written.table
-        self._log = written
-        self._parking = parking
-        self._traffic = traffic
-        self._now_ms = now_ms
-        self._appended = appended
-        self._check_record = check_record
+    store: MessageStore
+    transactions: TransactionLog
+    parking: Parking
+    traffic: Traffic
+    now_ms: Callable[[], int]
+    appended: Callable[[], None]
+    check_record: RecordCheck = unchecked
 
     def routes(self) -> dict[int, Handler]:
         return {
@@ -85,14 +75,14 @@ class TransactionHandlers:
         if header.commit_or_rollback == TRANSACTION_NONE:
             log.info("transaction %s of %s is undecided", header.msg_id, header.producer_group)
             return Reply()
-        distance = self._store.commit_log_max_offset - header.commit_log_offset
-        if distance <= self._store.options.reads.hot_window_bytes:
-            half = self._store.record_at(header.commit_log_offset)
+        distance = self.store.commit_log_max_offset - header.commit_log_offset
+        if distance <= self.store.options.reads.hot_window_bytes:
+            half = self.store.record_at(header.commit_log_offset)
             return self._decide(header, half, request, client)
         return self._end_cold(header, request, client)
 
     def _end_cold(self, header: EndTransactionRequest, request: Command, client: Connection) -> Outcome:
-        result = self._store.get(TRANS_HALF_TOPIC, HALF_QUEUE, header.tran_state_table_offset, 1)
+        result = self.store.get(TRANS_HALF_TOPIC, HALF_QUEUE, header.tran_state_table_offset, 1)
 
         def finish(body: bytes) -> Outcome:
             return self._decide(header, decode_record(body) if body else None, request, client)
@@ -100,25 +90,25 @@ class TransactionHandlers:
         if result.cold is None:
             return finish(result.body)
         cold = result.cold
-        return ColdRead(lambda: self._store.read_cold(cold).body, finish)
+        return ColdRead(lambda: self.store.read_cold(cold).body, finish)
 
     def _decide(
         self, header: EndTransactionRequest, half: Record | None, request: Command, client: Connection
     ) -> Outcome:
         if half is None or not is_half(half):
             raise NotFound(f"no half message at commit log offset {header.commit_log_offset}")
-        self._check_record(request, client, real_place(half)[0], Action.PUB)
+        self.check_record(request, client, real_place(half)[0], Action.PUB)
         self._check(header, half)
         origin = origin_of(half.properties, half.queue_offset)
-        if self._table.get(origin) is None:
+        if self.transactions.table.get(origin) is None:
             raise Refused(f"the transaction {header.msg_id:.200} is decided or given up already")
         if header.commit_or_rollback == TRANSACTION_COMMIT:
             # A message that asked for a time of delivery has its wait from the commit on.
-            draft = self._parking.plan(committed_draft(half), self._now_ms())
+            draft = self.parking.plan(committed_draft(half), self.now_ms())
             result = self._append(draft)
-            self._traffic.put(draft.topic, 1, result.size)
-        self._table.close(origin)
-        self._log.decided()
+            self.traffic.put(draft.topic, 1, result.size)
+        self.transactions.table.close(origin)
+        self.transactions.decided()
         return Reply()
 
     def _check(self, header: EndTransactionRequest, half: Record) -> None:
@@ -128,10 +118,10 @@ class TransactionHandlers:
             raise Refused("The transaction state table offset wrong")
         if half.commit_log_offset != header.commit_log_offset:
             raise Refused("The commit log offset wrong")
-        entry = self._table.get(origin_of(half.properties, half.queue_offset))
+        entry = self.transactions.table.get(origin_of(half.properties, half.queue_offset))
         if header.from_transaction_check or entry is None or entry.immunity_ms is None:
             return
-        if self._now_ms() - half.born_timestamp > entry.immunity_ms:
+        if self.now_ms() - half.born_timestamp > entry.immunity_ms:
             raise Refused(
                 "the immunity time is over: the producer will be asked",
                 code=ResponseCode.ILLEGAL_OPERATION,
@@ -146,13 +136,13 @@ class TransactionHandlers:
             _, commit_log_offset = parse_offset_msg_id(message_id)
         except BadInput as error:
             raise BadRequest(error.text) from None
-        record = self._store.record_at(commit_log_offset)
+        record = self.store.record_at(commit_log_offset)
         if record is None or record.topic != TRANS_CHECK_MAX_TIME_TOPIC:
             raise NotFound(f"no message {message_id:.200} in {TRANS_CHECK_MAX_TIME_TOPIC}")
         if self._is_resumed(record):
             raise Refused(f"the transaction {record.uniq_key} is open again, or committed, already")
         draft = resumed_draft(record)
-        self._log.note(draft, self._append(draft))
+        self.transactions.note(draft, self._append(draft))
         return Reply()
 
     def _is_resumed(self, record: Record) -> bool:
@@ -165,13 +155,13 @@ class TransactionHandlers:
         )
 
     def _records(self, topic: str, key: str) -> list[Record]:
-        found = self._store.query(topic, key, 64, 0, _FOREVER_MS)
+        found = self.store.query(topic, key, 64, 0, _FOREVER_MS)
         return [decode_record(data) for data in found.records]
 
     def _append(self, draft: MessageDraft) -> PutResult:
-        result = self._store.put(draft, self._now_ms())
+        result = self.store.put(draft, self.now_ms())
         if result.status is not PutStatus.PUT_OK:
             text = result.remark or f"the message was not stored: {result.status.value}"
             raise Refused(text, code=ResponseCode.SERVICE_NOT_AVAILABLE)
-        self._appended()
+        self.appended()
         return result

@@ -13,6 +13,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 
 from engine.broker.offsets.offset_table import ConsumerOffsets
 from engine.broker.transactions.half_messages import (
@@ -39,27 +40,18 @@ _TURN_MS = 2_000
 """No turn of the loop lasts longer from a commit to its op message."""
 
 
+@dataclass(eq=False)
 class TransactionLog:
     """`load` whenever the broker begins to be master, `decided` after every change of the table."""
 
-    def __init__(
-        self,
-        loop: asyncio.AbstractEventLoop,
-        store: MessageStore,
-        table: TransactionTable,
-        offsets: ConsumerOffsets,
-        *,
-        now_ms: Callable[[], int],
-        appended: Callable[[], None],
-    ) -> None:
-        self._loop = loop
-        self._store = store
-        self.table = table
-        self._offsets = offsets
-        self._now_ms = now_ms
-        self._appended = appended
-        self._writing: asyncio.Handle | None = None
-        self._staged: ReadFrom | None = None
+    loop: asyncio.AbstractEventLoop
+    store: MessageStore
+    table: TransactionTable
+    offsets: ConsumerOffsets
+    now_ms: Callable[[], int]
+    appended: Callable[[], None]
+    _writing: asyncio.Handle | None = field(default=None, init=False)
+    _staged: ReadFrom | None = field(default=None, init=False)
 
     def note(self, half: MessageDraft, result: PutResult) -> None:
         """A half message has just been appended."""
@@ -71,35 +63,35 @@ class TransactionLog:
     def decided(self) -> None:
         """Decisions of one turn of the loop share an op message."""
         if self._writing is None and self.table.unwritten:
-            self._writing = self._loop.call_soon(self.write_ops)
+            self._writing = self.loop.call_soon(self.write_ops)
 
     def write_ops(self) -> None:
         self._writing = None
         table = self.table
         while table.unwritten:
             done = table.unwritten[:_OPS_PER_BATCH]
-            draft, batch = op_batch(done, self._now_ms(), self._store.options.store_host)
-            result = self._store.put_batch(draft, batch, draft.born_timestamp)
+            draft, batch = op_batch(done, self.now_ms(), self.store.options.store_host)
+            result = self.store.put_batch(draft, batch, draft.born_timestamp)
             if result.status is not PutStatus.PUT_OK:
                 log.warning("op messages of %d transactions: %s", len(table.unwritten), result.remark)
-                self._writing = self._loop.call_later(RETRY_S, self.write_ops)
+                self._writing = self.loop.call_later(RETRY_S, self.write_ops)
                 return
             for number, half_offset in enumerate(done):
                 table.op_written(result.queue_offset + number, [half_offset])
-            self._appended()
+            self.appended()
         self.commit_offsets()
 
     def commit_offsets(self) -> None:
         self._commit_staged()
         if self._staged is None:
-            self._staged = self.table.read_from(self._store.commit_log_max_offset)
+            self._staged = self.table.read_from(self.store.commit_log_max_offset)
             self._commit_staged()
 
     def _commit_staged(self) -> None:
         staged = self._staged
-        if staged is not None and self._store.replica.kept_end >= staged.commit_log_end:
-            self._offsets.commit(TRANS_HALF_TOPIC, TRANS_GROUP, HALF_QUEUE, staged.half_offset)
-            self._offsets.commit(TRANS_OP_HALF_TOPIC, TRANS_GROUP, HALF_QUEUE, staged.op_offset)
+        if staged is not None and self.store.replica.kept_end >= staged.commit_log_end:
+            self.offsets.commit(TRANS_HALF_TOPIC, TRANS_GROUP, HALF_QUEUE, staged.half_offset)
+            self.offsets.commit(TRANS_OP_HALF_TOPIC, TRANS_GROUP, HALF_QUEUE, staged.op_offset)
             self._staged = None
 
     def stop(self) -> None:
@@ -136,11 +128,11 @@ class TransactionLog:
         self.decided()
 
     def _begin(self, topic: str) -> int:
-        low, high = self._store.min_offset(topic, HALF_QUEUE), self._store.max_offset(topic, HALF_QUEUE)
-        return min(max(self._offsets.committed(topic, TRANS_GROUP, HALF_QUEUE) or 0, low), high)
+        low, high = self.store.min_offset(topic, HALF_QUEUE), self.store.max_offset(topic, HALF_QUEUE)
+        return min(max(self.offsets.committed(topic, TRANS_GROUP, HALF_QUEUE) or 0, low), high)
 
     def _read(self, topic: str, queue_offset: int) -> Iterator[Record]:
-        store = self._store
+        store = self.store
         while queue_offset < store.max_offset(topic, HALF_QUEUE):
             result = store.get(topic, HALF_QUEUE, queue_offset, _READ_COUNT)
             read = ColdBody(result.body, result.damage)
@@ -161,9 +153,9 @@ class TransactionLog:
             return
         origin_at = {entry.commit_log_offset: entry.origin for entry in entries}
         for entry in entries:
-            for unit in (self._store.queue_units(TRANS_HALF_TOPIC, HALF_QUEUE, q, 1) for q in entry.copies):
+            for unit in (self.store.queue_units(TRANS_HALF_TOPIC, HALF_QUEUE, q, 1) for q in entry.copies):
                 origin_at |= {place.commit_log_offset: entry.origin for place in unit}
-        for prepared_offset in self._store.commits_from(max(settled_at, min(origin_at))):
+        for prepared_offset in self.store.commits_from(max(settled_at, min(origin_at))):
             origin = origin_at.get(prepared_offset)
             if origin is not None and self.table.close(origin):
                 log.info("the half message at %d was committed before the broker ended", prepared_offset)

@@ -129,7 +129,7 @@ async def test_the_delivery_waits_until_the_list_is_on_disk(
     flip(tmp_path / "store", victim.commit_log_offset + BODY_AT)
     await eventually(lambda: refusals[0] >= 3, 20)
     if way == "delay":
-        assert waiting.delays._offsets.get(1) == 1
+        assert waiting.delays.offsets.get(1) == 1
     else:
         assert waiting.timer_store.count(int(victim.properties["TIMER_OUT_MS"])) > 0
     assert [record.body for record in await delivered(broker, 1)] == [b"first"]

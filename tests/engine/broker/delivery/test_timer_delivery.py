@@ -14,7 +14,7 @@ from engine.broker.damage.repair_task import RepairTask
 from engine.broker.delivery.deliverer_io import Deliverer
 from engine.broker.delivery.parked_messages import Parking
 from engine.broker.delivery.timed_messages import TimerCounts
-from engine.broker.delivery.timer_task import TimerDelivery, TimerRules
+from engine.broker.delivery.timer_task import TimerDelivery
 from engine.broker.settings.options import LiveOptions
 from engine.broker.stats.traffic import Traffic
 from engine.protocol.names import TIMER_TOPIC
@@ -76,7 +76,7 @@ class Rig:
             self.deliverer,
             TimerCounts(),
             threads,
-            TimerRules(172_800_000),
+            172_800_000,
             now_ms=lambda: self.now_ms,
         )
 
