@@ -13,7 +13,7 @@ from engine.access.gate import RecordCheck, unchecked
 from engine.access.resources import Action
 from engine.broker.delivery.parked_messages import Parking
 from engine.broker.delivery.retries import RetryRule, SendBackPlan, plan_send_back
-from engine.broker.sending.admission import disk_full
+from engine.broker.sending.admission import check_disk, not_stored
 from engine.broker.sending.durability import Durability
 from engine.broker.settings.options import LiveOptions
 from engine.broker.state.table_files import TOPICS_FILE
@@ -21,7 +21,7 @@ from engine.broker.stats.traffic import Traffic
 from engine.broker.storage.disk_room import DiskRoom
 from engine.broker.topics.topic_table import TopicTable, retry_topic_config
 from engine.broker.transactions.half_messages import topic_of
-from engine.errors import NotFound, NotPermitted, Refused
+from engine.errors import NotFound, NotPermitted
 from engine.net.connection import Connection
 from engine.net.outcomes import Announce, ColdRead, Handler, Outcome, Reply
 from engine.protocol.bodies.groups import SubscriptionGroupConfig
@@ -58,8 +58,7 @@ class SendBackHandlers:
         group = self.retries.group(header.group, self.now_ms(), client.remote[0])
         if not self.live.broker_permission & PERM_WRITE:
             raise NotPermitted("the broker sending message is forbidden")
-        if not self.disk.is_writable:
-            raise disk_full(self.disk.usage_ratio)
+        check_disk(self.disk)
         if group.retry_queue_nums <= 0:
             return Reply()
         reads = self.store.plan_record_reads([(header.offset, 0)])
@@ -99,7 +98,7 @@ class SendBackHandlers:
         result = self.store.put(draft, now_ms)
         if result.status is not PutStatus.PUT_OK:
             self.traffic.put_failed += 1
-            raise Refused(result.remark or f"the message was not stored: {result.status.value}")
+            raise not_stored(result)
         self.appended()
         self.traffic.put(draft.topic, 1, result.size)
         self.traffic.sent_back(first_topic, group, result.size)

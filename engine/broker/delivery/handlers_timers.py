@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from engine.broker.delivery.parked_messages import Parking
 from engine.broker.delivery.timed_messages import RECALL_TAG, TimerCounts, delete_key
-from engine.broker.sending.admission import disk_full
+from engine.broker.sending.admission import check_disk, not_stored
 from engine.broker.sending.durability import Durability
 from engine.broker.settings.options import LiveOptions
 from engine.broker.storage.disk_room import DiskRoom
@@ -30,7 +30,7 @@ from engine.protocol.layouts.checkpoints import TimerCheck, encode_timer_check
 from engine.protocol.message_ids import RecallHandle, decode_recall_handle
 from engine.protocol.properties import Property, encode_properties
 from engine.store.message_store import MessageStore
-from engine.store.results import MessageDraft, PutResult, PutStatus
+from engine.store.results import MessageDraft, PutStatus
 
 
 @dataclass(eq=False)
@@ -69,8 +69,7 @@ class TimerHandlers:
             raise Refused(
                 "recall failed, the broker is not writable", code=ResponseCode.SERVICE_NOT_AVAILABLE
             )
-        if not self.disk.is_writable:
-            raise disk_full(self.disk.usage_ratio)
+        check_disk(self.disk)
         if header.topic not in self.topics:
             raise no_such_topic(header.topic)
         self.durability.check()
@@ -78,13 +77,11 @@ class TimerHandlers:
         handle = self._checked(header, now_ms)
         result = self.store.put(self.parking.plan(_recall_draft(handle, client, now_ms), now_ms), now_ms)
         if result.status is not PutStatus.PUT_OK:
-            raise Refused(
-                result.remark or f"the recall was not stored: {result.status.value}",
-                code=ResponseCode.SERVICE_NOT_AVAILABLE,
-            )
+            raise not_stored(result, ResponseCode.SERVICE_NOT_AVAILABLE)
         # Producers trace a recall only when they are told the region.
         fields = {**RecallMessageResponse(handle.uniq_key).encode(), Property.MSG_REGION: self.region}
-        return self._answer(result, fields)
+        self.appended()
+        return self.durability.answer_send(result, fields)
 
     def _checked(self, header: RecallMessageRequest, now_ms: int) -> RecallHandle:
         try:
@@ -98,13 +95,6 @@ class TimerHandlers:
         if not 0 < handle.deliver_ms - now_ms < self.live.timer_max_delay_sec * 1000:
             raise _illegal("the time of delivery has passed, or is too far ahead")
         return handle
-
-    def _answer(self, result: PutResult, fields: dict[str, str]) -> Outcome:
-        self.appended()
-        reply = Reply(fields=fields)
-        late_disk = Reply(ResponseCode.FLUSH_DISK_TIMEOUT, "stored, but not known to be on disk", fields)
-        late = Reply(ResponseCode.FLUSH_SLAVE_TIMEOUT, "stored, but not known to be on replicas", fields)
-        return self.durability.answer(result.commit_log_offset + result.size, reply, late_disk, late, late)
 
 
 def _recall_draft(handle: RecallHandle, client: Connection, now_ms: int) -> MessageDraft:

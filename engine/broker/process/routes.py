@@ -34,10 +34,10 @@ from engine.broker.replication.handlers import HAAdminHandlers
 from engine.broker.replication.handlers_records import GroupRecordHandlers
 from engine.broker.replication.handlers_state import ReplicaStateHandlers
 from engine.broker.replication.handlers_status import HAStatus
-from engine.broker.sending.admission import StoredProperties
+from engine.broker.sending.admission import Admission, StoredProperties
 from engine.broker.sending.durability import Durability, durability
-from engine.broker.sending.handlers import SendHandlers, SendPlace
-from engine.broker.sending.handlers_plain import PlainSends
+from engine.broker.sending.handlers import SendHandlers
+from engine.broker.sending.handlers_plain import PlainSendHandlers
 from engine.broker.sending.handlers_replies import ReplyHandlers
 from engine.broker.snapshots.broker_snapshot import Snapshots
 from engine.broker.snapshots.handlers import SnapshotHandlers
@@ -133,25 +133,25 @@ def _message_handlers(core: Core, tasks: Tasks) -> list[RouteSource]:
 def _send_handlers(
     core: Core, tasks: Tasks, retries: RetryRule, parking: Parking, safe: Durability
 ) -> list[RouteSource]:
-    """Plain sends come last, so that they are taken out before the others."""
-    options, address, topics = core.options, core.ports.address, core.tables.topics
-    traffic, disk, appended = core.figures.traffic, core.figures.disk, core.log_events.appended
-    host, unique_keys = pack_host(address), UniqueKeys(address[0], os.getpid(), random.getrandbits(32))
+    options, address, topics, live = core.options, core.ports.address, core.tables.topics, core.options.live
+    figures, appended = core.figures, core.log_events.appended
+    unique_keys = UniqueKeys(address[0], os.getpid(), random.getrandbits(32))
     properties = StoredProperties(options.broker_cluster_name, options.region_id, unique_keys.next)
-    sends = SendHandlers(
-        SendPlace(host, options.region_id),
+    admission = Admission(live, figures.disk, figures.appends, properties, figures.lag.delay_ms)
+    handlers = PlainSendHandlers if safe.is_instant else SendHandlers
+    sends = handlers(
+        pack_host(address),
+        options.region_id,
         topics,
-        core.figures.appends,
-        options.live,
-        properties,
+        figures.appends,
+        live,
+        admission,
         parking,
         safe,
         retries,
         tasks.master.transactions,
-        traffic,
-        disk,
+        figures.traffic,
         now_ms=now_ms,
-        waited_ms=core.figures.lag.delay_ms,
         draw=random.randrange,
         appended=appended,
     )
@@ -161,31 +161,14 @@ def _send_handlers(
         topics,
         core.clients.producers,
         core.store,
-        options.live,
-        properties,
-        traffic,
-        disk,
+        live,
+        admission,
+        figures.traffic,
         now_ms=now_ms,
         draw=random.randrange,
         appended=appended,
     )
-    if not safe.is_instant:
-        return [sends, replies]
-    plain = PlainSends(
-        host,
-        options.region_id,
-        properties.suffixes,
-        topics,
-        core.figures.appends,
-        options.live,
-        traffic,
-        disk,
-        now_ms=now_ms,
-        waited_ms=core.figures.lag.delay_ms,
-        appended=appended,
-        otherwise=sends.send,
-    )
-    return [sends, replies, plain]
+    return [sends, replies]
 
 
 def _consumer_handlers(core: Core, tasks: Tasks) -> list[RouteSource]:

@@ -1,8 +1,9 @@
 """Admission of a send: every rule in one place, and the properties that are stored. Pure.
 
-A refusal is decided before the append and means "not stored, and never will be". The order of the checks is
-RocketMQ's (accepting yet? broker closed? name, forbidden topic, existence, queue id, then what the store
-allows).
+A refusal is decided before the append and means "not stored, and never will be". `Admission` holds the checks
+that ordinary sends, plain ones and replies share; the functions below it are single rules. The order of the
+checks is RocketMQ's (accepting yet? broker closed? name, forbidden topic, existence, queue id, then what the
+store allows).
 
 `StoredProperties` adds MSG_REGION, TRACE_ON and CLUSTER, and a UNIQ_KEY when there is none; POP_CK is taken
 out. The text is appended to rather than parsed, because all of this is on the hot path; a message that
@@ -13,18 +14,102 @@ pile up.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Protocol
 
+from engine.broker.settings.options import LiveOptions
+from engine.broker.storage.disk_room import DiskRoom
 from engine.errors import NotPermitted, Refused
 from engine.protocol.batches import BatchItem
 from engine.protocol.bodies.topics import TopicConfig
 from engine.protocol.codes import ResponseCode
-from engine.protocol.names import is_retry_topic
+from engine.protocol.commands import Buffer
+from engine.protocol.headers.send import SendMessageRequest
+from engine.protocol.names import REVIVE_TOPIC_PREFIX, SEND_FORBIDDEN_TOPICS
 from engine.protocol.properties import PAIR_END, Property, decode_properties, encode_properties, find_property
 from engine.protocol.records import MAX_PROPERTIES_BYTES
 from engine.protocol.sys_flags import INNER_BATCH, NEED_UNWRAP, TRANSACTION_MASK, TRANSACTION_PREPARED
+from engine.store.results import MessageDraft, PutResult
 
 _UNUSUAL_BITS = TRANSACTION_MASK | INNER_BATCH | NEED_UNWRAP
 _TIMER_PROPERTIES = (Property.TIMER_DELAY_SEC, Property.TIMER_DELAY_MS, Property.TIMER_DELIVER_MS)
+
+
+class StoreState(Protocol):
+    @property
+    def refusal(self) -> PutResult | None: ...
+
+
+@dataclass(eq=False, slots=True)
+class Admission:
+    live: LiveOptions
+    disk: DiskRoom
+    store: StoreState
+    properties: StoredProperties
+    waited_ms: Callable[[float, float], float]
+
+    def refusal(self, read_at: float, last_read_at: float, now_ms: int) -> Refused | PutResult | None:
+        """Why no send is taken now, or not this one, which has waited since it was read; None: it is taken.
+
+        A store that takes nothing is the reason however long the send waited: after "busy", clients would try
+        here again.
+        """
+        live = self.live
+        if not self.disk.is_writable:
+            return disk_full(self.disk.usage_ratio)
+        if live.broker_fast_failure_enable:
+            waited_ms = self.waited_ms(read_at, last_read_at)
+            if waited_ms > live.wait_time_mills_in_send_queue:
+                return self.store.refusal or busy(waited_ms)
+        if now_ms < live.start_accept_send_request_time_stamp:
+            return Refused(f"broker unable to service, until {live.start_accept_send_request_time_stamp}")
+        return None
+
+    def draft(
+        self, header: SendMessageRequest, body: Buffer, queue_id: int, born_host: bytes, now_ms: int
+    ) -> tuple[MessageDraft, str]:
+        """The message to store, and its unique key."""
+        live = self.live
+        if len(body) > live.max_message_size:
+            raise illegal(f"message body size {len(body)} exceeds maxMessageSize {live.max_message_size}")
+        properties, unique_key = self.properties.extend(header.properties or "", live.trace_on, now_ms)
+        if len(properties) > MAX_PROPERTIES_BYTES:
+            raise illegal(
+                f"message properties of {len(properties)} bytes, at most {MAX_PROPERTIES_BYTES} are stored"
+            )
+        draft = MessageDraft(
+            header.topic,
+            queue_id,
+            header.flag,
+            header.sys_flag,
+            header.born_timestamp,
+            born_host,
+            header.reconsume_times or 0,
+            0,
+            body,
+            properties,
+        )
+        return draft, unique_key
+
+
+def is_closed(topic: str) -> bool:
+    """Whether only the broker itself may write to the topic."""
+    return topic in SEND_FORBIDDEN_TOPICS or topic.startswith(REVIVE_TOPIC_PREFIX)
+
+
+def check_open(topic: str) -> None:
+    if is_closed(topic):
+        raise NotPermitted(f"Sending message to topic[{topic}] is forbidden.")
+
+
+def check_disk(disk: DiskRoom) -> None:
+    if not disk.is_writable:
+        raise disk_full(disk.usage_ratio)
+
+
+def not_stored(result: PutResult, code: int = ResponseCode.SYSTEM_ERROR) -> Refused:
+    """The store did not take the message."""
+    return Refused(result.remark or f"the message was not stored: {result.status.value}", code=code)
 
 
 def choose_queue(config: TopicConfig, queue_id: int, draw: Callable[[int], int]) -> int:
@@ -74,33 +159,8 @@ def check_batch_kinds(items: Iterable[BatchItem]) -> None:
             _check_batch_item(item.properties_text)
 
 
-def check_batch_topic(topic: str) -> None:
-    if is_retry_topic(topic):
-        raise illegal("a batch cannot be sent to a retry topic")
-
-
-def no_transactions() -> NotPermitted:
-    return NotPermitted("the broker takes no transactional messages (rejectTransactionMessage=true)")
-
-
-def closed_topic(topic: str) -> NotPermitted:
-    return NotPermitted(f"Sending message to topic[{topic}] is forbidden.")
-
-
-def large_body(size_bytes: int, max_message_size: int) -> Refused:
-    return illegal(f"message body size {size_bytes} exceeds maxMessageSize {max_message_size}")
-
-
-def large_properties(size_bytes: int) -> Refused:
-    return illegal(f"message properties of {size_bytes} bytes, at most {MAX_PROPERTIES_BYTES} are stored")
-
-
 def illegal(text: str) -> Refused:
     return Refused(text, code=ResponseCode.MESSAGE_ILLEGAL)
-
-
-def not_accepting(accept_from_ms: int) -> Refused:
-    return Refused(f"broker unable to service, until {accept_from_ms}")
 
 
 def busy(waited_ms: float) -> Refused:

@@ -13,6 +13,7 @@ from engine.broker.replication.acknowledgement import AckRule, Replicas
 from engine.broker.settings.options import BrokerOptions, LiveOptions
 from engine.net.outcomes import Outcome, Reply, WaitFlush, WaitReplicas
 from engine.protocol.codes import ResponseCode
+from engine.store.results import PutResult
 
 
 @dataclass(eq=False)
@@ -44,6 +45,16 @@ class Durability:
         if rule is None or not waits_for_replicas:
             return here
         return WaitReplicas(end, rule.count, self.live.slave_timeout, here, late_replicas)
+
+    def answer_send(
+        self, result: PutResult, fields: dict[str, str], alone: ResponseCode | None = None
+    ) -> Outcome:
+        """For sends, whose clients know the codes 10 to 12."""
+        late_disk = Reply(ResponseCode.FLUSH_DISK_TIMEOUT, "stored, but not known to be on disk", fields)
+        late = Reply(ResponseCode.FLUSH_SLAVE_TIMEOUT, "stored, but not known to be on replicas", fields)
+        no_slave = late if alone is None else Reply(alone, "stored, but there is no slave", fields)
+        end = result.commit_log_offset + result.size
+        return self.answer(end, Reply(0, None, fields), late_disk, late, no_slave)
 
     def answer_or_fail(self, end: int, reply: Reply) -> Outcome:
         """For requests that know nothing between done and failed."""

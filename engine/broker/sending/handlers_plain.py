@@ -1,21 +1,17 @@
-"""SEND_MESSAGE_V2 (310) with nothing special about it, which is nearly every send: the same, with less ado.
+"""Fast path for ordinary sends by SEND_MESSAGE_V2 (310), which is nearly every send.
 
-It refuses nothing and makes nothing: whatever is not plainly good (an unknown topic, a flag, a delay, a full
-disk, a request that waited too long) goes to the ordinary handler, which alone knows the rules and their
-words. What it stores and answers is what the ordinary handler would (a test compares them), so it may be left
-out at any time. It does not know of waits, and so has no place where an answer waits for the disk or a slave.
+It refuses nothing and creates nothing: whatever is not plain (an unknown topic, a flag, a delay, a full disk,
+a request that waited too long) goes to the ordinary handler, which alone has the refusals. What it stores and
+answers is what the ordinary handler would (a test compares them), so it may be left out at any time. It is
+used only where no answer waits for the disk or a slave.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Protocol
 
-from engine.broker.settings.options import LiveOptions
-from engine.broker.stats.traffic import Traffic
-from engine.broker.storage.disk_room import DiskRoom
-from engine.broker.topics.topic_table import TopicTable
+from engine.broker.sending.admission import is_closed
+from engine.broker.sending.handlers import SendHandlers
 from engine.net.connection import Connection
 from engine.net.outcomes import Handler, Outcome, Reply
 from engine.net.serving import encode_reply
@@ -25,53 +21,27 @@ from engine.protocol.codes import RequestCode
 from engine.protocol.commands import JSON_HEADER, Command
 from engine.protocol.frames import PREFIX_SIZE
 from engine.protocol.hosts import pack_host
-from engine.protocol.names import REVIVE_TOPIC_PREFIX, SEND_FORBIDDEN_TOPICS
 
 _MAX_TOPICS = 200_000
-"""Twice what a broker is built for: one that sends go to by turns is not learnt anew each time."""
+"""Twice what a broker is built for, so that topics in use are not forgotten and learned again."""
 _OPAQUE = 1_234_567_890
 _Known = tuple[TopicConfig, bool, PlainSend]
 """Good for as long as the topic has this very configuration, and messages are traced or not."""
 
 
-class PlainAppends(Protocol):
-    """What a plain send asks of the store."""
-
-    def put_plain(
-        self,
-        plain: PlainSend,
-        fields: dict[str, str],
-        body: bytes,
-        opaque: int,
-        born_host: bytes,
-        now_ms: int,
-    ) -> tuple[bytes, int] | None: ...
-
-
 @dataclass(eq=False)
-class PlainSends:
-    store_host: bytes
-    region: str
-    suffixes: dict[bool, bytes]
-    topics: TopicTable
-    store: PlainAppends
-    live: LiveOptions
-    traffic: Traffic
-    disk: DiskRoom
-    now_ms: Callable[[], int]
-    waited_ms: Callable[[float, float], float]
-    appended: Callable[[], None]
-    otherwise: Handler
+class PlainSendHandlers(SendHandlers):
     _known: dict[str, _Known] = field(default_factory=dict, init=False)
 
     def __post_init__(self) -> None:
-        self._answers = {flag: _answer_parts(self.store_host, self.region, flag) for flag in (True, False)}
+        super().__post_init__()
+        self._answers = {flag: _answer_parts(self._id_prefix, self.region, flag) for flag in (True, False)}
         self._senders = self.traffic.senders
 
     def routes(self) -> dict[int, Handler]:
-        return {RequestCode.SEND_MESSAGE_V2: self.send}
+        return {**super().routes(), RequestCode.SEND_MESSAGE_V2: self.send_plain}
 
-    def send(self, request: Command, client: Connection) -> Outcome:
+    def send_plain(self, request: Command, client: Connection) -> Outcome:
         live, topics, fields, body = self.live, self.topics, request.fields, request.body
         topic = fields.get("b", "")
         config = topics.get(topic)
@@ -85,38 +55,27 @@ class PlainSends:
             or type(body) is not bytes
             or len(body) > live.max_message_size
             or request.serialize_type != JSON_HEADER
-            or not self._is_open(live, client, now_ms)
+            or live.broker_permission != PERM_READ_WRITE
+            or self.admission.refusal(client.read_at, client.last_read_at, now_ms) is not None
         ):
-            return self.otherwise(request, client)
+            return self.send(request, client)
         born_host = pack_host(client.remote)
         stored = self.store.put_plain(known[2], fields, body, request.opaque, born_host, now_ms)
         if stored is None:
-            return self.otherwise(request, client)
+            return self.send(request, client)
         answer, size = stored
         self.appended()
         self.traffic.put(topic, 1, size)
         self._senders.note(topic, fields.get("a", ""), now_ms)
         return answer
 
-    def _is_open(self, live: LiveOptions, client: Connection, now_ms: int) -> bool:
-        """Whether sends are taken at all, and this one was not left waiting."""
-        return (
-            self.disk.is_writable
-            and live.broker_permission == PERM_READ_WRITE
-            and now_ms >= live.start_accept_send_request_time_stamp
-            and not (
-                live.broker_fast_failure_enable
-                and self.waited_ms(client.read_at, client.last_read_at) > live.wait_time_mills_in_send_queue
-            )
-        )
-
     def _learn(self, topic: str, config: TopicConfig | None, trace_on: bool) -> _Known | None:
         """What plain sends to the topic have in common; None when sends to it are never plain."""
         if (
             config is None
             or config.topic_filter_type is not TopicFilterType.SINGLE_TAG
-            or topic in SEND_FORBIDDEN_TOPICS
-            or topic.startswith(("%", REVIVE_TOPIC_PREFIX))
+            or topic.startswith("%")
+            or is_closed(topic)
         ):
             return None
         if len(self._known) >= _MAX_TOPICS:
@@ -125,19 +84,19 @@ class PlainSends:
             topic,
             config.write_queue_nums,
             self.store_host,
-            self.suffixes[trace_on],
+            self.admission.properties.suffixes[trace_on],
             self._answers[trace_on],
         )
         self._known[topic] = known = config, trace_on, plain
         return known
 
 
-def _answer_parts(store_host: bytes, region: str, trace_on: bool) -> AnswerParts:
+def _answer_parts(id_prefix: str, region: str, trace_on: bool) -> AnswerParts:
     """An answer of the ordinary encoder, cut where the answers differ."""
     fields = {
         "MSG_REGION": region,
         "TRACE_ON": "true" if trace_on else "false",
-        "msgId": f"{store_host.hex().upper()}<place>",
+        "msgId": f"{id_prefix}<place>",
         "queueId": "<queue>",
         "queueOffset": "<number>",
         "transactionId": "<key>",

@@ -1,8 +1,8 @@
 """Replies to requests: SEND_REPLY_MESSAGE (324) and SEND_REPLY_MESSAGE_V2 (325).
 
 A reply is pushed to the client that waits for it, over that client's own connection (326), and kept in the
-cluster's reply topic for those who look afterwards. What the sender is told is whether it arrived: a client
-that is gone, or does not take it within 10 s, is code 1, whether or not the reply was kept.
+cluster's reply topic for later readers. The sender's answer says whether the reply arrived: a client that is
+gone, or does not take it within 10 s, is code 1, whether or not the reply was kept.
 """
 
 from __future__ import annotations
@@ -11,17 +11,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from engine.broker.clients.client_tables import ProducerTable
-from engine.broker.sending.admission import (
-    StoredProperties,
-    choose_queue,
-    closed_topic,
-    disk_full,
-    large_body,
-    large_properties,
-)
+from engine.broker.sending.admission import Admission, check_disk, check_open, choose_queue
 from engine.broker.settings.options import LiveOptions
 from engine.broker.stats.traffic import Traffic
-from engine.broker.storage.disk_room import DiskRoom
 from engine.broker.topics.topic_rules import no_such_topic
 from engine.broker.topics.topic_table import TopicTable
 from engine.net.connection import Connection
@@ -31,9 +23,8 @@ from engine.protocol.commands import Command
 from engine.protocol.headers.send import ReplyMessageRequest, SendMessageRequest, decode_send
 from engine.protocol.hosts import Host, pack_host
 from engine.protocol.message_ids import offset_msg_id
-from engine.protocol.names import REVIVE_TOPIC_PREFIX, SEND_FORBIDDEN_TOPICS, check_topic
+from engine.protocol.names import check_topic
 from engine.protocol.properties import Property, decode_properties, encode_properties
-from engine.protocol.records import MAX_PROPERTIES_BYTES
 from engine.store.message_store import MessageStore
 from engine.store.results import MessageDraft, PutStatus
 
@@ -48,9 +39,8 @@ class ReplyHandlers:
     producers: ProducerTable[Connection]
     store: MessageStore
     live: LiveOptions
-    properties: StoredProperties
+    admission: Admission
     traffic: Traffic
-    disk: DiskRoom
     now_ms: Callable[[], int]
     draw: Callable[[int], int]
     appended: Callable[[], None]
@@ -82,31 +72,14 @@ class ReplyHandlers:
         self, header: SendMessageRequest, body: bytes, client: Connection, now_ms: int
     ) -> MessageDraft:
         """Every refusal comes before the push."""
-        if not self.disk.is_writable:
-            raise disk_full(self.disk.usage_ratio)
+        check_disk(self.admission.disk)
         check_topic(header.topic)
-        if header.topic in SEND_FORBIDDEN_TOPICS or header.topic.startswith(REVIVE_TOPIC_PREFIX):
-            raise closed_topic(header.topic)
+        check_open(header.topic)
         config = self.topics.get(header.topic)
         if config is None:
             raise no_such_topic(header.topic)
-        if len(body) > self.live.max_message_size:
-            raise large_body(len(body), self.live.max_message_size)
-        properties, _ = self.properties.extend(header.properties or "", self.live.trace_on, now_ms)
-        if len(properties) > MAX_PROPERTIES_BYTES:
-            raise large_properties(len(properties))
-        return MessageDraft(
-            header.topic,
-            choose_queue(config, header.queue_id, self.draw),
-            header.flag,
-            header.sys_flag,
-            header.born_timestamp,
-            pack_host(client.remote),
-            header.reconsume_times or 0,
-            0,
-            body,
-            properties,
-        )
+        draft, _ = self.admission.draft(header, body, header.queue_id, pack_host(client.remote), now_ms)
+        return draft._replace(queue_id=choose_queue(config, header.queue_id, self.draw))
 
     def _push(
         self,

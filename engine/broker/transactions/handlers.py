@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from engine.access.gate import RecordCheck, unchecked
 from engine.access.resources import Action
 from engine.broker.delivery.parked_messages import Parking
+from engine.broker.sending.admission import not_stored
 from engine.broker.stats.traffic import Traffic
 from engine.broker.transactions.half_messages import (
     HALF_QUEUE,
@@ -161,7 +162,6 @@ class TransactionHandlers:
     def _append(self, draft: MessageDraft) -> PutResult:
         result = self.store.put(draft, self.now_ms())
         if result.status is not PutStatus.PUT_OK:
-            text = result.remark or f"the message was not stored: {result.status.value}"
-            raise Refused(text, code=ResponseCode.SERVICE_NOT_AVAILABLE)
+            raise not_stored(result, ResponseCode.SERVICE_NOT_AVAILABLE)
         self.appended()
         return result
