@@ -32,7 +32,7 @@ from engine.store.message_store import MessageStore
 log = logging.getLogger(__name__)
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class BrokerAdminHandlers:
     options: BrokerOptions
     changes: ConfigChanges
@@ -74,7 +74,7 @@ class BrokerAdminHandlers:
 _MAX_UNITS = 1_024
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class StoreAdminHandlers:
     topics: TopicTable
     consumers: ConsumerTable[Connection]

@@ -31,7 +31,7 @@ from engine.protocol.headers.auth import (
 log = logging.getLogger(__name__)
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class PlainAclHandlers:
     files: PlainFiles | None
     identity: BrokerIdentity

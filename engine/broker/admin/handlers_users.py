@@ -37,7 +37,7 @@ from engine.protocol.wire import encode_list
 log = logging.getLogger(__name__)
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class UserHandlers:
     users: AccountTable | None
     seal: Callable[[bytes], str]
@@ -143,7 +143,7 @@ def _info(account: Account) -> UserInfo:
 _SUBJECT = "User:"
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class PolicyHandlers:
     users: AccountTable | None
 

@@ -35,7 +35,7 @@ MAX_CLIENT_ID_LENGTH = 1_024
 MAX_PRODUCER_GROUP_LENGTH = 255
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class ClientHandlers:
     consumers: ConsumerTable[Connection]
     producers: ProducerTable[Connection]

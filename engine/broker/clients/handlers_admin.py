@@ -41,7 +41,7 @@ _ANSWERS_SINCE = 28
 """Clients before version 3.0.7 do not know these requests."""
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class ClientAdminHandlers:
     broker_name: str
     consumers: ConsumerTable[Connection]

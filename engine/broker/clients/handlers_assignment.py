@@ -43,7 +43,7 @@ _ROUTE_TIMEOUT_MS = 3_000
 _STRATEGIES = {"": average, "AVG": average, "AVG_BY_CIRCLE": average_by_circle}
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class AssignmentHandlers:
     broker_name: str
     topics: TopicTable
@@ -140,7 +140,7 @@ def readable_queues(topic: str, route: TopicRouteData) -> list[MessageQueue]:
 MAX_QUEUES_PER_REQUEST = 65_536
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class LockHandlers:
     locks: QueueLocks
     now_ms: Callable[[], int]

@@ -19,7 +19,7 @@ from engine.protocol.headers.groups import NotifyConsumerIdsChangedRequest
 _WATCHED = "broker.is_watched"
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Membership:
     consumers: ConsumerTable[Connection]
     producers: ProducerTable[Connection]

@@ -25,7 +25,7 @@ DEFAULT_LEVELS = "1s 5s 10s 30s 1m 2m 3m 4m 5m 6m 7m 8m 9m 10m 20m 30m 1h 2h"
 LEVELS_PATTERN = r"\s*[0-9]{1,9}[smhd](\s+[0-9]{1,9}[smhd])*\s*"
 
 _UNITS_MS = {"s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
-_TIMER_REQUESTS = (Property.TIMER_DELAY_SEC, Property.TIMER_DELAY_MS, Property.TIMER_DELIVER_MS)
+TIMER_REQUESTS = (Property.TIMER_DELAY_SEC, Property.TIMER_DELAY_MS, Property.TIMER_DELIVER_MS)
 
 
 def parse_levels(text: str) -> tuple[int, ...]:
@@ -47,7 +47,7 @@ def park_delayed(
     draft: MessageDraft, properties: Mapping[str, str], level: int
 ) -> tuple[str, int, dict[str, str]]:
     """Topic, queue and properties under which the message waits. A level wins over a timer."""
-    kept = {name: value for name, value in properties.items() if name not in _TIMER_REQUESTS}
+    kept = {name: value for name, value in properties.items() if name not in TIMER_REQUESTS}
     kept[Property.DELAY] = str(level)
     kept[Property.REAL_TOPIC] = draft.topic
     kept[Property.REAL_QID] = str(draft.queue_id)

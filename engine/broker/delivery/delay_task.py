@@ -38,7 +38,7 @@ _RETRY_MS = 10_000
 _PAUSE_S = 1.0
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class DelayDelivery:
     store: MessageStore
     offsets: DelayOffsets

@@ -36,7 +36,7 @@ class Delivered(Enum):
     """The store takes nothing now: try the same message again."""
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Deliverer:
     store: MessageStore
     traffic: Traffic

@@ -35,7 +35,7 @@ from engine.store.message_store import MessageStore
 from engine.store.results import PutStatus
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class SendBackHandlers:
     topics: TopicTable
     retries: RetryRule

@@ -33,7 +33,7 @@ from engine.store.message_store import MessageStore
 from engine.store.results import MessageDraft, PutStatus
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class TimerHandlers:
     broker_name: str
     region: str

@@ -7,7 +7,8 @@ topic and queue that it was sent to.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import logging
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from engine.broker.delivery.delay_levels import level_of, park_delayed
@@ -18,9 +19,10 @@ from engine.protocol.hosts import pack_host
 from engine.protocol.message_ids import encode_recall_handle
 from engine.protocol.names import TIMER_TOPIC, is_valid_topic
 from engine.protocol.properties import Property, decode_properties, encode_properties
-from engine.protocol.records import Record, decode_record
+from engine.protocol.records import Record, decode_record, decode_records, encode_record
 from engine.protocol.sys_flags import TRANSACTION_COMMIT, TRANSACTION_MASK, TRANSACTION_NONE
-from engine.store.results import MessageDraft
+from engine.store.message_store import MessageStore
+from engine.store.results import ColdBody, GetStatus, MessageDraft
 
 
 def restored(
@@ -61,6 +63,42 @@ def draft_of(record: Record, topic: str, queue_id: int, properties: bytes) -> Me
     )
 
 
+def encoded_as(record: Record, topic: str, queue_id: int, properties: Mapping[str, str]) -> bytes:
+    """The record as clients see it in another place, with other properties."""
+    return encode_record(
+        topic=topic,
+        body=record.body,
+        properties=properties,
+        queue_id=queue_id,
+        flag=record.flag,
+        queue_offset=record.queue_offset,
+        commit_log_offset=record.commit_log_offset,
+        sys_flag=record.sys_flag,
+        born_timestamp=record.born_timestamp,
+        born_host=record.born_host,
+        store_timestamp=record.store_timestamp,
+        store_host=record.store_host,
+        reconsume_times=record.reconsume_times,
+        prepared_transaction_offset=record.prepared_transaction_offset,
+    )
+
+
+def read_queue(store: MessageStore, topic: str, queue_id: int, queue_offset: int) -> Iterator[Record]:
+    """All messages of a system queue from an offset on; damaged ones are left out. May wait for the disk."""
+    while queue_offset < store.max_offset(topic, queue_id):
+        result = store.get(topic, queue_id, queue_offset, _READ_COUNT)
+        read = ColdBody(result.body, result.damage)
+        if result.cold is not None:
+            read = store.read_cold(result.cold)
+        if result.status is GetStatus.FOUND:
+            yield from decode_records(read.body, check_crc=False)
+        if read.damage is not None:
+            log.error("%s is left out: %s", topic, read.damage)
+            queue_offset = read.damage.queue_offset + 1
+            continue
+        queue_offset = max(result.next_begin_offset, queue_offset + 1)
+
+
 def was_delivered(found: Iterable[bytes], draft: MessageDraft, due_ms: int) -> bool:
     """Whether one of these records is the draft's delivery: same place, same try, stored when it was due.
     (A recall bears the key of its message, but not its body.)
@@ -80,10 +118,13 @@ def was_delivered(found: Iterable[bytes], draft: MessageDraft, due_ms: int) -> b
     return False
 
 
+log = logging.getLogger(__name__)
+
+_READ_COUNT = 64
 _MAY_WAIT = (TRANSACTION_NONE, TRANSACTION_COMMIT)
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Parking:
     """`plan(draft, now_ms)`: the message as it is to be stored, in a system topic if it has to wait."""
 

@@ -13,10 +13,8 @@ from msgspec.structs import replace
 
 from engine.broker.clients.queue_assignment import QueueLocks
 from engine.broker.delivery.parked_messages import draft_of
-from engine.broker.groups.group_table import SubscriptionGroupTable
+from engine.broker.groups.group_table import SubscriptionGroupTable, admitted_group
 from engine.broker.settings.options import LiveOptions
-from engine.broker.state.table_files import GROUPS_FILE
-from engine.broker.topics.topic_rules import no_such_group
 from engine.protocol.bodies.groups import SubscriptionGroupConfig
 from engine.protocol.headers.send import ConsumerSendMsgBackRequest, SendMessageRequest
 from engine.protocol.names import RETRY_PREFIX, dlq_topic, retry_topic
@@ -71,7 +69,7 @@ def retrying_group(topic: str) -> str:
     return topic.removeprefix(RETRY_PREFIX).partition("+")[0]
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class RetryRule:
     """The rule for sends to a retry topic."""
 
@@ -82,13 +80,7 @@ class RetryRule:
 
     def group(self, name: str, now_ms: int, host: str) -> SubscriptionGroupConfig:
         """Refused (26) when it is unknown and may not make itself; `host`: where the client is."""
-        may_make = self.live.auto_create_subscription_group
-        config, is_new = self.groups.find_or_create(name, may_make, now_ms, host)
-        if config is None:
-            raise no_such_group(name)
-        if is_new:
-            self.save(GROUPS_FILE)
-        return config
+        return admitted_group(self.groups, name, self.live, now_ms, host, self.save)
 
     def dead_letter(self, header: SendMessageRequest, now_ms: int, host: str) -> SendMessageRequest | None:
         """The send to the dead letters that this one becomes; None: it stays what it is. A group that

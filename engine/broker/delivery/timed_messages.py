@@ -28,7 +28,6 @@ from engine.store.results import MessageDraft
 from engine.store.timers.timer_wheel import PRECISION_MS
 
 RECALL_TAG = "_RECALL_TAG_"
-TIMER_REQUESTS = (Property.TIMER_DELAY_SEC, Property.TIMER_DELAY_MS, Property.TIMER_DELIVER_MS)
 _MAX_DIGITS = 18
 
 

@@ -53,7 +53,7 @@ _SYNC_SLACK_MS = 10_000
 _KEEP_MS = 86_400_000
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class TimerDelivery:
     store: MessageStore
     timers: TimerStore

@@ -6,12 +6,15 @@ before they enter. Configurations are frozen, so a snapshot is a shallow copy. L
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import orjson
 
+from engine.broker.settings.options import LiveOptions
+from engine.broker.state.table_files import GROUPS_FILE
 from engine.broker.topics.auto_creation import AutoCreated, auto_created_groups, no_limit
+from engine.broker.topics.topic_rules import no_such_group
 from engine.protocol.bodies.basics import DataVersion
 from engine.protocol.bodies.groups import (
     FORBIDDEN_READ_BIT,
@@ -161,6 +164,23 @@ class SubscriptionGroupTable:
     def _written(self) -> None:
         self._unwritten.clear()
         self._written_version = self.version
+
+
+def admitted_group(
+    groups: SubscriptionGroupTable,
+    name: str,
+    live: LiveOptions,
+    now_ms: int,
+    host: str | None,
+    save: Callable[[str], None],
+) -> SubscriptionGroupConfig:
+    """The group; refused (26) when it is unknown and may not be created by itself. `host`: of the client."""
+    config, is_new = groups.find_or_create(name, live.auto_create_subscription_group, now_ms, host)
+    if config is None:
+        raise no_such_group(name)
+    if is_new:
+        save(GROUPS_FILE)
+    return config
 
 
 def add_system_groups(table: SubscriptionGroupTable, now_ms: int) -> None:

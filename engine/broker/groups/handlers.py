@@ -43,7 +43,7 @@ from engine.protocol.names import check_group, check_topic
 log = logging.getLogger(__name__)
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class GroupAdminHandlers:
     groups: SubscriptionGroupTable
     offsets: ConsumerOffsets

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from engine.broker.groups.group_table import SubscriptionGroupTable
+from engine.broker.groups.group_table import SubscriptionGroupTable, admitted_group
 from engine.broker.offsets.offset_table import ConsumerOffsets
 from engine.broker.settings.options import LiveOptions
-from engine.broker.state.table_files import GROUPS_FILE
-from engine.broker.topics.topic_rules import no_such_group, no_such_topic
+from engine.broker.topics.topic_rules import no_such_topic
 from engine.broker.topics.topic_table import MAX_QUEUES_PER_TOPIC, TopicTable
 from engine.errors import NotFound, Refused
 from engine.net.connection import Connection
@@ -27,7 +26,7 @@ from engine.protocol.headers.offsets import (
 from engine.store.message_store import MessageStore
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class OffsetHandlers:
     topics: TopicTable
     groups: SubscriptionGroupTable
@@ -71,14 +70,9 @@ class OffsetHandlers:
         header = UpdateConsumerOffsetRequest.decode(request.fields)
         if header.topic not in self.topics:
             raise no_such_topic(header.topic)
-        may_make = self.live.auto_create_subscription_group
-        group, is_new = self.groups.find_or_create(
-            header.consumer_group, may_make, self.now_ms(), client.remote[0]
-        )
-        if group is None:
-            raise no_such_group(header.consumer_group)
-        if is_new:
-            self.save(GROUPS_FILE)
+        name, host = header.consumer_group, client.remote[0]
+        if name not in self.groups:
+            admitted_group(self.groups, name, self.live, self.now_ms(), host, self.save)
         if not 0 <= header.queue_id < MAX_QUEUES_PER_TOPIC:
             raise Refused(f"queue id {header.queue_id} is illegal", code=ResponseCode.INVALID_PARAMETER)
         # While a reset waits for the consumer's next pull, what it commits is the past.

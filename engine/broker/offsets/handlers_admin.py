@@ -64,7 +64,7 @@ _RESETTABLE_SINCE = 28
 """Clients before version 3.0.7 do not understand the request to reset."""
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class OffsetAdminHandlers:
     broker_name: str
     topics: TopicTable
@@ -202,7 +202,7 @@ class OffsetAdminHandlers:
         return Reply(body=self.delays.wrapper().encode())
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class ProgressHandlers:
     broker_address: str
     progress: ConsumeProgress

@@ -27,7 +27,7 @@ from engine.store.message_store import MessageStore
 from engine.store.reading.store_times import StoreTimes
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class ConsumeProgress:
     broker_name: str
     topics: TopicTable

@@ -76,7 +76,7 @@ class _HeldPop(Struct, frozen=True, eq=False, gc=False):
         return self.handlers.attempt(self.asked, self.client)
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class PopHandlers:
     broker_name: str
     admission: PopAdmission

@@ -36,7 +36,7 @@ from engine.store.message_store import MessageStore
 from engine.store.results import PutResult, PutStatus
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class PopAckHandlers:
     broker_name: str
     topics: TopicTable

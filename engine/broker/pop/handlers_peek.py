@@ -75,7 +75,7 @@ class _Notification(Struct, frozen=True, eq=False, gc=False):
         return self.handlers.notify(self)
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class PopLookHandlers:
     admission: PopAdmission
     topics: TopicTable

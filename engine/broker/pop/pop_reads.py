@@ -14,6 +14,7 @@ import struct
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from engine.broker.delivery.parked_messages import encoded_as
 from engine.broker.offsets.offset_table import ConsumerOffsets
 from engine.broker.pop.orders import OrderTable
 from engine.broker.pulling.filters import MessageFilter
@@ -31,7 +32,7 @@ from engine.protocol.pop_handles import (
     retry_flag,
 )
 from engine.protocol.properties import Property
-from engine.protocol.records import Record, decode_records, encode_record
+from engine.protocol.records import decode_records
 from engine.store.message_store import MessageStore
 from engine.store.results import GetResult, GetStatus
 
@@ -58,7 +59,7 @@ def queue_offsets(body: bytes) -> list[int]:
     return offsets
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class QueueReads:
     store: MessageStore
     offsets: ConsumerOffsets
@@ -110,7 +111,7 @@ class QueueReads:
         return begin, None
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class PopAnswer:
     topic: str
     group: str
@@ -159,7 +160,8 @@ class PopAnswer:
                 queue_id,
                 record.queue_offset,
             )
-            shown.append(under_topic(record, self.topic, {Property.POP_CK: handle.encode()}))
+            properties = {**record.properties, Property.POP_CK: handle.encode()}
+            shown.append(encoded_as(record, self.topic, queue_id, properties))
         return b"".join(shown)
 
     def reply(self) -> Reply:
@@ -177,22 +179,3 @@ class PopAnswer:
     def nothing(self, code: ResponseCode) -> Reply:
         header = PopMessageResponse(self.pop_time_ms, self.invisible_ms, self.revive_queue_id, self.rest)
         return Reply(code, "NO_MESSAGE_IN_QUEUE", header.encode())
-
-
-def under_topic(record: Record, topic: str, added: dict[str, str]) -> bytes:
-    return encode_record(
-        topic=topic,
-        body=record.body,
-        properties={**record.properties, **added},
-        queue_id=record.queue_id,
-        flag=record.flag,
-        queue_offset=record.queue_offset,
-        commit_log_offset=record.commit_log_offset,
-        sys_flag=record.sys_flag,
-        born_timestamp=record.born_timestamp,
-        born_host=record.born_host,
-        store_timestamp=record.store_timestamp,
-        store_host=record.store_host,
-        reconsume_times=record.reconsume_times,
-        prepared_transaction_offset=record.prepared_transaction_offset,
-    )

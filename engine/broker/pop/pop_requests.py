@@ -11,16 +11,14 @@ from dataclasses import dataclass
 from msgspec import Struct
 
 from engine.broker.delivery.parked_messages import draft_of
-from engine.broker.groups.group_table import SubscriptionGroupTable
+from engine.broker.groups.group_table import SubscriptionGroupTable, admitted_group
 from engine.broker.pulling.filters import MessageFilter
 from engine.broker.pulling.long_polls import ALL_QUEUES
 from engine.broker.settings.options import LiveOptions
-from engine.broker.state.table_files import GROUPS_FILE
 from engine.broker.topics.topic_rules import (
     check_broker_readable,
     check_group_enabled,
     check_topic_readable,
-    no_such_group,
     no_such_topic,
 )
 from engine.broker.topics.topic_table import TopicTable
@@ -113,7 +111,7 @@ MAX_ATTEMPT_LENGTH = 256
 """Clients send a UUID."""
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class PopAdmission:
     topics: TopicTable
     groups: SubscriptionGroupTable
@@ -132,20 +130,11 @@ class PopAdmission:
         check_topic_readable(config)
         if not -1 <= queue_id < config.read_queue_nums:
             raise _invalid(f"queueId[{queue_id}] is illegal, {topic} has {config.read_queue_nums} queues")
-        self._admit_group(group, topic, host)
+        found = admitted_group(self.groups, group, self.live, self.now_ms(), host, self.save)
+        check_group_enabled(found)
+        if self.groups.is_read_forbidden(group, topic):
+            raise NotPermitted(f"the consumer group {group} may not read {topic}")
         return config
-
-    def _admit_group(self, name: str, topic: str, host: str) -> None:
-        group, is_new = self.groups.find_or_create(
-            name, self.live.auto_create_subscription_group, self.now_ms(), host
-        )
-        if group is None:
-            raise no_such_group(name)
-        if is_new:
-            self.save(GROUPS_FILE)
-        check_group_enabled(group)
-        if self.groups.is_read_forbidden(name, topic):
-            raise NotPermitted(f"the consumer group {name} may not read {topic}")
 
 
 def check_invisible(invisible_ms: int) -> None:

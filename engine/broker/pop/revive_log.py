@@ -21,10 +21,10 @@ the log began a new file at that moment does the pair stay incomplete, and the m
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from engine.broker.delivery.parked_messages import draft_of
+from engine.broker.delivery.parked_messages import draft_of, read_queue
 from engine.broker.offsets.offset_table import ConsumerOffsets
 from engine.broker.pop.checkpoints import Checkpoints, OpenCheckpoint
 from engine.broker.pop.pop_requests import comes_back_in, retry_draft
@@ -40,20 +40,19 @@ from engine.protocol.bodies.pop import (
 )
 from engine.protocol.names import is_valid_group, is_valid_topic
 from engine.protocol.properties import Property, encode_properties
-from engine.protocol.records import Record, decode_records
+from engine.protocol.records import Record
 from engine.store.message_store import MessageStore
-from engine.store.results import ColdBody, GetStatus, MessageDraft, PutResult, PutStatus
+from engine.store.results import MessageDraft, PutResult, PutStatus
 
 log = logging.getLogger(__name__)
 
 REVIVE_GROUP = "CID_RMQ_SYS_REVIVE_GROUP"
 REVIVE_QUEUES = 8
-_READ_COUNT = 64
 _LATE_ACK_MS = 3_000
 """How long a checkpoint that a timer brought waits for acknowledgements that the timer still has."""
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class ReviveLog:
     store: MessageStore
     topic: str
@@ -162,7 +161,7 @@ class ReviveLog:
             low, high = self._ends(queue_id)
             committed = self.offsets.committed(self.topic, REVIVE_GROUP, queue_id) or 0
             begin = min(max(committed, low), high)
-            for record in self._read(queue_id, begin):
+            for record in read_queue(self.store, self.topic, queue_id, begin):
                 checkpoint = self._feed(record, queue_id, 0)
                 is_renewed = Property.FIRST_POP_TIME in record.properties
                 if checkpoint is not None and checkpoint.pop_time >= known_until_ms and not is_renewed:
@@ -180,7 +179,7 @@ class ReviveLog:
                 own.remove(at)
                 at += 1
             if at < end:
-                for record in self._read(queue_id, at):
+                for record in read_queue(self.store, self.topic, queue_id, at):
                     if record.queue_offset not in own:
                         self._feed(record, queue_id, now_ms + _LATE_ACK_MS)
                     own.discard(record.queue_offset)
@@ -213,21 +212,6 @@ class ReviveLog:
     def _ends(self, queue_id: int) -> tuple[int, int]:
         return self.store.min_offset(self.topic, queue_id), self.store.max_offset(self.topic, queue_id)
 
-    def _read(self, queue_id: int, queue_offset: int) -> Iterator[Record]:
-        store = self.store
-        while queue_offset < store.max_offset(self.topic, queue_id):
-            result = store.get(self.topic, queue_id, queue_offset, _READ_COUNT)
-            read = ColdBody(result.body, result.damage)
-            if result.cold is not None:
-                read = store.read_cold(result.cold)
-            if result.status is GetStatus.FOUND:
-                yield from decode_records(read.body, check_crc=False)
-            if read.damage is not None:
-                log.error("%s is left out: %s", self.topic, read.damage)
-                queue_offset = read.damage.queue_offset + 1
-                continue
-            queue_offset = max(result.next_begin_offset, queue_offset + 1)
-
     # -- where a start reads from ---------------------------------------------------------------------------
 
     def commit_offsets(self) -> None:
@@ -252,7 +236,7 @@ class ReviveLog:
         self._staged = None
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class LastStep:
     store: MessageStore
     revive_topic: str

@@ -32,7 +32,7 @@ POLL_S = 0.1
 _SLICE = 64
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Revival:
     store: MessageStore
     topics: TopicTable

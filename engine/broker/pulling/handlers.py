@@ -16,7 +16,7 @@ from msgspec import Struct
 from engine.broker.clients.client_tables import ConsumerTable
 from engine.broker.damage.damaged_reads import DamagedReads, skip_remark, wait_remark
 from engine.broker.failover.role import Role
-from engine.broker.groups.group_table import SubscriptionGroupTable
+from engine.broker.groups.group_table import SubscriptionGroupTable, admitted_group
 from engine.broker.offsets.offset_table import ConsumerOffsets
 from engine.broker.pulling.filters import MessageFilter, announced_filter, subscription_filter
 from engine.broker.pulling.slave_reads import (
@@ -26,7 +26,6 @@ from engine.broker.pulling.slave_reads import (
     suggested_broker,
 )
 from engine.broker.settings.options import LiveOptions
-from engine.broker.state.table_files import GROUPS_FILE
 from engine.broker.stats.traffic import Traffic
 from engine.broker.topics.topic_rules import (
     check_broker_readable,
@@ -34,7 +33,6 @@ from engine.broker.topics.topic_rules import (
     check_queue_readable,
     check_topic_readable,
     forbidden,
-    no_such_group,
     no_such_topic,
 )
 from engine.broker.topics.topic_table import TopicTable
@@ -109,7 +107,7 @@ class _HeldPull(Struct, frozen=True, eq=False, gc=False):
         )
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class PullHandlers:
     topics: TopicTable
     groups: SubscriptionGroupTable
@@ -156,13 +154,10 @@ class PullHandlers:
 
     def _admit(self, header: PullMessageRequest, host: str) -> SubscriptionGroupConfig:
         check_broker_readable(self.live.broker_permission)
-        group, is_new = self.groups.find_or_create(
-            header.consumer_group, self.live.auto_create_subscription_group, self.now_ms(), host
+        name = header.consumer_group
+        group = self.groups.get(name) or admitted_group(
+            self.groups, name, self.live, self.now_ms(), host, self.save
         )
-        if group is None:
-            raise no_such_group(header.consumer_group)
-        if is_new:
-            self.save(GROUPS_FILE)
         check_group_enabled(group)
         topic = self.topics.get(header.topic)
         if topic is None:

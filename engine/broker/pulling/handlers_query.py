@@ -31,7 +31,7 @@ _MAX_FOUND = 64
 """RocketMQ's maxMsgsNumBatch."""
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class QueryHandlers:
     store: MessageStore
     live: LiveOptions

@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Protocol
 
+from engine.broker.delivery.delay_levels import TIMER_REQUESTS
 from engine.broker.settings.options import LiveOptions
 from engine.broker.storage.disk_room import DiskRoom
 from engine.errors import NotPermitted, Refused
@@ -32,7 +33,6 @@ from engine.protocol.sys_flags import INNER_BATCH, NEED_UNWRAP, TRANSACTION_MASK
 from engine.store.results import MessageDraft, PutResult
 
 _UNUSUAL_BITS = TRANSACTION_MASK | INNER_BATCH | NEED_UNWRAP
-_TIMER_PROPERTIES = (Property.TIMER_DELAY_SEC, Property.TIMER_DELAY_MS, Property.TIMER_DELIVER_MS)
 
 
 class StoreState(Protocol):
@@ -40,7 +40,7 @@ class StoreState(Protocol):
     def refusal(self) -> PutResult | None: ...
 
 
-@dataclass(eq=False, slots=True)
+@dataclass(eq=False, repr=False, slots=True)
 class Admission:
     live: LiveOptions
     disk: DiskRoom
@@ -146,7 +146,7 @@ def _check_bits(sys_flag: int, properties: str) -> None:
 
 
 def _check_batch_item(properties: str) -> None:
-    if any(find_property(properties, name) is not None for name in (Property.DELAY, *_TIMER_PROPERTIES)):
+    if any(find_property(properties, name) is not None for name in (Property.DELAY, *TIMER_REQUESTS)):
         raise illegal("a message of a batch cannot be delayed")
     if is_transactional(properties):
         raise illegal("a message of a batch cannot be transactional")

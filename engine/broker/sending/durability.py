@@ -16,7 +16,7 @@ from engine.protocol.codes import ResponseCode
 from engine.store.results import PutResult
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Durability:
     live: LiveOptions
     is_sync_flush: bool

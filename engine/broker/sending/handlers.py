@@ -55,7 +55,7 @@ _REFUSALS = {
 }
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class SendHandlers:
     store_host: bytes
     region: str

@@ -29,7 +29,7 @@ _Known = tuple[TopicConfig, bool, PlainSend]
 """Good for as long as the topic has this very configuration, and messages are traced or not."""
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class PlainSendHandlers(SendHandlers):
     _known: dict[str, _Known] = field(default_factory=dict, init=False)
 

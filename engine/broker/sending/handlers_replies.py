@@ -31,7 +31,7 @@ from engine.store.results import MessageDraft, PutStatus
 _PUSH_MS = 10_000
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class ReplyHandlers:
     address: Host
     region: str

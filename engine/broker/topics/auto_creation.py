@@ -29,7 +29,7 @@ class AutoCreationRefused(Refused):
     """One more would be too many."""
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class AutoCreated:
     """Of one kind, topics or groups. `limit` and `address_limit` are asked each time (0: there is none)."""
 

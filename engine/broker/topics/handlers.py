@@ -42,7 +42,7 @@ from engine.store.message_store import MessageStore
 log = logging.getLogger(__name__)
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class TopicAdminHandlers:
     broker_name: str
     rules: TopicRules

@@ -34,7 +34,7 @@ _UNCHANGEABLE = ("queue.type",)
 _TOPIC_FLAGS = 0x3
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class TopicRules:
     """Checks against the names that this broker and its cluster own."""
 

@@ -50,7 +50,7 @@ _FLUSH_POLLS = 250
 _HOUR_MS = 3_600_000
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class TransactionChecks:
     store: MessageStore
     transactions: TransactionLog

@@ -21,9 +21,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from engine.broker.delivery.parked_messages import draft_of, encoded_as
 from engine.protocol._batches_cy import Batch, measure_batch
 from engine.protocol.batches import BatchItem, encode_batch
-from engine.protocol.hosts import pack_host
 from engine.protocol.names import (
     SEND_FORBIDDEN_TOPICS,
     SYSTEM_TOPIC_PREFIX,
@@ -32,7 +32,7 @@ from engine.protocol.names import (
     TRANS_OP_HALF_TOPIC,
 )
 from engine.protocol.properties import Property, decode_properties, encode_properties
-from engine.protocol.records import Record, encode_record
+from engine.protocol.records import Record
 from engine.protocol.sys_flags import TRANSACTION_COMMIT, TRANSACTION_NONE, with_transaction_type
 from engine.store.results import MessageDraft
 
@@ -108,22 +108,7 @@ def op_offsets(op: Record) -> list[int]:
 def question_body(half: Record) -> bytes:
     """What the producer is shown: the record with its real topic and queue."""
     topic, queue_id = real_place(half)
-    return encode_record(
-        topic=topic,
-        body=half.body,
-        properties=half.properties,
-        queue_id=queue_id,
-        flag=half.flag,
-        queue_offset=half.queue_offset,
-        commit_log_offset=half.commit_log_offset,
-        sys_flag=half.sys_flag,
-        born_timestamp=half.born_timestamp,
-        born_host=half.born_host,
-        store_timestamp=half.store_timestamp,
-        store_host=half.store_host,
-        reconsume_times=half.reconsume_times,
-        prepared_transaction_offset=half.prepared_transaction_offset,
-    )
+    return encoded_as(half, topic, queue_id, half.properties)
 
 
 def real_place(half: Record) -> tuple[str, int]:
@@ -154,18 +139,8 @@ def is_half(record: Record) -> bool:
 def _draft_of(
     record: Record, topic: str, queue_id: int, sys_flag: int, prepared: int, properties: Mapping[str, str]
 ) -> MessageDraft:
-    return MessageDraft(
-        topic,
-        queue_id,
-        record.flag,
-        sys_flag,
-        record.born_timestamp,
-        pack_host(record.born_host),
-        record.reconsume_times,
-        prepared,
-        record.body,
-        encode_properties(properties).encode(),
-    )
+    draft = draft_of(record, topic, queue_id, encode_properties(properties).encode())
+    return draft._replace(sys_flag=sys_flag, prepared_transaction_offset=prepared)
 
 
 @dataclass(slots=True)

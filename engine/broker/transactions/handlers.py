@@ -51,7 +51,7 @@ _KNOWN = (TRANSACTION_NONE, TRANSACTION_COMMIT, TRANSACTION_ROLLBACK)
 _FOREVER_MS = 1 << 62
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class TransactionHandlers:
     store: MessageStore
     transactions: TransactionLog

@@ -12,9 +12,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from engine.broker.delivery.parked_messages import read_queue
 from engine.broker.offsets.offset_table import ConsumerOffsets
 from engine.broker.transactions.half_messages import (
     HALF_QUEUE,
@@ -27,20 +28,18 @@ from engine.broker.transactions.half_messages import (
 )
 from engine.protocol.names import TRANS_GROUP, TRANS_HALF_TOPIC, TRANS_OP_HALF_TOPIC
 from engine.protocol.properties import decode_properties
-from engine.protocol.records import Record, decode_records
 from engine.store.message_store import MessageStore
-from engine.store.results import ColdBody, GetStatus, MessageDraft, PutResult, PutStatus
+from engine.store.results import MessageDraft, PutResult, PutStatus
 
 log = logging.getLogger(__name__)
 
 RETRY_S = 1.0
-_READ_COUNT = 64
 _OPS_PER_BATCH = 1_000
 _TURN_MS = 2_000
 """No turn of the loop lasts longer from a commit to its op message."""
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class TransactionLog:
     """`load` whenever the broker begins to be master, `decided` after every change of the table."""
 
@@ -111,12 +110,12 @@ class TransactionLog:
         table.start_at(half_offset, op_offset)
         done: set[int] = set()
         ops: list[tuple[int, int]] = []
-        for op in self._read(TRANS_OP_HALF_TOPIC, op_offset):
+        for op in read_queue(self.store, TRANS_OP_HALF_TOPIC, HALF_QUEUE, op_offset):
             offsets = op_offsets(op)
             done.update(offsets)
             table.op_written(op.queue_offset, offsets)
             ops.append((op.store_timestamp, op.commit_log_offset))
-        for half in self._read(TRANS_HALF_TOPIC, half_offset):
+        for half in read_queue(self.store, TRANS_HALF_TOPIC, HALF_QUEUE, half_offset):
             origin = origin_of(half.properties, half.queue_offset)
             if not is_half(half) or half.queue_offset in done or origin in done:
                 table.skip(half.queue_offset, half.properties)
@@ -130,21 +129,6 @@ class TransactionLog:
     def _begin(self, topic: str) -> int:
         low, high = self.store.min_offset(topic, HALF_QUEUE), self.store.max_offset(topic, HALF_QUEUE)
         return min(max(self.offsets.committed(topic, TRANS_GROUP, HALF_QUEUE) or 0, low), high)
-
-    def _read(self, topic: str, queue_offset: int) -> Iterator[Record]:
-        store = self.store
-        while queue_offset < store.max_offset(topic, HALF_QUEUE):
-            result = store.get(topic, HALF_QUEUE, queue_offset, _READ_COUNT)
-            read = ColdBody(result.body, result.damage)
-            if result.cold is not None:
-                read = store.read_cold(result.cold)
-            if result.status is GetStatus.FOUND:
-                yield from decode_records(read.body, check_crc=False)
-            if read.damage is not None:
-                log.error("%s is left out: %s", topic, read.damage)
-                queue_offset = read.damage.queue_offset + 1
-                continue
-            queue_offset = max(result.next_begin_offset, queue_offset + 1)
 
     def _close_committed(self, settled_at: int) -> None:
         """Commits whose op message did not make it into the log."""

@@ -149,7 +149,7 @@ async def test_a_master_sends_slow_consumers_to_a_slave(tmp_path: Path) -> None:
         await peer.send("orders", b"x" * 4000)
     handler = master.inner.routes[RequestCode.PULL_MESSAGE].__self__  # type: ignore[attr-defined]
     assert (await peer.pull("orders", 0, max_msg_nums=1)).fields["suggestWhichBrokerId"] == "0"
-    handler._hot_window_bytes = 6000
+    handler.hot_window_bytes = 6000
     assert (await peer.pull("orders", 0, max_msg_nums=1)).fields["suggestWhichBrokerId"] == "1"
     assert (await peer.pull("orders", 2)).fields["suggestWhichBrokerId"] == "0"
     await peer.close()

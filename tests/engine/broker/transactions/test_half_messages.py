@@ -278,7 +278,7 @@ async def test_by_default_a_transaction_is_asked_about_fifteen_times_after_six_s
     await send_half(peer)
     await eventually(lambda: broker.inner.core.store.max_offset(TRANS_HALF_TOPIC, 0) == 1)
     clock = [int(time.time() * 1000)]
-    monkeypatch.setattr(checks, "_now_ms", lambda: clock[0])
+    monkeypatch.setattr(checks, "now_ms", lambda: clock[0])
     (entry,) = broker.inner.tasks.master.transactions.table.open()
     clock[0] = entry.born_ms + 5_900
     await checks.check()
