@@ -39,7 +39,7 @@ class PlainSendHandlers(SendHandlers):
         self._senders = self.traffic.senders
 
     def routes(self) -> dict[int, Handler]:
-        return {**super().routes(), RequestCode.SEND_MESSAGE_V2: self.send_plain}
+        return super().routes() | {RequestCode.SEND_MESSAGE_V2: self.send_plain}
 
     def send_plain(self, request: Command, client: Connection) -> Outcome:
         live, topics, fields, body = self.live, self.topics, request.fields, request.body
