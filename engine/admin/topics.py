@@ -13,8 +13,8 @@ from engine.admin.results import Facts, Result, Row, Table
 from engine.admin.times import shown_time
 from engine.client import Admin
 from engine.client.admin.name_servers import ORDER_TOPICS
-from engine.client.consuming.allocation import average
 from engine.errors import PeerError
+from engine.protocol.allocation import average
 from engine.protocol.bodies.routes import TopicRouteData
 from engine.protocol.bodies.topics import PERM_READ, PERM_READ_WRITE, PERM_WRITE, TopicConfig
 

@@ -9,10 +9,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from engine.client.consuming.allocation import Allocate, average
 from engine.errors import BadInput
 from engine.net.requester import Resolve, parse_address
 from engine.net.tls import TlsOptions
+from engine.protocol.allocation import Allocate, average
 from engine.protocol.bodies.clients import ConsumeFromWhere, MessageModel
 from engine.protocol.names import DEFAULT_TOPIC, TRACE_TOPIC
 from engine.protocol.signing import Credentials

@@ -12,10 +12,10 @@ import logging
 import random
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
-from engine.client.consuming.allocation import Allocate
 from engine.client.instance.instance import ClientInstance
 from engine.client.instance.routes import subscribe_queues
 from engine.errors import EngineError
+from engine.protocol.allocation import Allocate
 from engine.protocol.bodies.basics import MessageQueue
 from engine.protocol.bodies.clients import MessageModel
 from engine.protocol.bodies.groups import (
