@@ -8,8 +8,7 @@ with RocketMQ's code and remark.
 from __future__ import annotations
 
 from engine.client.admin.access import AccessAdmin
-from engine.client.admin.broker_groups import BrokerGroupAdmin
-from engine.client.admin.brokers import BrokerAdmin
+from engine.client.admin.brokers import BrokerAdmin, BrokerGroupAdmin
 from engine.client.admin.clients import ClientAdmin
 from engine.client.admin.clusters import ClusterAdmin
 from engine.client.admin.groups import GroupAdmin

@@ -1,4 +1,4 @@
-"""One broker: how it is, how it is configured, and the chores that it can be told to do."""
+"""Brokers: their state, configuration and maintenance, and the groups of a master and its slaves."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 from engine.client.instance.instance import ClientInstance
 from engine.protocol import fastjson
 from engine.protocol.bodies.basics import KVTable
-from engine.protocol.bodies.brokers import HARuntimeInfo
+from engine.protocol.bodies.brokers import DamagedRecordList, GroupStatus, HARuntimeInfo, Promotion
 from engine.protocol.bodies.config_text import decode_config, encode_config
 from engine.protocol.bodies.offsets import DelayOffsetSerializeWrapper
 from engine.protocol.bodies.stats import BrokerSnapshot, BrokerStatsData
@@ -16,6 +16,8 @@ from engine.protocol.codes import RequestCode
 from engine.protocol.headers.brokers import (
     CollectorSnapshotRequest,
     CollectorSnapshotResponse,
+    DamagedRecordsRequest,
+    PromoteRequest,
     ViewBrokerStatsDataRequest,
 )
 
@@ -83,3 +85,35 @@ class BrokerAdmin:
     async def delete_expired_commit_logs(self, broker: str) -> None:
         """329: apply retention now."""
         await self._instance.call(broker, RequestCode.DELETE_EXPIRED_COMMITLOG)
+
+
+PROMOTE_TIMEOUT_MS = 30_000
+
+
+class BrokerGroupAdmin:
+    def __init__(self, instance: ClientInstance) -> None:
+        self._instance = instance
+
+    async def status(self, broker: str) -> GroupStatus:
+        """30010, our own: what a member of a broker group says of itself."""
+        answer = await self._instance.call(broker, RequestCode.SIGNALBOX_GROUP_STATUS)
+        return GroupStatus.decode(answer.body)
+
+    async def promote(
+        self, broker: str, *, wanted: int | None = None, unclean: bool = False, epoch: int | None = None
+    ) -> Promotion:
+        """30015, our own: lets this member ask the others and make the one with the longest log master, or
+        the `wanted` one when it is as long. `unclean` goes on with too few answers and may lose acknowledged
+        messages. `epoch`: the one that the caller saw; if the group has moved on, nothing happens."""
+        status = await self.status(broker)
+        header = PromoteRequest(status.broker_name, epoch or status.epoch, wanted, unclean)
+        answer = await self._instance.call(
+            broker, RequestCode.SIGNALBOX_GROUP_PROMOTE, header, timeout_ms=PROMOTE_TIMEOUT_MS
+        )
+        return Promotion.decode(answer.body)
+
+    async def damaged_records(self, broker: str, group: str | None = None) -> DamagedRecordList:
+        """30030, our own: the damaged records that a broker knows of; with a group those that it skipped."""
+        header = DamagedRecordsRequest(group)
+        answer = await self._instance.call(broker, RequestCode.SIGNALBOX_DAMAGED_RECORDS, header)
+        return DamagedRecordList.decode(answer.body)
