@@ -9,10 +9,9 @@ from __future__ import annotations
 
 from engine.client.admin.access import AccessAdmin
 from engine.client.admin.brokers import BrokerAdmin, BrokerGroupAdmin
-from engine.client.admin.clusters import ClusterAdmin
 from engine.client.admin.groups import ClientAdmin, GroupAdmin
 from engine.client.admin.messages import MessageAdmin
-from engine.client.admin.name_servers import NameServerAdmin
+from engine.client.admin.name_servers import ClusterAdmin, NameServerAdmin
 from engine.client.admin.offsets import OffsetAdmin
 from engine.client.admin.topics import TopicAdmin
 from engine.client.instance.instance import Client, ClientInstance

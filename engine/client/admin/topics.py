@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from engine.client.admin.clusters import ClusterAdmin
+from engine.client.admin.name_servers import ClusterAdmin
 from engine.client.instance.instance import ClientInstance
 from engine.errors import NotFound
 from engine.protocol.bodies.basics import GroupList, TopicList

@@ -9,10 +9,7 @@ from engine.client import admin
 from engine.client.admin import (
     ADMIN_TIMEOUT_MS,
     access,
-    broker_groups,
     brokers,
-    clients,
-    clusters,
     groups,
     messages,
     name_servers,
@@ -35,10 +32,10 @@ class _Part(Face):
 class ClusterAdmin(_Part):
     """`admin.cluster`."""
 
-    info = waiting(clusters.ClusterAdmin.info)
-    masters = waiting(clusters.ClusterAdmin.masters)
-    brokers = waiting(clusters.ClusterAdmin.brokers)
-    address_of = waiting(clusters.ClusterAdmin.address_of)
+    info = waiting(name_servers.ClusterAdmin.info)
+    masters = waiting(name_servers.ClusterAdmin.masters)
+    brokers = waiting(name_servers.ClusterAdmin.brokers)
+    address_of = waiting(name_servers.ClusterAdmin.address_of)
 
 
 class TopicAdmin(_Part):
@@ -116,11 +113,11 @@ class MessageAdmin(_Part):
 class ClientAdmin(_Part):
     """`admin.clients`."""
 
-    consumers = waiting(clients.ClientAdmin.consumers)
-    consumer_ids = waiting(clients.ClientAdmin.consumer_ids)
-    producers = waiting(clients.ClientAdmin.producers)
-    all_producers = waiting(clients.ClientAdmin.all_producers)
-    running_info = waiting(clients.ClientAdmin.running_info)
+    consumers = waiting(groups.ClientAdmin.consumers)
+    consumer_ids = waiting(groups.ClientAdmin.consumer_ids)
+    producers = waiting(groups.ClientAdmin.producers)
+    all_producers = waiting(groups.ClientAdmin.all_producers)
+    running_info = waiting(groups.ClientAdmin.running_info)
 
 
 class BrokerAdmin(_Part):
@@ -143,8 +140,8 @@ class BrokerAdmin(_Part):
 class BrokerGroupAdmin(_Part):
     """`admin.broker_groups`."""
 
-    status = waiting(broker_groups.BrokerGroupAdmin.status)
-    promote = waiting(broker_groups.BrokerGroupAdmin.promote)
+    status = waiting(brokers.BrokerGroupAdmin.status)
+    promote = waiting(brokers.BrokerGroupAdmin.promote)
 
 
 class NameServerAdmin(_Part):
