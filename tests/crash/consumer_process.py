@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TextIO
 
 from engine.client import ConsumeFromWhere, ConsumerOptions, MessageQueue, PushConsumer, ReceivedMessage
-from engine.client.consuming.offset_stores import RemoteOffsets
+from engine.client.consuming.offsets import RemoteOffsets
 
 BATCH, THREADS = 8, 4
 COMMITTED = -1

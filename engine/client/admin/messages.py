@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from engine.client.admin.name_servers import ClusterAdmin
+from engine.client.consuming.offsets import QueueOffsets
 from engine.client.consuming.pull_requests import PullResult, Pulls, PullStatus
-from engine.client.consuming.queue_offsets import QueueOffsets
 from engine.client.consuming.subscriptions import subscription
 from engine.client.instance.instance import ClientInstance
 from engine.client.instance.routes import subscribe_queues

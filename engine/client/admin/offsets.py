@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engine.client.consuming.queue_offsets import QueueOffsets
+from engine.client.consuming.offsets import QueueOffsets
 from engine.protocol.bodies.basics import MessageQueue
 from engine.protocol.bodies.offsets import (
     ConsumerOffsetSerializeWrapper,

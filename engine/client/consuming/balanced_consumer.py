@@ -12,16 +12,16 @@ import time
 from collections.abc import Collection
 
 from engine.client.consuming.group_consumer import GroupConsumer
-from engine.client.consuming.offset_stores import (
+from engine.client.consuming.offsets import (
     HALF_AN_HOUR_MS,
     LocalOffsets,
     OffsetStore,
+    QueueOffsets,
     RemoteOffsets,
     StartOffsets,
     local_offsets_path,
 )
 from engine.client.consuming.pull_requests import Pulls
-from engine.client.consuming.queue_offsets import QueueOffsets
 from engine.client.consuming.rebalance import Assignments, decide
 from engine.client.consuming.subscriptions import is_sql, subscription
 from engine.client.instance.answers import outcomes_of

@@ -18,7 +18,7 @@ from engine.client.consuming.consume_service import (
     SendBacks,
 )
 from engine.client.consuming.listeners import ListenerCalls
-from engine.client.consuming.offset_stores import OffsetStore
+from engine.client.consuming.offsets import OffsetStore
 from engine.client.consuming.queue_pulls import QueueWork
 from engine.client.instance.periodic import Periodic, end_task
 from engine.client.messages import ReceivedMessage

@@ -10,7 +10,7 @@ import asyncio
 from typing import TYPE_CHECKING
 
 from engine.client.consuming.listeners import ListenerCalls
-from engine.client.consuming.offset_stores import OffsetStore
+from engine.client.consuming.offsets import OffsetStore
 from engine.client.instance.instance import ClientInstance
 from engine.client.messages import ReceivedMessage
 from engine.client.options import ConsumerOptions

@@ -15,7 +15,7 @@ from collections.abc import Iterable
 
 from engine.client.consuming.consume_service import TO_DEAD_LETTERS, ConsumeService, SendBacks
 from engine.client.consuming.listeners import ListenerCalls
-from engine.client.consuming.offset_stores import OffsetStore
+from engine.client.consuming.offsets import OffsetStore
 from engine.client.consuming.queue_pulls import QueueWork
 from engine.client.instance.instance import ClientInstance
 from engine.client.instance.periodic import Periodic, end_task

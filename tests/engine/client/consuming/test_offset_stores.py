@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.client.consuming.offset_stores import LocalOffsets, RemoteOffsets, local_offsets_path
+from engine.client.consuming.offsets import LocalOffsets, RemoteOffsets, local_offsets_path
 from engine.errors import BadInput, PeerUnreachable
 from engine.protocol.bodies.basics import MessageQueue
 from engine.protocol.bodies.offsets import OffsetSerializeWrapper

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from engine.client.consuming.offset_stores import RemoteOffsets, StartOffsets
+from engine.client.consuming.offsets import RemoteOffsets, StartOffsets
 from engine.protocol.bodies.basics import MessageQueue
 from engine.protocol.bodies.clients import ConsumeFromWhere
 

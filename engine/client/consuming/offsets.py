@@ -1,28 +1,109 @@
-"""A consumer's offsets: kept at the brokers (clustering) or in a file of its own (broadcasting), and where a
-group begins on a queue.
+"""Offsets: requests for those of a queue and of a group on it, a consumer's own, and where a group begins.
 
-Both stores hold a table in memory that consuming updates at once, and write what changed now and then and at
-the end. An offset is the next message to be consumed. A write that fails leaves the change marked, so that
-the next one carries it. Loop thread only; the file is read and written in a thread.
+Requests go to the queue's master. While no master can be reached, its slaves are asked and keep what is
+committed; `QueueOffsets.commit` then returns False, because the master must get the offset when it is back.
 
-The file is RocketMQ's: ~/.rocketmq_offsets/<client id>/<group>/offsets.json with a .bak beside it.
+A consumer's offsets are kept at the brokers (clustering) or in a file of its own (broadcasting). Both stores
+hold a table in memory that consuming updates at once, and write what changed now and then and at the end. An
+offset is the next message to be consumed. A write that fails leaves the change marked, so that the next one
+carries it. The file is RocketMQ's: ~/.rocketmq_offsets/<client id>/<group>/offsets.json with a .bak beside
+it; it is read and written in a thread. Loop thread only.
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 from collections.abc import Collection, Iterable
 from pathlib import Path
 
-from engine.client.consuming.queue_offsets import QueueOffsets
 from engine.client.instance.answers import outcomes_of
+from engine.client.instance.instance import ClientInstance
 from engine.durable_file import read_durable, write_durable
-from engine.errors import BadInput, EngineError
+from engine.errors import BadInput, EngineError, PeerError, PeerUnreachable
 from engine.protocol.bodies.basics import MessageQueue
 from engine.protocol.bodies.clients import ConsumeFromWhere
 from engine.protocol.bodies.offsets import OffsetSerializeWrapper
+from engine.protocol.bodies.routes import MASTER_ID
+from engine.protocol.codes import RequestCode, ResponseCode
+from engine.protocol.commands import Command
+from engine.protocol.headers.offsets import (
+    GetEarliestMsgStoretimeRequest,
+    GetEarliestMsgStoretimeResponse,
+    GetMaxOffsetRequest,
+    GetMinOffsetRequest,
+    OffsetResponse,
+    QueryConsumerOffsetRequest,
+    SearchOffsetRequest,
+    UpdateConsumerOffsetRequest,
+)
 from engine.protocol.names import is_retry_topic
+from engine.protocol.wire import Header
+
+
+class QueueOffsets:
+    """One method per request code."""
+
+    def __init__(self, instance: ClientInstance) -> None:
+        self._instance = instance
+
+    async def max_offset(self, queue: MessageQueue) -> int:
+        """The offset that the next message will get."""
+        header = GetMaxOffsetRequest(queue.topic, queue.queue_id)
+        return await self._offset(queue, RequestCode.GET_MAX_OFFSET, header)
+
+    async def min_offset(self, queue: MessageQueue) -> int:
+        """The offset of the oldest message that is still kept."""
+        header = GetMinOffsetRequest(queue.topic, queue.queue_id)
+        return await self._offset(queue, RequestCode.GET_MIN_OFFSET, header)
+
+    async def offset_at(self, queue: MessageQueue, timestamp_ms: int, *, upper: bool = False) -> int:
+        """The first message stored at or after that time; with `upper`, the last one at or before it."""
+        boundary = "UPPER" if upper else "LOWER"
+        header = SearchOffsetRequest(queue.topic, queue.queue_id, timestamp_ms, boundary)
+        return await self._offset(queue, RequestCode.SEARCH_OFFSET_BY_TIMESTAMP, header)
+
+    async def earliest_store_time(self, queue: MessageQueue) -> int | None:
+        """When the oldest kept message was stored; None when there is none."""
+        header = GetEarliestMsgStoretimeRequest(queue.topic, queue.queue_id)
+        answer, _ = await self._ask(queue, RequestCode.GET_EARLIEST_MSG_STORETIME, header)
+        timestamp_ms = GetEarliestMsgStoretimeResponse.decode(answer.fields).timestamp
+        return timestamp_ms if timestamp_ms >= 0 else None
+
+    async def committed(self, group: str, queue: MessageQueue, *, zero_if_young: bool = True) -> int | None:
+        """What the group has committed; None when nothing.
+
+        With `zero_if_young` the broker answers 0 for a queue that still has its first messages in memory.
+        """
+        header = QueryConsumerOffsetRequest(group, queue.topic, queue.queue_id, zero_if_young)
+        try:
+            offset = await self._offset(queue, RequestCode.QUERY_CONSUMER_OFFSET, header)
+        except PeerError as error:
+            if error.code == ResponseCode.QUERY_NOT_FOUND:
+                return None
+            raise
+        return offset if offset >= 0 else None
+
+    async def commit(self, group: str, queue: MessageQueue, offset: int) -> bool:
+        """Whether the master has it; False: only a slave, and only until the master is back."""
+        header = UpdateConsumerOffsetRequest(group, queue.topic, queue.queue_id, offset)
+        _, broker_id = await self._ask(queue, RequestCode.UPDATE_CONSUMER_OFFSET, header)
+        return broker_id == MASTER_ID
+
+    async def _offset(self, queue: MessageQueue, code: RequestCode, header: Header) -> int:
+        answer, _ = await self._ask(queue, code, header)
+        return OffsetResponse.decode(answer.fields).offset
+
+    async def _ask(self, queue: MessageQueue, code: RequestCode, header: Header) -> tuple[Command, int]:
+        """The answer, and the id of the broker that gave it: the first that can be reached."""
+        members = await self._instance.find_members(queue, with_master=True)
+        *first, last = sorted(members)
+        for broker_id in first:
+            with contextlib.suppress(PeerUnreachable):
+                return await self._instance.call(members[broker_id], code, header), broker_id
+        return await self._instance.call(members[last], code, header), last
+
 
 log = logging.getLogger(__name__)
 
