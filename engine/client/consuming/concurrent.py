@@ -17,9 +17,9 @@ from engine.client.consuming.consume_service import (
     ConsumeService,
     SendBacks,
 )
+from engine.client.consuming.consumed_queues import QueueWork
 from engine.client.consuming.listeners import ListenerCalls
 from engine.client.consuming.offsets import OffsetStore
-from engine.client.consuming.queue_pulls import QueueWork
 from engine.client.instance.periodic import Periodic, end_task
 from engine.client.messages import ReceivedMessage
 from engine.client.options import ConsumerOptions

@@ -18,7 +18,7 @@ from engine.protocol.codes import RequestCode
 from engine.protocol.headers.send import ConsumerSendMsgBackRequest
 
 if TYPE_CHECKING:
-    from engine.client.consuming.queue_pulls import QueueWork
+    from engine.client.consuming.consumed_queues import QueueWork
 
 DELAY_BY_BROKER = 0
 TO_DEAD_LETTERS = -1

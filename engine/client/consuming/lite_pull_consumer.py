@@ -14,8 +14,8 @@ from collections.abc import Collection, Iterable, Mapping
 from types import TracebackType
 
 from engine.client.consuming.balanced_consumer import BalancedConsumer
+from engine.client.consuming.consumed_queues import LiteQueue
 from engine.client.consuming.pull_requests import PullResult
-from engine.client.consuming.queue_pulls import LiteQueue
 from engine.client.instance.instance import ClientInstance
 from engine.client.instance.routes import subscribe_queues
 from engine.client.messages import ReceivedMessage

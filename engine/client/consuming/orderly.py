@@ -14,9 +14,9 @@ import time
 from collections.abc import Iterable
 
 from engine.client.consuming.consume_service import TO_DEAD_LETTERS, ConsumeService, SendBacks
+from engine.client.consuming.consumed_queues import QueueWork
 from engine.client.consuming.listeners import ListenerCalls
 from engine.client.consuming.offsets import OffsetStore
-from engine.client.consuming.queue_pulls import QueueWork
 from engine.client.instance.instance import ClientInstance
 from engine.client.instance.periodic import Periodic, end_task
 from engine.client.messages import ReceivedMessage

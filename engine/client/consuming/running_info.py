@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from engine.client.consuming.process_queue import ProcessQueue
+from engine.client.consuming.consumed_queues import ProcessQueue
 from engine.client.options import ConsumerOptions
 from engine.protocol.bodies.basics import MessageQueue
 from engine.protocol.bodies.clients import (

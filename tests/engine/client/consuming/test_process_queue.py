@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.client.consuming.process_queue import LOCK_LEASE_MS, ProcessQueue
+from engine.client.consuming.consumed_queues import LOCK_LEASE_MS, ProcessQueue
 from tests.engine.client.records import received
 
 
