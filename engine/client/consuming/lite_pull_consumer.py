@@ -13,9 +13,9 @@ import contextlib
 from collections.abc import Collection, Iterable, Mapping
 from types import TracebackType
 
-from engine.client.consuming.balanced_consumer import BalancedConsumer
 from engine.client.consuming.consumed_queues import LiteQueue
 from engine.client.consuming.pull_requests import PullResult
+from engine.client.consuming.rebalance import BalancedConsumer
 from engine.client.instance.instance import ClientInstance
 from engine.client.instance.routes import subscribe_queues
 from engine.client.messages import ReceivedMessage

@@ -13,13 +13,13 @@ import asyncio
 import logging
 from collections.abc import Collection, Mapping
 
-from engine.client.consuming.balanced_consumer import BalancedConsumer
 from engine.client.consuming.concurrent import ConcurrentService
 from engine.client.consuming.consume_service import ConsumeService, SendBacks
 from engine.client.consuming.consumed_queues import QueueWork
 from engine.client.consuming.listeners import Listener, ListenerCalls
 from engine.client.consuming.orderly import OrderlyService, QueueLocks
 from engine.client.consuming.pull_requests import PullResult
+from engine.client.consuming.rebalance import BalancedConsumer
 from engine.client.consuming.running_info import describe
 from engine.client.instance.instance import ClientInstance
 from engine.client.instance.periodic import Periodic
