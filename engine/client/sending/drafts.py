@@ -1,26 +1,65 @@
-"""From an application's message to what travels: checks, properties, compression. Pure; ids and time passed
-in.
+"""From an application's messages to what travels: unique keys, checks, properties, compression, batches.
 
-All that can be wrong with a message is said here, before anything is sent. Property names that mean something
-to clients or brokers cannot be set through `Message.properties`: they would change how a message is treated.
+Pure; ids and time are passed in. All that can be wrong with a message is reported here, before anything is
+sent. Property names that mean something to clients or brokers cannot be set through `Message.properties`:
+they would change how a message is treated.
+
+The messages of a batch share one topic and one queue; none of them may be delayed. Each has its own unique
+key and properties. Bodies of a batch are not compressed.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import orjson
 
 from engine.client.messages import Message
-from engine.client.options import Compression
+from engine.client.options import Compression, ProducerOptions
 from engine.errors import BadInput
+from engine.protocol.batches import BatchItem, encode_batch
 from engine.protocol.codes import ResponseCode
 from engine.protocol.compression import compress
+from engine.protocol.message_ids import UniqueKeys
+from engine.protocol.names import RETRY_PREFIX
 from engine.protocol.properties import PROPERTY_NAMES, encode_properties
 from engine.protocol.records import MAX_PROPERTIES_BYTES
 from engine.protocol.sys_flags import LZ4, ZLIB, ZSTD, with_compression
+
+_COUNTER_DIGITS = 4
+
+
+class MessageKeys:
+    """`next(now_ms)`: a new unique key; `take(count, now_ms)`: many."""
+
+    __slots__ = ("_counter", "_keys", "_now_ms", "_stem")
+
+    def __init__(self, ip: str, pid: int, salt: int) -> None:
+        self._keys = UniqueKeys(ip, pid, salt)
+        self._now_ms = -1
+        self._stem = ""
+        self._counter = 0
+
+    def next(self, now_ms: int) -> str:
+        if now_ms != self._now_ms:
+            self._begin(now_ms)
+        self._counter = counter = (self._counter + 1) & 0xFFFF
+        return f"{self._stem}{counter:04X}"
+
+    def take(self, count: int, now_ms: int) -> list[str]:
+        """At most 65,536, or they would repeat within the millisecond."""
+        if now_ms != self._now_ms:
+            self._begin(now_ms)
+        stem, first = self._stem, self._counter + 1
+        self._counter = (self._counter + count) & 0xFFFF
+        return [f"{stem}{counter & 0xFFFF:04X}" for counter in range(first, first + count)]
+
+    def _begin(self, now_ms: int) -> None:
+        self._stem = self._keys.next(now_ms)[:-_COUNTER_DIGITS]
+        self._now_ms = now_ms
+
 
 _KINDS = {"zlib": ZLIB, "lz4": LZ4, "zstd": ZSTD}
 _WAIT = {True: "WAIT\x01true\x02", False: "WAIT\x01false\x02"}
@@ -122,6 +161,59 @@ def pack_body(body: bytes, kind: Compression, level: int) -> tuple[bytes, int]:
         return body, 0
     smaller = compress(body, _KINDS[kind], level)
     return (smaller, with_compression(0, _KINDS[kind])) if len(smaller) < len(body) else (body, 0)
+
+
+def _illegal(text: str) -> BadInput:
+    return BadInput(text, code=ResponseCode.MESSAGE_ILLEGAL)
+
+
+MAX_BATCH_MESSAGES = 65_536
+"""As many unique keys as a millisecond has."""
+
+_ITEM_OVERHEAD_BYTES = 22
+
+
+def batch_drafts(
+    messages: Sequence[Message], keys: MessageKeys, now_ms: int, waits: bool, options: ProducerOptions
+) -> Iterator[Draft]:
+    """The requests that these messages take, each at most `max_batch_bytes` long (or one message)."""
+    check_batch(messages)
+    limit = min(options.max_batch_bytes, options.max_message_bytes)
+    items: list[BatchItem] = []
+    first = size = 0
+    msg_ids = keys.take(len(messages), now_ms)
+    for index, message in enumerate(messages):
+        body = message.body
+        if not 0 < len(body) <= options.max_message_bytes:
+            check_body(body, options.max_message_bytes)
+        properties = properties_text(message, msg_ids[index], waits).encode()
+        item_size = _ITEM_OVERHEAD_BYTES + len(body) + len(properties)
+        if size + item_size > limit and items:
+            yield _draft(items, msg_ids[first:index], waits)
+            items, first, size = [], index, 0
+        items.append(BatchItem(message.flag, body, properties))
+        size += item_size
+    yield _draft(items, msg_ids[first:], waits)
+
+
+def check_batch(messages: Sequence[Message]) -> None:
+    topic = messages[0].topic
+    if len(messages) > MAX_BATCH_MESSAGES:
+        raise _illegal(f"a batch of {len(messages)} messages, at most {MAX_BATCH_MESSAGES} are accepted")
+    for message in messages:
+        if message.topic != topic:
+            raise _illegal(f"a batch is of one topic, not of {topic} and {message.topic}")
+        if message.is_for_later:
+            raise _illegal("a delayed message cannot be part of a batch")
+    if topic.startswith(RETRY_PREFIX):
+        raise _illegal("a batch cannot go to a retry topic")
+
+
+def _draft(items: list[BatchItem], msg_ids: list[str], waits: bool) -> Draft:
+    # No unique key here: brokers up to 5.1 append these properties to those of each message, where the later
+    # of two keys counts, and all messages would bear one id.
+    wrapper = orjson.dumps(f"WAIT\x01{'true' if waits else 'false'}\x02")
+    return Draft(encode_batch(items), wrapper, 0, 0, ",".join(msg_ids))
 
 
 def _illegal(text: str) -> BadInput:

@@ -27,11 +27,9 @@ import orjson
 from engine.client.instance.instance import Client, ClientInstance
 from engine.client.messages import Message, ReceivedMessage, SendResult
 from engine.client.options import Acks, ClientOptions, ProducerOptions, Tls
-from engine.client.sending.batching import batch_drafts
 from engine.client.sending.deliveries import Deliveries
-from engine.client.sending.drafts import check_body, draft, marked_draft, pack_body
+from engine.client.sending.drafts import MessageKeys, batch_drafts, check_body, draft, marked_draft, pack_body
 from engine.client.sending.latency_faults import LatencyFaults
-from engine.client.sending.message_keys import MessageKeys
 from engine.client.sending.replies import reply_message, wait_for_reply
 from engine.client.sending.send_plans import Select, SendPlan, SendTarget, by_sharding_key
 from engine.client.sending.topic_plans import TopicPlans

@@ -26,9 +26,8 @@ from engine.client.instance.periodic import Periodic
 from engine.client.messages import Message, ReceivedMessage, SendResult
 from engine.client.options import ProducerOptions
 from engine.client.sending.deliveries import Deliveries
-from engine.client.sending.drafts import draft
+from engine.client.sending.drafts import MessageKeys, draft
 from engine.client.sending.latency_faults import LatencyFaults
-from engine.client.sending.message_keys import MessageKeys
 from engine.client.sending.topic_plans import TopicPlans
 from engine.errors import EngineError
 from engine.protocol.codes import ResponseCode

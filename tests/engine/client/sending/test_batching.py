@@ -6,8 +6,7 @@ import pytest
 
 from engine.client.messages import Message
 from engine.client.options import ProducerOptions
-from engine.client.sending.batching import batch_drafts
-from engine.client.sending.message_keys import MessageKeys
+from engine.client.sending.drafts import MessageKeys, batch_drafts
 from engine.errors import BadInput
 from engine.protocol.batches import decode_batch
 from engine.protocol.properties import decode_properties
