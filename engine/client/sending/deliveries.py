@@ -20,8 +20,7 @@ from engine.client.options import ProducerOptions
 from engine.client.sending.drafts import Draft
 from engine.client.sending.latency_faults import HARMLESS_LATENCY_MS, LatencyFaults
 from engine.client.sending.pending_sends import SWEEP_S, Send, SendWindow
-from engine.client.sending.send_plans import SendPlan, SendTarget
-from engine.client.sending.topic_plans import TopicPlans
+from engine.client.sending.send_plans import SendPlan, SendTarget, TopicPlans
 from engine.errors import EngineError, PeerTimeout, PeerUnreachable
 from engine.net.requester import Requester
 from engine.protocol.codes import ResponseCode

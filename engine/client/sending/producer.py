@@ -31,8 +31,7 @@ from engine.client.sending.deliveries import Deliveries
 from engine.client.sending.drafts import MessageKeys, batch_drafts, check_body, draft, marked_draft, pack_body
 from engine.client.sending.latency_faults import LatencyFaults
 from engine.client.sending.replies import reply_message, wait_for_reply
-from engine.client.sending.send_plans import Select, SendPlan, SendTarget, by_sharding_key
-from engine.client.sending.topic_plans import TopicPlans
+from engine.client.sending.send_plans import Select, SendPlan, SendTarget, TopicPlans, by_sharding_key
 from engine.client.tracing.trace_writer import SendTracing, Tracer
 from engine.errors import BadInput, EngineError
 from engine.protocol.bodies.basics import MessageQueue

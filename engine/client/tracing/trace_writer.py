@@ -28,7 +28,7 @@ from engine.client.options import ProducerOptions
 from engine.client.sending.deliveries import Deliveries
 from engine.client.sending.drafts import MessageKeys, draft
 from engine.client.sending.latency_faults import LatencyFaults
-from engine.client.sending.topic_plans import TopicPlans
+from engine.client.sending.send_plans import TopicPlans
 from engine.errors import EngineError
 from engine.protocol.codes import ResponseCode
 from engine.protocol.headers.send import EndTransactionRequest
