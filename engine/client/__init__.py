@@ -22,7 +22,7 @@ from engine.client.options import (
     PullOptions,
 )
 from engine.client.pop.pop_consumer import PopConsumer
-from engine.client.pop.pop_messages import PoppedMessage
+from engine.client.pop.pop_requests import PoppedMessage
 from engine.client.sending.producer import Producer
 from engine.client.sending.transaction_producer import (
     TransactionProducer,

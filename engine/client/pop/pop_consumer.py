@@ -15,8 +15,7 @@ from engine.client.consuming.group_consumer import GroupConsumer
 from engine.client.instance.instance import ClientInstance
 from engine.client.instance.routes import master_addresses
 from engine.client.options import PopOptions, Tls
-from engine.client.pop.pop_messages import PoppedMessage
-from engine.client.pop.pop_requests import ALL_QUEUES, MOST, Pops
+from engine.client.pop.pop_requests import ALL_QUEUES, MOST, PoppedMessage, Pops
 from engine.errors import BadInput
 from engine.protocol.bodies.basics import MessageQueue
 from engine.protocol.bodies.clients import ConsumeType

@@ -15,8 +15,7 @@ import time
 from engine.client.consuming.consume_service import TO_DEAD_LETTERS, SendBacks
 from engine.client.consuming.listeners import ListenerCalls
 from engine.client.instance.periodic import end_task
-from engine.client.pop.pop_messages import PoppedMessage
-from engine.client.pop.pop_requests import MOST, Pops
+from engine.client.pop.pop_requests import MOST, PoppedMessage, Pops
 from engine.errors import EngineError
 from engine.protocol.bodies.basics import MessageQueue
 from engine.protocol.bodies.clients import SubscriptionData
