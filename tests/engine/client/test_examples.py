@@ -13,8 +13,7 @@ import pytest
 
 import engine.client
 from engine.client import blocking
-from engine.client.idempotence.dedup_stores import SqliteDedup
-from engine.client.idempotence.idempotent import idempotent
+from engine.client.idempotence import SqliteDedup, idempotent
 from engine.protocol.bodies.topics import TopicConfig
 
 PAGE = Path(__file__).resolve().parents[3] / "docs" / "client.md"

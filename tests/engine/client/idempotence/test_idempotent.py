@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from engine.client.consuming.listeners import ConsumeStatus
-from engine.client.idempotence.dedup_stores import RedisDedup, SqliteDedup
-from engine.client.idempotence.idempotent import Claim, DedupStore, first_key, idempotent
+from engine.client.idempotence import Claim, DedupStore, RedisDedup, SqliteDedup, first_key, idempotent
 from engine.client.messages import ReceivedMessage
 from tests.engine.client.idempotence.redis_server import redis_server
 from tests.engine.client.records import received

@@ -1,1 +1,0 @@
-"""Consuming each message once: a listener that remembers."""
