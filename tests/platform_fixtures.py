@@ -23,7 +23,7 @@ from clusters.models import Cluster
 from console.core.models import RoleBinding, User
 from console.core.models.people import Role
 from tests.audit_watch import watch
-from tests.engine.client.idempotence.redis_server import redis_server
+from tests.engine.client.redis_server import redis_server
 from tests.engine.client.servers import Cluster as EngineCluster
 from tests.engine.client.servers import start_broker, start_name_server
 

@@ -1,5 +1,5 @@
-"""Requests of consumers that pop (pop, acknowledge, change the invisible time), and popped messages, each with
-the receipt handle that acknowledges it. Loop thread only.
+"""Requests of consumers that pop (pop, acknowledge, change the invisible time), and popped messages, each
+with the receipt handle that acknowledges it. Loop thread only.
 """
 
 from __future__ import annotations

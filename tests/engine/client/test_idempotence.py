@@ -11,8 +11,8 @@ import pytest
 from engine.client.consuming.listeners import ConsumeStatus
 from engine.client.idempotence import Claim, DedupStore, RedisDedup, SqliteDedup, first_key, idempotent
 from engine.client.messages import ReceivedMessage
-from tests.engine.client.idempotence.redis_server import redis_server
 from tests.engine.client.records import received
+from tests.engine.client.redis_server import redis_server
 
 LEASE_MS = 1000
 
