@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import TYPE_CHECKING, Literal, TypedDict
 
 from engine.errors import BadInput
 from engine.net.requester import Resolve, parse_address
@@ -16,6 +16,9 @@ from engine.protocol.allocation import Allocate, average
 from engine.protocol.bodies.clients import ConsumeFromWhere, MessageModel
 from engine.protocol.names import DEFAULT_TOPIC, TRACE_TOPIC
 from engine.protocol.signing import Credentials
+
+if TYPE_CHECKING:
+    from engine.client.instance.instance import ClientInstance
 
 DEFAULT_NAME_SERVER = "127.0.0.1:9876"
 
@@ -27,6 +30,21 @@ Tls = TlsOptions | bool | None
 """True: with the system's authorities. None and False: without TLS."""
 
 Compression = Literal["zlib", "lz4", "zstd", "none"]
+
+
+class ServerAccess(TypedDict, total=False):
+    """How any producer, consumer or admin reaches its servers: `namesrv` is `host:port;host:port` (default
+    $NAMESRV_ADDR), `credentials` sign the requests."""
+
+    namesrv: str | None
+    tls: Tls
+    credentials: Credentials | None
+
+
+class ClientArguments(ServerAccess, total=False):
+    """The same, or the `instance` to share; TLS and credentials are then those of the instance."""
+
+    instance: ClientInstance | None
 
 
 def name_server_addresses(text: str | None, environment: Mapping[str, str]) -> tuple[str, ...]:

@@ -7,6 +7,8 @@ with RocketMQ's code and remark.
 
 from __future__ import annotations
 
+from typing import Unpack
+
 from engine.client.admin.access import AccessAdmin
 from engine.client.admin.brokers import BrokerAdmin, BrokerGroupAdmin
 from engine.client.admin.groups import ClientAdmin, GroupAdmin
@@ -14,10 +16,9 @@ from engine.client.admin.messages import MessageAdmin
 from engine.client.admin.name_servers import ClusterAdmin, NameServerAdmin
 from engine.client.admin.offsets import OffsetAdmin
 from engine.client.admin.topics import TopicAdmin
-from engine.client.instance.instance import Client, ClientInstance
-from engine.client.options import ClientOptions, Tls
+from engine.client.instance.instance import Client
+from engine.client.options import ClientArguments, ClientOptions
 from engine.client.tracing.trace_reader import TraceReader
-from engine.protocol.signing import Credentials
 
 ADMIN_TIMEOUT_MS = 5_000
 
@@ -40,15 +41,10 @@ class Admin(Client):
     def __init__(
         self,
         *,
-        namesrv: str | None = None,
         timeout_ms: int = ADMIN_TIMEOUT_MS,
-        instance: ClientInstance | None = None,
-        tls: Tls = None,
-        credentials: Credentials | None = None,
+        **arguments: Unpack[ClientArguments],
     ) -> None:
-        super().__init__(
-            instance, namesrv, ClientOptions(request_timeout_ms=timeout_ms, tls=tls, credentials=credentials)
-        )
+        super().__init__(ClientOptions(request_timeout_ms=timeout_ms), **arguments)
         self.cluster = ClusterAdmin(self.instance)
         self.topics = TopicAdmin(self.instance, self.cluster)
         self.groups = GroupAdmin(self.instance, self.cluster)

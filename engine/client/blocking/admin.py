@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from types import TracebackType
-from typing import Self
+from typing import Unpack
 
 from engine.client import admin
 from engine.client.admin import (
@@ -16,20 +15,12 @@ from engine.client.admin import (
     offsets,
     topics,
 )
-from engine.client.blocking.loop_thread import Face, LoopThread, waiting
-from engine.client.options import Tls
+from engine.client.blocking.loop_thread import BlockingClient, Face, LoopThread, waiting
+from engine.client.options import ServerAccess
 from engine.client.tracing import trace_reader
-from engine.protocol.signing import Credentials
 
 
-class _Part(Face):
-    """One group of questions; the loop is the admin's."""
-
-    def __init__(self, loop: LoopThread, inner: object) -> None:
-        super().__init__(loop, lambda: inner)
-
-
-class ClusterAdmin(_Part):
+class ClusterAdmin(Face):
     """`admin.cluster`."""
 
     info = waiting(name_servers.ClusterAdmin.info)
@@ -38,7 +29,7 @@ class ClusterAdmin(_Part):
     address_of = waiting(name_servers.ClusterAdmin.address_of)
 
 
-class TopicAdmin(_Part):
+class TopicAdmin(Face):
     """`admin.topics`."""
 
     names = waiting(topics.TopicAdmin.names)
@@ -58,7 +49,7 @@ class TopicAdmin(_Part):
     masters_of = waiting(topics.TopicAdmin.masters_of)
 
 
-class GroupAdmin(_Part):
+class GroupAdmin(Face):
     """`admin.groups`."""
 
     create = waiting(groups.GroupAdmin.create)
@@ -77,7 +68,7 @@ class GroupAdmin(_Part):
     subscription = waiting(groups.GroupAdmin.subscription)
 
 
-class OffsetAdmin(_Part):
+class OffsetAdmin(Face):
     """`admin.offsets`."""
 
     max_offset = waiting(offsets.OffsetAdmin.max_offset)
@@ -95,7 +86,7 @@ class OffsetAdmin(_Part):
     corrections = waiting(offsets.OffsetAdmin.corrections)
 
 
-class MessageAdmin(_Part):
+class MessageAdmin(Face):
     """`admin.messages`."""
 
     by_offset_id = waiting(messages.MessageAdmin.by_offset_id)
@@ -110,7 +101,7 @@ class MessageAdmin(_Part):
     consume_directly = waiting(messages.MessageAdmin.consume_directly)
 
 
-class ClientAdmin(_Part):
+class ClientAdmin(Face):
     """`admin.clients`."""
 
     consumers = waiting(groups.ClientAdmin.consumers)
@@ -120,7 +111,7 @@ class ClientAdmin(_Part):
     running_info = waiting(groups.ClientAdmin.running_info)
 
 
-class BrokerAdmin(_Part):
+class BrokerAdmin(Face):
     """`admin.brokers`."""
 
     runtime_info = waiting(brokers.BrokerAdmin.runtime_info)
@@ -137,18 +128,20 @@ class BrokerAdmin(_Part):
     delete_expired_commit_logs = waiting(brokers.BrokerAdmin.delete_expired_commit_logs)
 
 
-class BrokerGroupAdmin(_Part):
+class BrokerGroupAdmin(Face):
     """`admin.broker_groups`."""
 
     status = waiting(brokers.BrokerGroupAdmin.status)
     promote = waiting(brokers.BrokerGroupAdmin.promote)
+    damaged_records = waiting(brokers.BrokerGroupAdmin.damaged_records)
 
 
-class NameServerAdmin(_Part):
+class NameServerAdmin(Face):
     """`admin.name_servers`."""
 
     config = waiting(name_servers.NameServerAdmin.config)
     update_config = waiting(name_servers.NameServerAdmin.update_config)
+    data_version = waiting(name_servers.NameServerAdmin.data_version)
     put = waiting(name_servers.NameServerAdmin.put)
     get = waiting(name_servers.NameServerAdmin.get)
     delete = waiting(name_servers.NameServerAdmin.delete)
@@ -157,13 +150,13 @@ class NameServerAdmin(_Part):
     add_write_perm = waiting(name_servers.NameServerAdmin.add_write_perm)
 
 
-class TraceReader(_Part):
+class TraceReader(Face):
     """`admin.traces`."""
 
     read = waiting(trace_reader.TraceReader.read)
 
 
-class AccessAdmin(_Part):
+class AccessAdmin(Face):
     """`admin.access`."""
 
     create_user = waiting(access.AccessAdmin.create_user)
@@ -178,7 +171,7 @@ class AccessAdmin(_Part):
     acls = waiting(access.AccessAdmin.acls)
 
 
-class Admin(Face):
+class Admin(BlockingClient):
     """`engine.client.Admin` without await.
 
     >>> with blocking.Admin(namesrv=NAMESRV) as admin:
@@ -189,16 +182,11 @@ class Admin(Face):
     def __init__(
         self,
         *,
-        namesrv: str | None = None,
         timeout_ms: int = ADMIN_TIMEOUT_MS,
         loop: LoopThread | None = None,
-        tls: Tls = None,
-        credentials: Credentials | None = None,
+        **access: Unpack[ServerAccess],
     ) -> None:
-        super().__init__(
-            loop,
-            lambda: admin.Admin(namesrv=namesrv, timeout_ms=timeout_ms, tls=tls, credentials=credentials),
-        )
+        super().__init__(loop, lambda: admin.Admin(timeout_ms=timeout_ms, **access))
         self.cluster = ClusterAdmin(self._loop, self._inner.cluster)
         self.topics = TopicAdmin(self._loop, self._inner.topics)
         self.groups = GroupAdmin(self._loop, self._inner.groups)
@@ -210,18 +198,3 @@ class Admin(Face):
         self.name_servers = NameServerAdmin(self._loop, self._inner.name_servers)
         self.traces = TraceReader(self._loop, self._inner.traces)
         self.access = AccessAdmin(self._loop, self._inner.access)
-
-    def __enter__(self) -> Self:
-        self.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
-    def close(self) -> None:
-        self._loop.run(self._inner.close())
-        self._close_loop()
-
-    start = waiting(admin.Admin.start)

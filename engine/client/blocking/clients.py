@@ -5,22 +5,28 @@ from __future__ import annotations
 import concurrent.futures
 import threading
 from types import TracebackType
-from typing import Self
+from typing import Unpack
 
-from engine.client.blocking.loop_thread import Face, LoopThread, on_loop, waiting
+from engine.client.blocking.loop_thread import BlockingClient, LoopThread, on_loop, waiting
 from engine.client.consuming import lite_pull_consumer, push_consumer
 from engine.client.consuming.listeners import Listener
 from engine.client.messages import Message, SendResult
-from engine.client.options import Acks, ConsumerOptions, LitePullOptions, PopOptions, ProducerOptions, Tls
+from engine.client.options import (
+    Acks,
+    ConsumerOptions,
+    LitePullOptions,
+    PopOptions,
+    ProducerOptions,
+    ServerAccess,
+)
 from engine.client.pop import pop_consumer
 from engine.client.sending import producer, transaction_producer
 from engine.client.sending.send_plans import Select
 from engine.client.sending.transaction_producer import Check
 from engine.protocol.bodies.basics import MessageQueue
-from engine.protocol.signing import Credentials
 
 
-class Producer(Face):
+class Producer(BlockingClient):
     """`engine.client.Producer` without await.
 
     >>> with blocking.Producer("shop", namesrv=NAMESRV) as producer:
@@ -33,33 +39,13 @@ class Producer(Face):
         self,
         group: str,
         *,
-        namesrv: str | None = None,
         acks: Acks | None = None,
         options: ProducerOptions | None = None,
         loop: LoopThread | None = None,
-        tls: Tls = None,
-        credentials: Credentials | None = None,
+        **access: Unpack[ServerAccess],
     ) -> None:
-        super().__init__(
-            loop,
-            lambda: producer.Producer(
-                group, namesrv=namesrv, acks=acks, options=options, tls=tls, credentials=credentials
-            ),
-        )
+        super().__init__(loop, lambda: producer.Producer(group, acks=acks, options=options, **access))
         self._room = threading.BoundedSemaphore(self._inner.options.max_in_flight)
-
-    def __enter__(self) -> Self:
-        self.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
-    def close(self) -> None:
-        self._loop.run(self._inner.close())
-        self._close_loop()
 
     def send_async(
         self,
@@ -76,7 +62,6 @@ class Producer(Face):
         future.add_done_callback(lambda _: self._room.release())
         return future
 
-    start = waiting(producer.Producer.start)
     send = waiting(producer.Producer.send)
     send_oneway = waiting(producer.Producer.send_oneway)
     send_batch = waiting(producer.Producer.send_batch)
@@ -105,27 +90,21 @@ class TransactionProducer(Producer):
         group: str,
         check: Check,
         *,
-        namesrv: str | None = None,
         options: ProducerOptions | None = None,
         loop: LoopThread | None = None,
-        tls: Tls = None,
-        credentials: Credentials | None = None,
+        **access: Unpack[ServerAccess],
     ) -> None:
-        Face.__init__(
+        BlockingClient.__init__(
             self,
             loop,
-            lambda: transaction_producer.TransactionProducer(
-                group, check, namesrv=namesrv, options=options, tls=tls, credentials=credentials
-            ),
+            lambda: transaction_producer.TransactionProducer(group, check, options=options, **access),
         )
         self._room = threading.BoundedSemaphore(self._inner.options.max_in_flight)
 
-    # Its own: it announces itself to every broker, so that it is asked before it has sent anything.
-    start = waiting(transaction_producer.TransactionProducer.start)
     send_in_transaction = waiting(transaction_producer.TransactionProducer.send_in_transaction)
 
 
-class PushConsumer(Face):
+class PushConsumer(BlockingClient):
     """`engine.client.PushConsumer` without await; a plain listener runs in threads of its own.
 
     >>> import queue
@@ -143,61 +122,29 @@ class PushConsumer(Face):
         group: str,
         listener: Listener,
         *,
-        namesrv: str | None = None,
         options: ConsumerOptions | None = None,
         loop: LoopThread | None = None,
-        tls: Tls = None,
-        credentials: Credentials | None = None,
+        **access: Unpack[ServerAccess],
     ) -> None:
-        super().__init__(
-            loop,
-            lambda: push_consumer.PushConsumer(
-                group, listener, namesrv=namesrv, options=options, tls=tls, credentials=credentials
-            ),
-        )
+        super().__init__(loop, lambda: push_consumer.PushConsumer(group, listener, options=options, **access))
 
-    def __enter__(self) -> Self:
-        self.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
-    def close(self) -> None:
-        self._loop.run(self._inner.close())
-        self._close_loop()
-
-    start = waiting(push_consumer.PushConsumer.start)
     subscribe = on_loop(push_consumer.PushConsumer.subscribe)
     unsubscribe = on_loop(push_consumer.PushConsumer.unsubscribe)
     assignment = on_loop(push_consumer.PushConsumer.assignment)
 
 
-class LitePullConsumer(Face):
+class LitePullConsumer(BlockingClient):
     """`engine.client.LitePullConsumer` without await."""
 
     def __init__(
         self,
         group: str,
         *,
-        namesrv: str | None = None,
         options: LitePullOptions | None = None,
         loop: LoopThread | None = None,
-        tls: Tls = None,
-        credentials: Credentials | None = None,
+        **access: Unpack[ServerAccess],
     ) -> None:
-        super().__init__(
-            loop,
-            lambda: lite_pull_consumer.LitePullConsumer(
-                group, namesrv=namesrv, options=options, tls=tls, credentials=credentials
-            ),
-        )
-
-    def __enter__(self) -> Self:
-        self.start()
-        return self
+        super().__init__(loop, lambda: lite_pull_consumer.LitePullConsumer(group, options=options, **access))
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -205,10 +152,8 @@ class LitePullConsumer(Face):
         self.close(commit=kind is None)
 
     def close(self, *, commit: bool = True) -> None:
-        self._loop.run(self._inner.close(commit=commit))
-        self._close_loop()
+        self._close(commit=commit)
 
-    start = waiting(lite_pull_consumer.LitePullConsumer.start)
     subscribe = on_loop(lite_pull_consumer.LitePullConsumer.subscribe)
     unsubscribe = on_loop(lite_pull_consumer.LitePullConsumer.unsubscribe)
     assign = waiting(lite_pull_consumer.LitePullConsumer.assign)
@@ -226,7 +171,7 @@ class LitePullConsumer(Face):
     position = on_loop(lite_pull_consumer.LitePullConsumer.position)
 
 
-class PopConsumer(Face):
+class PopConsumer(BlockingClient):
     """`engine.client.PopConsumer` without await.
 
     >>> with blocking.Producer("shop", namesrv=NAMESRV) as producer:
@@ -243,33 +188,12 @@ class PopConsumer(Face):
         self,
         group: str,
         *,
-        namesrv: str | None = None,
         options: PopOptions | None = None,
         loop: LoopThread | None = None,
-        tls: Tls = None,
-        credentials: Credentials | None = None,
+        **access: Unpack[ServerAccess],
     ) -> None:
-        super().__init__(
-            loop,
-            lambda: pop_consumer.PopConsumer(
-                group, namesrv=namesrv, options=options, tls=tls, credentials=credentials
-            ),
-        )
+        super().__init__(loop, lambda: pop_consumer.PopConsumer(group, options=options, **access))
 
-    def __enter__(self) -> Self:
-        self.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
-    def close(self) -> None:
-        self._loop.run(self._inner.close())
-        self._close_loop()
-
-    start = waiting(pop_consumer.PopConsumer.start)
     subscribe = on_loop(pop_consumer.PopConsumer.subscribe)
     unsubscribe = on_loop(pop_consumer.PopConsumer.unsubscribe)
     receive = waiting(pop_consumer.PopConsumer.receive)

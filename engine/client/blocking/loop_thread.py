@@ -11,7 +11,8 @@ import concurrent.futures
 import functools
 import threading
 from collections.abc import Callable, Coroutine
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from types import TracebackType
+from typing import Any, Concatenate, ParamSpec, Self, TypeVar, cast
 
 from engine.errors import BadInput
 
@@ -56,14 +57,38 @@ class LoopThread:
 
 
 class Face:
-    """What a blocking class is: a loop, and the asyncio object that it speaks for."""
+    """What a blocking class is: a loop, and the asyncio object whose methods it calls there."""
+
+    def __init__(self, loop: LoopThread, inner: Any) -> None:
+        self._loop = loop
+        self._inner = inner
+
+
+class BlockingClient(Face):
+    """A producer, consumer or admin; without a `loop` it runs one, and ends it when it is closed."""
 
     def __init__(self, loop: LoopThread | None, make: Callable[[], Any]) -> None:
         self._owns_loop = loop is None
-        self._loop = loop or LoopThread()
-        self._inner: Any = self._loop.call(make)
+        running = loop or LoopThread()
+        super().__init__(running, running.call(make))
 
-    def _close_loop(self) -> None:
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def start(self) -> None:
+        self._loop.run(self._inner.start())
+
+    def close(self) -> None:
+        self._close()
+
+    def _close(self, **arguments: bool) -> None:
+        self._loop.run(self._inner.close(**arguments))
         if self._owns_loop:
             self._loop.close()
 
@@ -73,7 +98,8 @@ def waiting(method: Callable[Concatenate[T, P], Coroutine[Any, Any, R]]) -> Call
 
     @functools.wraps(method)
     def call(self: Face, /, *args: P.args, **kwargs: P.kwargs) -> R:
-        return self._loop.run(method(self._inner, *args, **kwargs))
+        # By name, so that a method which a subclass overrides is the one that is called.
+        return cast(R, self._loop.run(getattr(self._inner, method.__name__)(*args, **kwargs)))
 
     return call
 
@@ -83,6 +109,6 @@ def on_loop(method: Callable[Concatenate[T, P], R]) -> Callable[Concatenate[Face
 
     @functools.wraps(method)
     def call(self: Face, /, *args: P.args, **kwargs: P.kwargs) -> R:
-        return self._loop.call(lambda: method(self._inner, *args, **kwargs))
+        return self._loop.call(lambda: cast(R, getattr(self._inner, method.__name__)(*args, **kwargs)))
 
     return call

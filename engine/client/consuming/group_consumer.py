@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
+from typing import Unpack
 
 from engine.client.consuming.subscriptions import subscription
-from engine.client.instance.instance import Client, ClientInstance
-from engine.client.options import ClientOptions, Tls
+from engine.client.instance.instance import Client
+from engine.client.options import ClientArguments, ClientOptions
 from engine.errors import BadInput
 from engine.protocol.bodies.basics import MessageQueue
 from engine.protocol.bodies.clients import (
@@ -27,29 +28,22 @@ from engine.protocol.bodies.clients import (
 )
 from engine.protocol.names import check_group, check_topic
 from engine.protocol.records import Record
-from engine.protocol.signing import Credentials
 
 
 class GroupConsumer(Client):
     def __init__(
         self,
         group: str,
-        instance: ClientInstance | None,
-        namesrv: str | None,
-        tls: Tls,
-        credentials: Credentials | None,
-        *,
         consume_type: ConsumeType,
         from_where: ConsumeFromWhere,
         model: MessageModel = MessageModel.CLUSTERING,
+        **arguments: Unpack[ClientArguments],
     ) -> None:
         check_group(group)
         self._is_broadcast = model is MessageModel.BROADCASTING
         # A broadcasting client needs the same id after a restart: its offsets are filed under it.
         name = "DEFAULT" if self._is_broadcast else None
-        super().__init__(
-            instance, namesrv, ClientOptions(instance_name=name, tls=tls, credentials=credentials)
-        )
+        super().__init__(ClientOptions(instance_name=name), **arguments)
         self.group = group
         self.subscriptions: dict[str, SubscriptionData] = {}
         self._consume_type = consume_type

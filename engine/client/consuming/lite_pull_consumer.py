@@ -12,18 +12,17 @@ import asyncio
 import contextlib
 from collections.abc import Collection, Iterable, Mapping
 from types import TracebackType
+from typing import Unpack
 
 from engine.client.consuming.consumed_queues import LiteQueue
 from engine.client.consuming.pull_requests import PullResult
 from engine.client.consuming.rebalance import BalancedConsumer
-from engine.client.instance.instance import ClientInstance
 from engine.client.instance.routes import subscribe_queues
 from engine.client.messages import ReceivedMessage
-from engine.client.options import LitePullOptions, Tls
+from engine.client.options import ClientArguments, LitePullOptions
 from engine.errors import BadInput, NotFound
 from engine.protocol.bodies.basics import MessageQueue
 from engine.protocol.bodies.clients import TAG_EXPRESSION, ConsumerRunningInfo, ConsumeType, ProcessQueueInfo
-from engine.protocol.signing import Credentials
 
 
 class LitePullConsumer(BalancedConsumer):
@@ -47,16 +46,11 @@ class LitePullConsumer(BalancedConsumer):
         self,
         group: str,
         *,
-        namesrv: str | None = None,
         options: LitePullOptions | None = None,
-        instance: ClientInstance | None = None,
-        tls: Tls = None,
-        credentials: Credentials | None = None,
+        **arguments: Unpack[ClientArguments],
     ) -> None:
         self.options = options or LitePullOptions()
-        super().__init__(
-            group, self.options, ConsumeType.CONSUME_ACTIVELY, instance, namesrv, tls, credentials
-        )
+        super().__init__(group, self.options, ConsumeType.CONSUME_ACTIVELY, **arguments)
         self._queues: dict[MessageQueue, LiteQueue] = {}
         self._is_assigned = False
         self._arrival = asyncio.Event()
@@ -100,7 +94,6 @@ class LitePullConsumer(BalancedConsumer):
             self.take(queue)
 
     def assignment(self) -> list[MessageQueue]:
-        """The queues that this consumer reads now."""
         return sorted(self._queues)
 
     async def queues(self, topic: str) -> list[MessageQueue]:

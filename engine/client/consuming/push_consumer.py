@@ -12,6 +12,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Collection, Mapping
+from typing import Unpack
 
 from engine.client.consuming.concurrent import ConcurrentService
 from engine.client.consuming.consume_service import ConsumeService, SendBacks
@@ -21,10 +22,9 @@ from engine.client.consuming.orderly import OrderlyService, QueueLocks
 from engine.client.consuming.pull_requests import PullResult
 from engine.client.consuming.rebalance import BalancedConsumer
 from engine.client.consuming.running_info import describe
-from engine.client.instance.instance import ClientInstance
 from engine.client.instance.periodic import Periodic
 from engine.client.messages import ReceivedMessage
-from engine.client.options import ConsumerOptions, Tls
+from engine.client.options import ClientArguments, ConsumerOptions
 from engine.client.pop.pop_requests import Pops
 from engine.client.pop.pop_work import PopWork
 from engine.client.tracing.trace_writer import ConsumeTracing, Tracer
@@ -37,7 +37,6 @@ from engine.protocol.bodies.clients import (
     ConsumeType,
 )
 from engine.protocol.records import Record
-from engine.protocol.signing import Credentials
 
 log = logging.getLogger(__name__)
 
@@ -64,23 +63,13 @@ class PushConsumer(BalancedConsumer):
         group: str,
         listener: Listener,
         *,
-        namesrv: str | None = None,
         options: ConsumerOptions | None = None,
-        instance: ClientInstance | None = None,
-        tls: Tls = None,
-        credentials: Credentials | None = None,
+        **arguments: Unpack[ClientArguments],
     ) -> None:
         self.options = options or ConsumerOptions()
-        is_server_side = self.options.server_side_balance
+        strategy = self.options.allocation_name if self.options.server_side_balance else None
         super().__init__(
-            group,
-            self.options,
-            ConsumeType.CONSUME_PASSIVELY,
-            instance,
-            namesrv,
-            tls,
-            credentials,
-            server_strategy=self.options.allocation_name if is_server_side else None,
+            group, self.options, ConsumeType.CONSUME_PASSIVELY, server_strategy=strategy, **arguments
         )
         self._tracing: ConsumeTracing | None = None
         if self.options.trace:

@@ -17,6 +17,7 @@ import logging
 import random
 import time
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Unpack
 
 from engine.client.consuming.group_consumer import GroupConsumer
 from engine.client.consuming.offsets import (
@@ -34,7 +35,7 @@ from engine.client.instance.answers import outcomes_of
 from engine.client.instance.instance import ClientInstance
 from engine.client.instance.periodic import Periodic
 from engine.client.instance.routes import subscribe_queues
-from engine.client.options import ConsumerOptions, LitePullOptions, Tls
+from engine.client.options import ClientArguments, ConsumerOptions, LitePullOptions
 from engine.errors import BadInput, EngineError
 from engine.protocol.allocation import Allocate
 from engine.protocol.bodies.basics import MessageQueue
@@ -49,7 +50,6 @@ from engine.protocol.bodies.routes import TopicRouteData
 from engine.protocol.codes import RequestCode
 from engine.protocol.headers.groups import GetConsumerListByGroupRequest
 from engine.protocol.names import retry_topic
-from engine.protocol.signing import Credentials
 
 log = logging.getLogger(__name__)
 
@@ -145,23 +145,11 @@ class BalancedConsumer(GroupConsumer):
         group: str,
         options: ConsumerOptions | LitePullOptions,
         consume_type: ConsumeType,
-        instance: ClientInstance | None,
-        namesrv: str | None,
-        tls: Tls,
-        credentials: Credentials | None,
         *,
         server_strategy: str | None = None,
+        **arguments: Unpack[ClientArguments],
     ) -> None:
-        super().__init__(
-            group,
-            instance,
-            namesrv,
-            tls,
-            credentials,
-            consume_type=consume_type,
-            from_where=options.from_where,
-            model=options.model,
-        )
+        super().__init__(group, consume_type, options.from_where, options.model, **arguments)
         self._started_ms = int(time.time() * 1000)
         self._queue_offsets = QueueOffsets(self.instance)
         self._offsets: OffsetStore = RemoteOffsets(group, self._queue_offsets)

@@ -14,12 +14,12 @@ Loop thread only.
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import os
 import socket
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
@@ -27,7 +27,7 @@ from engine.client.instance.answers import insist, outcomes_of
 from engine.client.instance.periodic import Periodic
 from engine.client.instance.routes import NameServers, Routes
 from engine.client.instance.server_requests import ServerRequests
-from engine.client.options import ClientOptions, name_server_addresses
+from engine.client.options import ClientOptions, Tls, name_server_addresses
 from engine.errors import BadInput, EngineError, NotFound
 from engine.net.connection import Connection
 from engine.net.requester import Requester, parse_address
@@ -38,6 +38,7 @@ from engine.protocol.bodies.routes import MASTER_ID
 from engine.protocol.codes import RequestCode, ResponseCode
 from engine.protocol.commands import Buffer, Command
 from engine.protocol.headers.groups import UnregisterClientRequest
+from engine.protocol.signing import Credentials
 from engine.protocol.wire import Header
 
 if TYPE_CHECKING:
@@ -206,9 +207,9 @@ class ClientInstance:
     async def _unregister(self, header: UnregisterClientRequest) -> None:
         connected = [address for address in self._heartbeat_addresses() if self.requester.connected(address)]
         calls = [self.call(address, RequestCode.UNREGISTER_CLIENT, header) for address in connected]
-        for outcome in await asyncio.gather(*calls, return_exceptions=True):
-            if isinstance(outcome, BaseException):
-                log.info("unregister: %s", outcome)
+        for address, failure in zip(connected, await outcomes_of(calls), strict=True):
+            if isinstance(failure, EngineError):
+                log.info("leaving %s: %s", address, failure.text)
 
     # -- inside ---------------------------------------------------------------------------------------------
 
@@ -236,15 +237,24 @@ def no_broker(broker_name: str) -> NotFound:
 class Client:
     """Base of producers, consumers and admins: uses the given instance, or creates one and closes it.
 
-    `options` are those of the created instance. A given instance keeps its own, so TLS and credentials are
-    refused together with `instance`.
+    The other arguments are for the created instance. A given instance keeps its own, so TLS and credentials
+    are refused together with `instance`.
     """
 
-    def __init__(self, instance: ClientInstance | None, namesrv: str | None, options: ClientOptions) -> None:
-        if instance is not None and (options.tls or options.credentials is not None):
+    def __init__(
+        self,
+        options: ClientOptions | None = None,
+        *,
+        instance: ClientInstance | None = None,
+        namesrv: str | None = None,
+        tls: Tls = None,
+        credentials: Credentials | None = None,
+    ) -> None:
+        if instance is not None and (tls or credentials is not None):
             raise BadInput("set tls and credentials in the ClientOptions of the given instance")
         self._owns_instance = instance is None
-        self.instance = instance or ClientInstance(namesrv, options)
+        created = replace(options or ClientOptions(), tls=tls, credentials=credentials)
+        self.instance = instance or ClientInstance(namesrv, created)
 
     async def __aenter__(self) -> Self:
         await self.start()

@@ -10,16 +10,15 @@ from __future__ import annotations
 import asyncio
 import itertools
 import time
+from typing import Unpack
 
 from engine.client.consuming.group_consumer import GroupConsumer
-from engine.client.instance.instance import ClientInstance
 from engine.client.instance.routes import master_addresses
-from engine.client.options import PopOptions, Tls
+from engine.client.options import ClientArguments, PopOptions
 from engine.client.pop.pop_requests import ALL_QUEUES, MOST, PoppedMessage, Pops
 from engine.errors import BadInput
 from engine.protocol.bodies.basics import MessageQueue
 from engine.protocol.bodies.clients import ConsumeType
-from engine.protocol.signing import Credentials
 
 _TURN_MS = 1_000
 """With several brokers or topics, how long a receive waits at one of them before it pops from all again."""
@@ -47,22 +46,11 @@ class PopConsumer(GroupConsumer):
         self,
         group: str,
         *,
-        namesrv: str | None = None,
         options: PopOptions | None = None,
-        instance: ClientInstance | None = None,
-        tls: Tls = None,
-        credentials: Credentials | None = None,
+        **arguments: Unpack[ClientArguments],
     ) -> None:
         self.options = options or PopOptions()
-        super().__init__(
-            group,
-            instance,
-            namesrv,
-            tls,
-            credentials,
-            consume_type=ConsumeType.CONSUME_POP,
-            from_where=self.options.from_where,
-        )
+        super().__init__(group, ConsumeType.CONSUME_POP, self.options.from_where, **arguments)
         self._pops = Pops(self.instance, group, self.options.from_where)
         self._turns = itertools.count()
 

@@ -21,12 +21,13 @@ import random
 import time
 from collections.abc import Coroutine, Iterable, Mapping
 from dataclasses import replace
+from typing import Unpack
 
 import orjson
 
-from engine.client.instance.instance import Client, ClientInstance
+from engine.client.instance.instance import Client
 from engine.client.messages import Message, ReceivedMessage, SendResult
-from engine.client.options import Acks, ClientOptions, ProducerOptions, Tls
+from engine.client.options import Acks, ClientArguments, ProducerOptions
 from engine.client.sending.deliveries import Deliveries
 from engine.client.sending.drafts import MessageKeys, batch_drafts, check_body, draft, marked_draft, pack_body
 from engine.client.sending.latency_faults import LatencyFaults
@@ -40,7 +41,6 @@ from engine.protocol.headers.send import RecallMessageRequest, SendMessageReques
 from engine.protocol.message_ids import decode_recall_handle
 from engine.protocol.names import check_group, retry_topic
 from engine.protocol.properties import Property
-from engine.protocol.signing import Credentials
 
 COMPRESS_IN_THREAD_ABOVE_BYTES = 64 * 1024
 _INTRODUCED = "client.introduced."
@@ -64,18 +64,15 @@ class Producer(Client):
         self,
         group: str,
         *,
-        namesrv: str | None = None,
         acks: Acks | None = None,
         options: ProducerOptions | None = None,
-        instance: ClientInstance | None = None,
-        tls: Tls = None,
-        credentials: Credentials | None = None,
+        **arguments: Unpack[ClientArguments],
     ) -> None:
         check_group(group)
         self.group = group
         base = options or ProducerOptions()
         self.options = base if acks is None else replace(base, acks=acks)
-        super().__init__(instance, namesrv, ClientOptions(tls=tls, credentials=credentials))
+        super().__init__(**arguments)
         self._waits = self.options.acks == "all"
         self._keys = MessageKeys(self.instance.ip, os.getpid(), random.getrandbits(32))
         self._faults = LatencyFaults()

@@ -21,11 +21,10 @@ import inspect
 import logging
 from collections.abc import Awaitable, Callable
 from enum import Enum
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Unpack
 
-from engine.client.instance.instance import ClientInstance
 from engine.client.messages import Message, ReceivedMessage, SendResult, SendStatus
-from engine.client.options import ProducerOptions, Tls
+from engine.client.options import ClientArguments, ProducerOptions
 from engine.client.sending.producer import Producer
 from engine.errors import BadInput, EngineError
 from engine.net.connection import Connection
@@ -36,7 +35,6 @@ from engine.protocol.headers.send import CheckTransactionStateRequest, EndTransa
 from engine.protocol.message_ids import parse_offset_msg_id
 from engine.protocol.properties import Property
 from engine.protocol.records import decode_record
-from engine.protocol.signing import Credentials
 from engine.protocol.sys_flags import (
     TRANSACTION_COMMIT,
     TRANSACTION_NONE,
@@ -86,15 +84,10 @@ class TransactionProducer(Producer):
         group: str,
         check: Check,
         *,
-        namesrv: str | None = None,
         options: ProducerOptions | None = None,
-        instance: ClientInstance | None = None,
-        tls: Tls = None,
-        credentials: Credentials | None = None,
+        **arguments: Unpack[ClientArguments],
     ) -> None:
-        super().__init__(
-            group, namesrv=namesrv, options=options, instance=instance, tls=tls, credentials=credentials
-        )
+        super().__init__(group, options=options, **arguments)
         self._check = check
 
     async def start(self) -> None:
