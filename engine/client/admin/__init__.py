@@ -46,10 +46,10 @@ class Admin(Client):
     ) -> None:
         super().__init__(ClientOptions(request_timeout_ms=timeout_ms), **arguments)
         self.cluster = ClusterAdmin(self.instance)
-        self.topics = TopicAdmin(self.instance, self.cluster)
-        self.groups = GroupAdmin(self.instance, self.cluster)
+        self.topics = TopicAdmin(self.instance)
+        self.groups = GroupAdmin(self.instance)
         self.offsets = OffsetAdmin(self.instance)
-        self.messages = MessageAdmin(self.instance, self.cluster)
+        self.messages = MessageAdmin(self.instance)
         self.clients = ClientAdmin(self.instance)
         self.brokers = BrokerAdmin(self.instance)
         self.broker_groups = BrokerGroupAdmin(self.instance)

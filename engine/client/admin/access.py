@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from engine.client.instance.instance import ClientInstance
+from engine.client.admin.part import AdminPart
 from engine.protocol.bodies.auth import AclInfo, PolicyEntryInfo, PolicyInfo, UserInfo
 from engine.protocol.codes import RequestCode
 from engine.protocol.headers.auth import (
@@ -19,10 +19,7 @@ from engine.protocol.wire import decode_list
 SUBJECT = "User:"
 
 
-class AccessAdmin:
-    def __init__(self, instance: ClientInstance) -> None:
-        self._instance = instance
-
+class AccessAdmin(AdminPart):
     # -- users ----------------------------------------------------------------------------------------------
 
     async def create_user(self, broker: str, user: UserInfo) -> None:
@@ -34,20 +31,20 @@ class AccessAdmin:
         await self._put_user(broker, RequestCode.AUTH_UPDATE_USER, user)
 
     async def _put_user(self, broker: str, code: RequestCode, user: UserInfo) -> None:
-        await self._instance.call(broker, code, CreateUserRequest(user.username or ""), user.encode())
+        await self._call(broker, code, CreateUserRequest(user.username or ""), user.encode())
 
     async def delete_user(self, broker: str, name: str) -> None:
         """3003: with its policies; a user that does not exist is fine."""
-        await self._instance.call(broker, RequestCode.AUTH_DELETE_USER, CreateUserRequest(name))
+        await self._call(broker, RequestCode.AUTH_DELETE_USER, CreateUserRequest(name))
 
     async def user(self, broker: str, name: str) -> UserInfo | None:
         """3004."""
-        answer = await self._instance.call(broker, RequestCode.AUTH_GET_USER, CreateUserRequest(name))
+        answer = await self._call(broker, RequestCode.AUTH_GET_USER, CreateUserRequest(name))
         return UserInfo.decode(answer.body) if answer.body else None
 
     async def users(self, broker: str, part: str | None = None) -> list[UserInfo]:
         """3005: those whose name holds `part`."""
-        answer = await self._instance.call(broker, RequestCode.AUTH_LIST_USER, ListUsersRequest(part))
+        answer = await self._call(broker, RequestCode.AUTH_LIST_USER, ListUsersRequest(part))
         return decode_list(UserInfo, answer.body) if answer.body else []
 
     # -- policies -------------------------------------------------------------------------------------------
@@ -61,18 +58,18 @@ class AccessAdmin:
         await self._put_acl(broker, RequestCode.AUTH_UPDATE_ACL, acl)
 
     async def _put_acl(self, broker: str, code: RequestCode, acl: AclInfo) -> None:
-        await self._instance.call(broker, code, CreateAclRequest(acl.subject or ""), acl.encode())
+        await self._call(broker, code, CreateAclRequest(acl.subject or ""), acl.encode())
 
     async def delete_acl(
         self, broker: str, subject: str, resource: str | None = None, policy_type: str | None = None
     ) -> None:
         """3008: one resource's entry (of the custom policy unless said), or everything."""
         header = DeleteAclRequest(subject, policy_type, resource)
-        await self._instance.call(broker, RequestCode.AUTH_DELETE_ACL, header)
+        await self._call(broker, RequestCode.AUTH_DELETE_ACL, header)
 
     async def acl(self, broker: str, subject: str) -> AclInfo | None:
         """3009."""
-        answer = await self._instance.call(broker, RequestCode.AUTH_GET_ACL, CreateAclRequest(subject))
+        answer = await self._call(broker, RequestCode.AUTH_GET_ACL, CreateAclRequest(subject))
         return AclInfo.decode(answer.body) if answer.body else None
 
     async def acls(
@@ -80,7 +77,7 @@ class AccessAdmin:
     ) -> list[AclInfo]:
         """3010."""
         header = ListAclsRequest(subject_part, resource_part)
-        answer = await self._instance.call(broker, RequestCode.AUTH_LIST_ACL, header)
+        answer = await self._call(broker, RequestCode.AUTH_LIST_ACL, header)
         return decode_list(AclInfo, answer.body) if answer.body else []
 
 

@@ -9,14 +9,16 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from engine.client.admin.name_servers import ClusterAdmin
+from engine.client.admin.part import AdminPart
 from engine.client.consuming.offsets import QueueOffsets
 from engine.client.consuming.pull_requests import PullResult, Pulls, PullStatus
 from engine.client.consuming.subscriptions import subscription
+from engine.client.instance.answers import unless_absent
 from engine.client.instance.instance import ClientInstance
 from engine.client.instance.routes import subscribe_queues
 from engine.client.messages import ReceivedMessage
 from engine.client.options import PullOptions
-from engine.errors import BadInput, NotFound, PeerError
+from engine.errors import BadInput, NotFound
 from engine.protocol.bodies.basics import MessageQueue
 from engine.protocol.bodies.clients import ConsumeMessageDirectlyResult
 from engine.protocol.bodies.routes import MASTER_ID, BrokerData
@@ -49,10 +51,9 @@ class SearchPage(NamedTuple):
     is_cut: bool
 
 
-class MessageAdmin:
-    def __init__(self, instance: ClientInstance, cluster: ClusterAdmin) -> None:
-        self._instance = instance
-        self._cluster = cluster
+class MessageAdmin(AdminPart):
+    def __init__(self, instance: ClientInstance) -> None:
+        super().__init__(instance)
         self._pulls = Pulls(instance, TOOLS_GROUP, PullOptions())
         self._offsets = QueueOffsets(instance)
 
@@ -62,7 +63,7 @@ class MessageAdmin:
         address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
         broker_name = await self._broker_at(address)
         header = ViewMessageRequest(commit_log_offset, topic)
-        answer = await self._instance.call(address, RequestCode.VIEW_MESSAGE_BY_ID, header)
+        answer = await self._call(address, RequestCode.VIEW_MESSAGE_BY_ID, header)
         return _received(decode_record(answer.body), broker_name)
 
     async def by_unique_key(
@@ -131,10 +132,7 @@ class MessageAdmin:
 
     async def at(self, queue: MessageQueue, queue_offset: int) -> ReceivedMessage:
         """11: the message at one place of a queue."""
-        await self._instance.routes.must_get(queue.topic)
-        result = await self._pulls.pull(
-            queue, queue_offset, subscription(queue.topic, "*", 0), suspend_ms=0, max_messages=1
-        )
+        result = await self.read(queue, queue_offset, max_messages=1)
         if result.status is not PullStatus.FOUND or result.messages[0].queue_offset != queue_offset:
             kept = f"{result.min_offset} to {result.max_offset}"
             raise NotFound(
@@ -161,18 +159,17 @@ class MessageAdmin:
     ) -> QueryConsumeQueueResponseBody:
         """321: units of a consume queue as they are stored."""
         header = QueryConsumeQueueRequest(topic, queue_id, index, count, group)
-        answer = await self._instance.call(broker, RequestCode.QUERY_CONSUME_QUEUE, header)
-        return QueryConsumeQueueResponseBody.decode(answer.body)
+        return await self._ask(QueryConsumeQueueResponseBody, broker, RequestCode.QUERY_CONSUME_QUEUE, header)
 
     async def consume_directly(
         self, broker: str, group: str, client_id: str, offset_msg_id: str, topic: str | None = None
     ) -> ConsumeMessageDirectlyResult:
         """309: have one online consumer run its listener on this message now."""
         header = ConsumeMessageDirectlyRequest(group, client_id, offset_msg_id, None, topic)
-        answer = await self._instance.call(
-            broker, RequestCode.CONSUME_MESSAGE_DIRECTLY, header, timeout_ms=RELAY_TIMEOUT_MS
+        code = RequestCode.CONSUME_MESSAGE_DIRECTLY
+        return await self._ask(
+            ConsumeMessageDirectlyResult, broker, code, header, timeout_ms=RELAY_TIMEOUT_MS
         )
-        return ConsumeMessageDirectlyResult.decode(answer.body)
 
     async def _query(
         self, topic: str, key: str, most: int, begin_ms: int, end_ms: int, *, is_unique_key: bool
@@ -192,17 +189,14 @@ class MessageAdmin:
         if not broker.broker_addrs:
             return [], None
         address = broker.broker_addrs.get(MASTER_ID) or broker.broker_addrs[min(broker.broker_addrs)]
-        try:
-            answer = await self._instance.call(address, RequestCode.QUERY_MESSAGE, header)
-        except PeerError as error:
-            if error.code == ResponseCode.QUERY_NOT_FOUND:
-                return [], None
-            raise
+        answer = await unless_absent(self._call(address, RequestCode.QUERY_MESSAGE, header))
+        if answer is None:
+            return [], None
         found = [_received(record, broker.broker_name) for record in decode_records(answer.body)]
         return found, QueryMessageResponse.decode(answer.fields).continuation
 
     async def _broker_at(self, address: str) -> str:
-        for data in (await self._cluster.info()).broker_addr_table.values():
+        for data in (await ClusterAdmin(self._instance).info()).broker_addr_table.values():
             if address in data.broker_addrs.values():
                 return data.broker_name
         raise BadInput(f"the message id names {address}, which is not a broker of this cluster")

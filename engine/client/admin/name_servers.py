@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from engine.client.instance.instance import ClientInstance
-from engine.errors import NotFound, PeerError
+from engine.client.admin.part import AdminPart
+from engine.client.instance.answers import unless_absent
+from engine.errors import NotFound
 from engine.protocol.bodies.basics import DataVersion, KVTable
 from engine.protocol.bodies.config_text import decode_config, encode_config
 from engine.protocol.bodies.routes import MASTER_ID, ClusterInfo
@@ -28,10 +29,7 @@ from engine.protocol.headers.namesrv import (
 from engine.protocol.wire import Header
 
 
-class ClusterAdmin:
-    def __init__(self, instance: ClientInstance) -> None:
-        self._instance = instance
-
+class ClusterAdmin(AdminPart):
     async def info(self) -> ClusterInfo:
         """106: clusters with their broker names, broker names with their addresses."""
         answer = await self._instance.call_name_server(RequestCode.GET_BROKER_CLUSTER_INFO)
@@ -74,23 +72,20 @@ ORDER_TOPICS = "ORDER_TOPIC_CONFIG"
 """The namespace whose keys are ordered topics and whose values look like `broker-a:8;broker-b:8`."""
 
 
-class NameServerAdmin:
-    def __init__(self, instance: ClientInstance) -> None:
-        self._instance = instance
-
+class NameServerAdmin(AdminPart):
     @property
     def addresses(self) -> tuple[str, ...]:
         return self._instance.name_servers.addresses
 
     async def config(self, address: str) -> dict[str, str]:
         """319 of one name server."""
-        answer = await self._instance.call(address, RequestCode.GET_NAMESRV_CONFIG)
+        answer = await self._call(address, RequestCode.GET_NAMESRV_CONFIG)
         return decode_config(bytes(answer.body))
 
     async def update_config(self, changes: Mapping[str, str]) -> None:
         """318."""
         for address in self.addresses:
-            await self._instance.call(address, RequestCode.UPDATE_NAMESRV_CONFIG, body=encode_config(changes))
+            await self._call(address, RequestCode.UPDATE_NAMESRV_CONFIG, body=encode_config(changes))
 
     async def data_version(
         self, cluster: str, broker_name: str, broker: str, broker_id: int = 0
@@ -111,14 +106,9 @@ class NameServerAdmin:
 
     async def get(self, namespace: str, key: str) -> str | None:
         """101; None when there is no such key."""
-        try:
-            header = GetKVConfigRequest(namespace, key)
-            answer = await self._instance.call_name_server(RequestCode.GET_KV_CONFIG, header)
-        except PeerError as error:
-            if error.code == ResponseCode.QUERY_NOT_FOUND:
-                return None
-            raise
-        return GetKVConfigResponse.decode(answer.fields).value
+        header = GetKVConfigRequest(namespace, key)
+        answer = await unless_absent(self._instance.call_name_server(RequestCode.GET_KV_CONFIG, header))
+        return None if answer is None else GetKVConfigResponse.decode(answer.fields).value
 
     async def delete(self, namespace: str, key: str) -> None:
         """102."""
@@ -126,14 +116,10 @@ class NameServerAdmin:
 
     async def pairs(self, namespace: str) -> dict[str, str]:
         """219; empty when there is no such namespace."""
-        try:
-            header = GetKVListByNamespaceRequest(namespace)
-            answer = await self._instance.call_name_server(RequestCode.GET_KVLIST_BY_NAMESPACE, header)
-        except PeerError as error:
-            if error.code == ResponseCode.QUERY_NOT_FOUND:
-                return {}
-            raise
-        return dict(KVTable.decode(answer.body).table)
+        header = GetKVListByNamespaceRequest(namespace)
+        ask = self._instance.call_name_server(RequestCode.GET_KVLIST_BY_NAMESPACE, header)
+        answer = await unless_absent(ask)
+        return {} if answer is None else dict(KVTable.decode(answer.body).table)
 
     # -- write permission -----------------------------------------------------------------------------------
 
@@ -156,6 +142,4 @@ class NameServerAdmin:
         }
 
     async def _tell_all(self, code: RequestCode, header: Header) -> dict[str, dict[str, str]]:
-        return {
-            address: (await self._instance.call(address, code, header)).fields for address in self.addresses
-        }
+        return {address: (await self._call(address, code, header)).fields for address in self.addresses}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from engine.client.admin.part import AdminPart
 from engine.client.consuming.offsets import QueueOffsets
 from engine.protocol.bodies.basics import MessageQueue
 from engine.protocol.bodies.offsets import (
@@ -23,7 +24,7 @@ END_OF_QUEUE = -1
 """As a timestamp of a reset: go to the end, pass over everything."""
 
 
-class OffsetAdmin(QueueOffsets):
+class OffsetAdmin(AdminPart, QueueOffsets):
     """`max_offset`, `min_offset`, `offset_at`, `earliest_store_time`, `committed`, `commit`, and more."""
 
     async def reset_on_broker(
@@ -49,7 +50,7 @@ class OffsetAdmin(QueueOffsets):
         return offsets
 
     async def _reset(self, broker: str, header: ResetOffsetRequest) -> dict[MessageQueue, int]:
-        answer = await self._instance.call(broker, RequestCode.INVOKE_BROKER_TO_RESET_OFFSET, header)
+        answer = await self._call(broker, RequestCode.INVOKE_BROKER_TO_RESET_OFFSET, header)
         return dict(ResetOffsetBody.decode(answer.body).offset_table) if answer.body else {}
 
     async def clone(
@@ -63,25 +64,29 @@ class OffsetAdmin(QueueOffsets):
     ) -> None:
         """314: the target group stands where the source group stands."""
         header = CloneGroupOffsetRequest(source_group, target_group, topic, offline)
-        await self._instance.call(broker, RequestCode.CLONE_GROUP_OFFSET, header)
+        await self._call(broker, RequestCode.CLONE_GROUP_OFFSET, header)
 
     async def all_on_broker(self, broker: str) -> dict[str, dict[int, int]]:
         """43: `topic@group` → queue id → offset."""
-        answer = await self._instance.call(broker, RequestCode.GET_ALL_CONSUMER_OFFSET)
-        return dict(ConsumerOffsetSerializeWrapper.decode(answer.body).offset_table)
+        found = await self._ask(ConsumerOffsetSerializeWrapper, broker, RequestCode.GET_ALL_CONSUMER_OFFSET)
+        return dict(found.offset_table)
 
     async def of_clients(
         self, broker: str, group: str, topic: str, client_address: str | None = None
     ) -> dict[str, dict[MessageQueue, int]]:
         """223: what the online consumers themselves say, by client id."""
         header = GetConsumerStatusRequest(topic, group, client_address)
-        answer = await self._instance.call(broker, RequestCode.INVOKE_BROKER_TO_GET_CONSUMER_STATUS, header)
-        return dict(GetConsumerStatusBody.decode(answer.body).consumer_table)
+        found = await self._ask(
+            GetConsumerStatusBody, broker, RequestCode.INVOKE_BROKER_TO_GET_CONSUMER_STATUS, header
+        )
+        return dict(found.consumer_table)
 
     async def corrections(
         self, broker: str, topic: str, compare_group: str, groups: tuple[str, ...] = ()
     ) -> dict[int, int]:
         """308: queue id → the smallest offset of these groups that lies before the compared group's."""
         header = QueryCorrectionOffsetRequest(topic, compare_group, ",".join(groups) or None)
-        answer = await self._instance.call(broker, RequestCode.QUERY_CORRECTION_OFFSET, header)
-        return dict(QueryCorrectionOffsetBody.decode(answer.body).correction_offsets)
+        found = await self._ask(
+            QueryCorrectionOffsetBody, broker, RequestCode.QUERY_CORRECTION_OFFSET, header
+        )
+        return dict(found.correction_offsets)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from engine.client.admin.name_servers import ClusterAdmin
-from engine.client.instance.instance import ClientInstance
+from engine.client.admin.part import AdminPart
 from engine.errors import NotFound
 from engine.protocol.bodies.basics import GroupList, TopicList
 from engine.protocol.bodies.routes import MASTER_ID, TopicRouteData
@@ -28,11 +28,7 @@ from engine.protocol.headers.topics import (
 from engine.protocol.names import DEFAULT_TOPIC, check_topic
 
 
-class TopicAdmin:
-    def __init__(self, instance: ClientInstance, cluster: ClusterAdmin) -> None:
-        self._instance = instance
-        self._cluster = cluster
-
+class TopicAdmin(AdminPart):
     # -- at the name servers --------------------------------------------------------------------------------
 
     async def names(self, cluster: str | None = None) -> list[str]:
@@ -49,7 +45,7 @@ class TopicAdmin:
         if broker is None:
             answer = await self._instance.call_name_server(RequestCode.GET_SYSTEM_TOPIC_LIST_FROM_NS)
         else:
-            answer = await self._instance.call(broker, RequestCode.GET_SYSTEM_TOPIC_LIST_FROM_BROKER)
+            answer = await self._call(broker, RequestCode.GET_SYSTEM_TOPIC_LIST_FROM_BROKER)
         return set(TopicList.decode(answer.body).topic_list)
 
     async def route(self, topic: str) -> TopicRouteData:
@@ -63,7 +59,7 @@ class TopicAdmin:
         """216, to every name server: they do not tell each other."""
         header = DeleteTopicFromNamesrvRequest(topic, cluster)
         for address in self._instance.name_servers.addresses:
-            await self._instance.call(address, RequestCode.DELETE_TOPIC_IN_NAMESRV, header)
+            await self._call(address, RequestCode.DELETE_TOPIC_IN_NAMESRV, header)
 
     # -- at one broker --------------------------------------------------------------------------------------
 
@@ -83,38 +79,39 @@ class TopicAdmin:
             order=config.order,
             attributes=format_attribute_changes(attribute_changes or {}) or None,
         )
-        await self._instance.call(broker, RequestCode.UPDATE_AND_CREATE_TOPIC, header)
+        await self._call(broker, RequestCode.UPDATE_AND_CREATE_TOPIC, header)
 
     async def create_many(self, broker: str, configs: Iterable[TopicConfig]) -> None:
         """18."""
         body = CreateTopicListRequestBody(tuple(configs)).encode()
-        await self._instance.call(broker, RequestCode.UPDATE_AND_CREATE_TOPIC_LIST, body=body)
+        await self._call(broker, RequestCode.UPDATE_AND_CREATE_TOPIC_LIST, body=body)
 
     async def delete_on_broker(self, broker: str, topic: str) -> None:
         """215: the topic with its queues and offsets."""
-        await self._instance.call(broker, RequestCode.DELETE_TOPIC_IN_BROKER, DeleteTopicRequest(topic))
+        await self._call(broker, RequestCode.DELETE_TOPIC_IN_BROKER, DeleteTopicRequest(topic))
 
     async def config(self, broker: str, topic: str) -> TopicConfig:
         """351."""
-        answer = await self._instance.call(broker, RequestCode.GET_TOPIC_CONFIG, GetTopicConfigRequest(topic))
-        return TopicConfig.decode(answer.body)
+        header = GetTopicConfigRequest(topic)
+        return await self._ask(TopicConfig, broker, RequestCode.GET_TOPIC_CONFIG, header)
 
     async def configs(self, broker: str) -> dict[str, TopicConfig]:
         """21: every topic of a broker."""
-        answer = await self._instance.call(broker, RequestCode.GET_ALL_TOPIC_CONFIG)
-        return dict(TopicConfigAndMappingSerializeWrapper.decode(answer.body).topic_config_table)
+        found = await self._ask(
+            TopicConfigAndMappingSerializeWrapper, broker, RequestCode.GET_ALL_TOPIC_CONFIG
+        )
+        return dict(found.topic_config_table)
 
     async def stats_on_broker(self, broker: str, topic: str) -> TopicStatsTable:
         """202: lowest and next offset of each queue, and when it was last written."""
         header = GetTopicStatsInfoRequest(topic)
-        answer = await self._instance.call(broker, RequestCode.GET_TOPIC_STATS_INFO, header)
-        return TopicStatsTable.decode(answer.body)
+        return await self._ask(TopicStatsTable, broker, RequestCode.GET_TOPIC_STATS_INFO, header)
 
     async def groups_on_broker(self, broker: str, topic: str) -> set[str]:
         """300: the groups that consume the topic, online or by their offsets."""
         header = QueryTopicConsumeByWhoRequest(topic)
-        answer = await self._instance.call(broker, RequestCode.QUERY_TOPIC_CONSUME_BY_WHO, header)
-        return set(GroupList.decode(answer.body).group_list)
+        found = await self._ask(GroupList, broker, RequestCode.QUERY_TOPIC_CONSUME_BY_WHO, header)
+        return set(found.group_list)
 
     # -- at several brokers ---------------------------------------------------------------------------------
 
@@ -133,7 +130,7 @@ class TopicAdmin:
 
     async def delete(self, topic: str, cluster: str | None = None) -> None:
         """The topic is gone from every broker of the cluster (or of all), then from the name servers."""
-        for address in await self._cluster.masters(cluster):
+        for address in await ClusterAdmin(self._instance).masters(cluster):
             await self.delete_on_broker(address, topic)
         await self.delete_in_name_servers(topic, cluster)
 

@@ -18,15 +18,15 @@ import logging
 from collections.abc import Collection, Iterable
 from pathlib import Path
 
-from engine.client.instance.answers import outcomes_of
+from engine.client.instance.answers import outcomes_of, unless_absent
 from engine.client.instance.instance import ClientInstance
 from engine.durable_file import read_durable, write_durable
-from engine.errors import BadInput, EngineError, PeerError, PeerUnreachable
+from engine.errors import BadInput, EngineError, PeerUnreachable
 from engine.protocol.bodies.basics import MessageQueue
 from engine.protocol.bodies.clients import ConsumeFromWhere
 from engine.protocol.bodies.offsets import OffsetSerializeWrapper
 from engine.protocol.bodies.routes import MASTER_ID
-from engine.protocol.codes import RequestCode, ResponseCode
+from engine.protocol.codes import RequestCode
 from engine.protocol.commands import Command
 from engine.protocol.headers.offsets import (
     GetEarliestMsgStoretimeRequest,
@@ -77,13 +77,8 @@ class QueueOffsets:
         With `zero_if_young` the broker answers 0 for a queue that still has its first messages in memory.
         """
         header = QueryConsumerOffsetRequest(group, queue.topic, queue.queue_id, zero_if_young)
-        try:
-            offset = await self._offset(queue, RequestCode.QUERY_CONSUMER_OFFSET, header)
-        except PeerError as error:
-            if error.code == ResponseCode.QUERY_NOT_FOUND:
-                return None
-            raise
-        return offset if offset >= 0 else None
+        offset = await unless_absent(self._offset(queue, RequestCode.QUERY_CONSUMER_OFFSET, header))
+        return offset if offset is not None and offset >= 0 else None
 
     async def commit(self, group: str, queue: MessageQueue, offset: int) -> bool:
         """Whether the master has it; False: only a slave, and only until the master is back."""

@@ -27,6 +27,16 @@ def insist(answer: Command) -> Command:
     return answer
 
 
+async def unless_absent(call: Awaitable[R]) -> R | None:
+    """The result of the call; None when the answer is QUERY_NOT_FOUND (22)."""
+    try:
+        return await call
+    except PeerError as error:
+        if error.code == ResponseCode.QUERY_NOT_FOUND:
+            return None
+        raise
+
+
 def code_name(code: int) -> str:
     try:
         return f"{ResponseCode(code).name} ({code})"

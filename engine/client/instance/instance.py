@@ -21,7 +21,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Self, TypeVar
 
 from engine.client.instance.answers import insist, outcomes_of
 from engine.client.instance.periodic import Periodic
@@ -39,12 +39,14 @@ from engine.protocol.codes import RequestCode, ResponseCode
 from engine.protocol.commands import Buffer, Command
 from engine.protocol.headers.groups import UnregisterClientRequest
 from engine.protocol.signing import Credentials
-from engine.protocol.wire import Header
+from engine.protocol.wire import Body, Header
 
 if TYPE_CHECKING:
     from engine.client.consuming.group_consumer import GroupConsumer
 
 log = logging.getLogger(__name__)
+
+B = TypeVar("B", bound=Body)
 
 RouteListener = Callable[[str], None]
 """Called with the topic whose route changed."""
@@ -115,6 +117,19 @@ class ClientInstance:
         command = Command(code, fields=header.encode() if header else {}, body=body)
         limit_ms = timeout_ms or self.options.request_timeout_ms
         return insist(await self.requester.request(address, command, limit_ms))
+
+    async def ask(
+        self,
+        answer: type[B],
+        address: str,
+        code: RequestCode,
+        header: Header | None = None,
+        body: Buffer = b"",
+        *,
+        timeout_ms: float | None = None,
+    ) -> B:
+        """The body of the answer to a `call`."""
+        return answer.decode((await self.call(address, code, header, body, timeout_ms=timeout_ms)).body)
 
     async def call_name_server(
         self, code: RequestCode, header: Header | None = None, body: Buffer = b""
