@@ -16,16 +16,16 @@ one. SQLite runs in a thread, one statement group at a time; Redis is imported w
 from __future__ import annotations
 
 import asyncio
-import inspect
 import sqlite3
 import threading
 import time
 import uuid
 from collections.abc import Awaitable, Callable
 from enum import Enum
+from functools import partial
 from typing import Any, Protocol
 
-from engine.client.consuming.listeners import ConsumeStatus, Listener
+from engine.client.consuming.listeners import ConsumeStatus, Listener, is_async
 from engine.client.messages import ReceivedMessage
 
 LEASE_MS = 5 * 60 * 1000
@@ -82,16 +82,7 @@ def idempotent(
     >>> asyncio.run(main())
     shipped parcel-9
     """
-    is_async = inspect.iscoroutinefunction(listener)
-
-    async def run(message: ReceivedMessage) -> ConsumeStatus | None:
-        if is_async:
-            called = listener(message)
-            assert inspect.isawaitable(called)
-            return await called
-        result = await asyncio.to_thread(listener, message)
-        assert result is None or isinstance(result, ConsumeStatus)
-        return result
+    run: Any = listener if is_async(listener) else partial(asyncio.to_thread, listener)
 
     async def once(message: ReceivedMessage) -> ConsumeStatus | None:
         name, owner = key(message), uuid.uuid4().hex
@@ -102,7 +93,7 @@ def idempotent(
             return ConsumeStatus.RECONSUME_LATER
         is_done = False
         try:
-            status = await run(message)
+            status: ConsumeStatus | None = await run(message)
             is_done = status is None or status is ConsumeStatus.CONSUME_SUCCESS
         finally:
             if not is_done:

@@ -101,6 +101,12 @@ class ConsumeRates:
         )
 
 
+def is_async(function: Callable[..., Any]) -> bool:
+    """Whether a function, or an object that is called like one, returns something to be awaited."""
+    call = getattr(function, "__call__", None)  # noqa: B004
+    return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(call)
+
+
 class ListenerCalls:
     """`call(messages)` runs the listener once and returns its failure; `rates` counts these calls."""
 
@@ -110,9 +116,7 @@ class ListenerCalls:
         self._listener = listener
         self._tracing = tracing
         self._takes_list = takes_list
-        self._is_async = inspect.iscoroutinefunction(listener) or inspect.iscoroutinefunction(
-            getattr(listener, "__call__", None)  # noqa: B004
-        )
+        self._is_async = is_async(listener)
         self._pool = None if self._is_async else ThreadPoolExecutor(threads, thread_name_prefix="listener")
         self.rates = ConsumeRates()
 

@@ -17,12 +17,12 @@ Both are async functions, or plain ones that run in a thread. Loop thread only.
 from __future__ import annotations
 
 import asyncio
-import inspect
 import logging
 from collections.abc import Awaitable, Callable
 from enum import Enum
 from typing import Any, NamedTuple, Unpack
 
+from engine.client.consuming.listeners import is_async
 from engine.client.messages import Message, ReceivedMessage, SendResult, SendStatus
 from engine.client.options import ClientArguments, ProducerOptions
 from engine.client.sending.producer import Producer
@@ -195,8 +195,4 @@ class TransactionProducer(Producer):
 
 
 async def _run(function: Callable[[Any], Any], argument: object) -> Any:
-    if inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(
-        getattr(function, "__call__", None)  # noqa: B004
-    ):
-        return await function(argument)
-    return await asyncio.to_thread(function, argument)
+    return await (function(argument) if is_async(function) else asyncio.to_thread(function, argument))
