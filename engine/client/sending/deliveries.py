@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import itertools
 import time
-from collections.abc import Coroutine
 from typing import TYPE_CHECKING
 
 from engine.client.instance.answers import peer_error
@@ -149,7 +148,9 @@ class Deliveries:
         if connection is not None:
             send.start(connection, now)
         else:
-            self._spawn(self._dial_and_start(send))
+            task = self._loop.create_task(self._dial_and_start(send))
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
 
     async def _dial_and_start(self, send: Send) -> None:
         try:
@@ -163,8 +164,3 @@ class Deliveries:
 
     async def _sweep(self) -> None:
         self.window.sweep(self._loop.time(), self.on_lost)
-
-    def _spawn(self, step: Coroutine[None, None, None]) -> None:
-        task = self._loop.create_task(step)
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)

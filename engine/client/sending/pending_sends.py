@@ -1,7 +1,7 @@
 """Sends that wait for their answer: one small object each, no task and no timer per message.
 
 A `Send` takes the place of a future in its connection's table of awaited answers, so an answer goes straight
-into the caller's future. What does not end well at once (refusal, lost connection) is handed to `on_failure`.
+into the caller's future. A refusal or a lost connection goes to its `Deliveries`, at most once per try.
 The window counts what is in flight, makes callers wait for room, and ends sends whose time is over: they all
 have the same time-out, so the oldest is always at the left. Loop thread only.
 """
@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Callable
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 from engine.client.messages import SendResult, SendStatus
 from engine.client.sending.drafts import Draft
@@ -20,6 +20,9 @@ from engine.errors import EngineError, PeerTimeout
 from engine.net.connection import Connection
 from engine.protocol.codes import ResponseCode
 from engine.protocol.commands import Command
+
+if TYPE_CHECKING:
+    from engine.client.sending.deliveries import Deliveries
 
 STATUS_OF_CODE = {
     int(ResponseCode.SUCCESS): SendStatus.SEND_OK,
@@ -30,16 +33,6 @@ STATUS_OF_CODE = {
 """Codes 10 to 12 are results: the message is stored, its fate elsewhere is not known."""
 
 SWEEP_S = 0.05
-
-
-class SendOwner(Protocol):
-    """What a send tells its producer. Each is called at most once per try."""
-
-    def on_answer(self, send: Send, answer: Command) -> None: ...
-
-    def on_refusal(self, send: Send, answer: Command) -> None: ...
-
-    def on_lost(self, send: Send, error: EngineError) -> None: ...
 
 
 class Send:
@@ -64,7 +57,7 @@ class Send:
 
     def __init__(
         self,
-        owner: SendOwner,
+        owner: Deliveries,
         future: asyncio.Future[SendResult],
         draft: Draft,
         plan: SendPlan,

@@ -154,6 +154,8 @@ class Producer(Client):
         select: Select | None,
         sharding_key: str | None,
         queue: MessageQueue | None,
+        marks: Mapping[str, str] | None = None,
+        flag_bits: int = 0,
     ) -> asyncio.Future[SendResult]:
         body = message.body
         options = self.options
@@ -164,12 +166,16 @@ class Producer(Client):
         if deliveries.window.is_full:
             await deliveries.window.room()
         now_ms = int(time.time() * 1000)
-        ready = draft(message, message.msg_id or self._keys.next(now_ms), self._waits, packed)
+        msg_id = message.msg_id or self._keys.next(now_ms)
+        if marks is None:
+            ready = draft(message, msg_id, self._waits, packed)
+        else:
+            ready = marked_draft(message, msg_id, packed, marks, flag_bits)
         fixed = self._fixed_target(plan, message, select, sharding_key, queue)
         target = fixed or plan.choose(self._faults, now_ms)
         if acks == 0:
             return await deliveries.hand_over(ready, target, now_ms, is_batch=False)
-        is_fixed = fixed is not None
+        is_fixed = fixed is not None or marks is not None
         return deliveries.launch(ready, plan, target, now_ms, is_batch=False, is_fixed=is_fixed)
 
     def new_msg_id(self) -> str:
@@ -218,7 +224,7 @@ class Producer(Client):
         if not batch:
             raise BadInput("a batch holds at least one message")
         deliveries = self._running()
-        plan = self._plans.known(batch[0].topic) or await self._plans.make(batch[0].topic)
+        plan = await self._plan_of(batch[0].topic)
         now_ms = int(time.time() * 1000)
         fixed = self._fixed_target(plan, batch[0], select, sharding_key, queue)
         futures: list[asyncio.Future[SendResult]] = []
@@ -242,7 +248,7 @@ class Producer(Client):
     ) -> ReceivedMessage:
         """Send a message and wait for the reply of whoever consumes it; PeerTimeout when none comes."""
         deadline = asyncio.get_running_loop().time() + timeout_ms / 1000
-        plan = self._plans.known(message.topic) or await self._plans.make(message.topic)
+        plan = await self._plan_of(message.topic)
         await self._introduce(plan)
         marks, reply = self.instance.server_requests.replies.expect(self.instance.client_id, timeout_ms)
         try:
@@ -262,7 +268,7 @@ class Producer(Client):
         """Answer a consumed request. PeerError when its sender is not there any more."""
         message, marks = reply_message(request, body, tags=tags, properties=properties or {})
         check_body(body, self.options.max_message_bytes)
-        plan = self._plans.known(message.topic) or await self._plans.make(message.topic)
+        plan = await self._plan_of(message.topic)
         near = [queue for queue in plan.queues if queue.broker_name == request.queue.broker_name]
         queue = (near or plan.queues)[0]
         now_ms = int(time.time() * 1000)
@@ -300,19 +306,8 @@ class Producer(Client):
     async def _send_marked(
         self, message: Message, marks: Mapping[str, str], flag_bits: int, queue: MessageQueue | None
     ) -> SendResult:
-        """Send with properties of the system's own; always answered, never tried twice."""
-        check_body(message.body, self.options.max_message_bytes)
-        is_small = len(message.body) < self.options.compress_above_bytes
-        packed = (message.body, 0) if is_small else await self._pack(message.body)
-        deliveries = self._running()
-        plan = self._plans.known(message.topic) or await self._plans.make(message.topic)
-        if deliveries.window.is_full:
-            await deliveries.window.room()
-        now_ms = int(time.time() * 1000)
-        msg_id = message.msg_id or self._keys.next(now_ms)
-        ready = marked_draft(message, msg_id, packed, marks, flag_bits)
-        target = plan.target_of(queue) if queue is not None else plan.choose(self._faults, now_ms)
-        return await deliveries.launch(ready, plan, target, now_ms, is_batch=False, is_fixed=True)
+        """Send with system properties; always answered, never tried twice."""
+        return await (await self._send(message, "all", None, None, queue, marks, flag_bits))
 
     async def flush(self) -> None:
         """Wait until everything that `send_async` has taken is answered or given up."""
@@ -332,7 +327,7 @@ class Producer(Client):
 
     async def queues(self, topic: str) -> tuple[MessageQueue, ...]:
         """The queues that messages of this topic may go to, in the order that selectors see."""
-        return (self._plans.known(topic) or await self._plans.make(topic)).queues
+        return (await self._plan_of(topic)).queues
 
     # -- inside ---------------------------------------------------------------------------------------------
 
@@ -346,17 +341,18 @@ class Producer(Client):
     ) -> SendTarget | None:
         if queue is not None:
             return plan.target_of(queue)
-        if select is not None:
-            return plan.target_of(select(plan.queues, message))
-        if sharding_key is not None:
-            return plan.target_of(by_sharding_key(sharding_key)(plan.queues, message))
-        return None
+        if select is None and sharding_key is not None:
+            select = by_sharding_key(sharding_key)
+        return plan.target_of(select(plan.queues, message)) if select is not None else None
 
     async def _pack(self, body: bytes) -> tuple[bytes, int]:
         kind, level = self.options.compression, self.options.compression_level
         if len(body) < COMPRESS_IN_THREAD_ABOVE_BYTES:
             return pack_body(body, kind, level)
         return await asyncio.to_thread(pack_body, body, kind, level)
+
+    async def _plan_of(self, topic: str) -> SendPlan:
+        return self._plans.known(topic) or await self._plans.make(topic)
 
     def _running(self) -> Deliveries:
         if self._deliveries is None:

@@ -23,14 +23,14 @@ from collections.abc import Callable, Sequence
 
 import orjson
 
-from engine.client.instance.routes import Routes, publish_queues
+from engine.client.instance.routes import Routes, master_addresses, publish_queues
 from engine.client.messages import Message
 from engine.client.options import ProducerOptions
 from engine.client.sending.drafts import Draft
 from engine.client.sending.latency_faults import LatencyFaults
 from engine.errors import BadInput, EngineError, NotFound
 from engine.protocol.bodies.basics import MessageQueue
-from engine.protocol.bodies.routes import MASTER_ID, TopicRouteData
+from engine.protocol.bodies.routes import TopicRouteData
 from engine.protocol.codes import MQ_VERSION, RequestCode, ResponseCode
 from engine.protocol.commands import ONEWAY_FLAG, Command, encode_command
 from engine.protocol.hashes import java_hash
@@ -172,34 +172,9 @@ class SendPlan:
         raise BadInput(f"{queue} is not a queue of {self.topic} that may be written")
 
 
-def plan_for(
-    topic: str,
-    queues: Sequence[MessageQueue],
-    route: TopicRouteData,
-    *,
-    group: str,
-    default_topic: str,
-    default_topic_queue_nums: int,
-    first: int,
-    is_provisional: bool = False,
-    credentials: Credentials | None = None,
-) -> SendPlan:
-    masters = {broker.broker_name: broker.broker_addrs.get(MASTER_ID) for broker in route.broker_datas}
-    targets = [
-        SendTarget(queue, address, group, default_topic, default_topic_queue_nums, credentials)
-        for queue in queues
-        if (address := masters.get(queue.broker_name))
-    ]
-    return SendPlan(topic, targets, first, is_provisional)
-
-
 def by_sharding_key(sharding_key: str) -> Select:
     """The same key always goes to the same queue while the queues stay the same; as Java's hash selector."""
-
-    def select(queues: Sequence[MessageQueue], message: Message) -> MessageQueue:
-        return queues[abs(java_hash(sharding_key)) % len(queues)]
-
-    return select
+    return lambda queues, _: queues[abs(java_hash(sharding_key)) % len(queues)]
 
 
 log = logging.getLogger(__name__)
@@ -226,7 +201,7 @@ class TopicPlans:
         check_topic(topic)
         route = await self._routes.get(topic)
         if route is not None:
-            plan = self._plan(topic, publish_queues(topic, route), route, is_provisional=False)
+            plan = self.plan_of(topic, route, random.randrange(1 << 16))
         else:
             plan = await self._provisional(topic)
         self._plans[topic] = plan
@@ -235,27 +210,25 @@ class TopicPlans:
     async def _provisional(self, topic: str) -> SendPlan:
         route = await self._routes.get(self._default_topic)
         if route is None:
-            raise NotFound(
-                f"no broker has the topic {topic}, and none creates topics by itself",
-                code=ResponseCode.TOPIC_NOT_EXIST,
-            )
-        usual = [queue for queue in publish_queues(topic, route) if queue.queue_id < self._default_queue_nums]
-        return self._plan(topic, usual, route, is_provisional=True)
+            text = f"no broker has the topic {topic}, and none creates topics by itself"
+            raise NotFound(text, code=ResponseCode.TOPIC_NOT_EXIST)
+        return self.plan_of(topic, route, random.randrange(1 << 16), is_provisional=True)
 
-    def _plan(
-        self, topic: str, queues: list[MessageQueue], route: TopicRouteData, *, is_provisional: bool
+    def plan_of(
+        self, topic: str, route: TopicRouteData, first: int, *, is_provisional: bool = False
     ) -> SendPlan:
-        return plan_for(
-            topic,
-            queues,
-            route,
-            group=self._group,
-            default_topic=self._default_topic,
-            default_topic_queue_nums=self._default_queue_nums,
-            first=random.randrange(1 << 16),
-            is_provisional=is_provisional,
-            credentials=self._credentials,
-        )
+        """Begins after the `first` queue; a provisional plan has no more than the default queues."""
+        masters = master_addresses(route)
+        queues = publish_queues(topic, route)
+        if is_provisional:
+            queues = [queue for queue in queues if queue.queue_id < self._default_queue_nums]
+        fixed = (self._group, self._default_topic, self._default_queue_nums, self._credentials)
+        targets = [
+            SendTarget(queue, masters[queue.broker_name], *fixed)
+            for queue in queues
+            if masters.get(queue.broker_name)
+        ]
+        return SendPlan(topic, targets, first, is_provisional)
 
     def on_route_changed(self, topic: str) -> None:
         self._plans.pop(topic, None)

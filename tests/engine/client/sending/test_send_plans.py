@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from engine.client.instance.routes import publish_queues, subscribe_queues
+from engine.client.instance.routes import Routes, publish_queues, subscribe_queues
 from engine.client.messages import Message
+from engine.client.options import ProducerOptions
 from engine.client.sending.drafts import Draft
 from engine.client.sending.latency_faults import LatencyFaults
-from engine.client.sending.send_plans import SendPlan, by_sharding_key, plan_for
+from engine.client.sending.send_plans import SendPlan, TopicPlans, by_sharding_key
 from engine.errors import BadInput, NotFound
 from engine.protocol.bodies.basics import MessageQueue
 from engine.protocol.bodies.routes import BrokerData, QueueData, TopicRouteData
@@ -34,15 +35,10 @@ ROUTE = TopicRouteData(
 
 
 def plan(first: int = -1) -> SendPlan:
-    return plan_for(
-        "t",
-        publish_queues("t", ROUTE),
-        ROUTE,
-        group="shop",
-        default_topic="TBW102",
-        default_topic_queue_nums=4,
-        first=first,
-    )
+    async def fetch(_: str) -> None: ...
+
+    plans = TopicPlans("shop", Routes(fetch, lambda _: None), ProducerOptions())
+    return plans.plan_of("t", ROUTE, first)
 
 
 def test_only_writable_brokers_with_a_master_are_written() -> None:
