@@ -12,6 +12,7 @@ import logging
 import time
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterable, Sequence
+from typing import NamedTuple
 
 from engine.client.consuming.consume_service import ConsumeService
 from engine.client.consuming.pull_requests import PullResult, PullStatus
@@ -20,33 +21,30 @@ from engine.client.messages import ReceivedMessage
 from engine.client.options import PullOptions
 from engine.errors import EngineError
 from engine.protocol.bodies.basics import MessageQueue
+from engine.protocol.bodies.clients import ProcessQueueInfo
 from engine.protocol.codes import ResponseCode
 
 log = logging.getLogger(__name__)
 
 FLOW_CONTROL_RETRY_S = 0.02
+_MIB = 1024 * 1024
 
-FindStart = Callable[[MessageQueue], Awaitable[int]]
-Pull = Callable[[MessageQueue, int], Awaitable[PullResult]]
+
+class QueueSource(NamedTuple):
+    """What the queues of a consumer are pulled with."""
+
+    find_start: Callable[[MessageQueue], Awaitable[int]]
+    pull: Callable[[MessageQueue, int], Awaitable[PullResult]]
+    options: PullOptions
 
 
 class QueuePull:
     """`start` and `stop_pulling`. Pulls from the given offset, or from where the group begins."""
 
-    def __init__(
-        self,
-        queue: MessageQueue,
-        find_start: FindStart,
-        pull: Pull,
-        options: PullOptions,
-        *,
-        max_span: int,
-    ) -> None:
+    def __init__(self, queue: MessageQueue, source: QueueSource, *, max_span: int) -> None:
         self.queue = queue
         self.process = ProcessQueue()
-        self._find_start = find_start
-        self._pull = pull
-        self._options = options
+        self._source = source
         self._max_span = max_span
         self._has_room = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
@@ -68,9 +66,9 @@ class QueuePull:
             try:
                 await self._admit()
                 if offset is None:
-                    offset = await self._find_start(self.queue)
+                    offset = await self._source.find_start(self.queue)
                 await self._wait_for_room()
-                result = await self._pull(self.queue, offset)
+                result = await self._source.pull(self.queue, offset)
             except EngineError as error:
                 await self._pause_after(error)
                 continue
@@ -84,7 +82,7 @@ class QueuePull:
         raise NotImplementedError
 
     async def _wait_for_room(self) -> None:
-        options = self._options
+        options = self._source.options
         while self.process.is_full(
             options.max_messages_per_queue, options.max_bytes_per_queue, self._max_span
         ):
@@ -96,7 +94,7 @@ class QueuePull:
             await asyncio.sleep(FLOW_CONTROL_RETRY_S)
             return
         log.warning("pull of %s: %s", self.queue, error.text)
-        await asyncio.sleep(self._options.retry_after_error_s)
+        await asyncio.sleep(self._source.options.retry_after_error_s)
 
 
 class QueueWork(QueuePull):
@@ -109,13 +107,11 @@ class QueueWork(QueuePull):
     def __init__(
         self,
         queue: MessageQueue,
-        find_start: FindStart,
-        pull: Pull,
-        options: PullOptions,
+        source: QueueSource,
         service: ConsumeService,
         on_illegal_offset: Callable[[QueueWork, int], None],
     ) -> None:
-        super().__init__(queue, find_start, pull, options, max_span=options.max_span_per_queue)
+        super().__init__(queue, source, max_span=source.options.max_span_per_queue)
         self.arrived = asyncio.Event()
         self._service = service
         self._on_illegal_offset = on_illegal_offset
@@ -135,6 +131,21 @@ class QueueWork(QueuePull):
             # The filter matched nothing up to here, and all earlier messages are consumed.
             self._service.commit(self, result.next_offset)
 
+    def info(self, offset: int | None) -> ProcessQueueInfo:
+        """For an operator who asks (307); `offset` is the queue's in memory."""
+        process = self.process
+        return ProcessQueueInfo(
+            commit_offset=offset if offset is not None else -1,
+            cached_msg_min_offset=max(process.lowest_offset, 0),
+            cached_msg_max_offset=max(process.highest_offset, 0),
+            cached_msg_count=process.message_count,
+            cached_msg_size_in_mib=process.size_bytes // _MIB,
+            locked=process.locked_at_ms is not None,
+            dropped=process.is_dropped,
+            last_pull_timestamp=process.last_pulled_ms,
+            last_consume_timestamp=process.last_consumed_ms,
+        )
+
     def on_consumed(self) -> None:
         """Messages left the window."""
         self.process.last_consumed_ms = int(time.time() * 1000)
@@ -148,15 +159,8 @@ class LiteQueue(QueuePull):
     no maximum span, because messages leave it in their order.
     """
 
-    def __init__(
-        self,
-        queue: MessageQueue,
-        find_start: FindStart,
-        pull: Pull,
-        options: PullOptions,
-        on_arrival: Callable[[], None],
-    ) -> None:
-        super().__init__(queue, find_start, pull, options, max_span=0)
+    def __init__(self, queue: MessageQueue, source: QueueSource, on_arrival: Callable[[], None]) -> None:
+        super().__init__(queue, source, max_span=0)
         self._on_arrival = on_arrival
         self.polled_offset: int | None = None
         self.is_paused = False

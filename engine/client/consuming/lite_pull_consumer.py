@@ -14,7 +14,7 @@ from collections.abc import Collection, Iterable, Mapping
 from types import TracebackType
 from typing import Unpack
 
-from engine.client.consuming.consumed_queues import LiteQueue
+from engine.client.consuming.consumed_queues import LiteQueue, QueueSource
 from engine.client.consuming.pull_requests import PullResult
 from engine.client.consuming.rebalance import BalancedConsumer
 from engine.client.instance.routes import subscribe_queues
@@ -51,6 +51,7 @@ class LitePullConsumer(BalancedConsumer):
     ) -> None:
         self.options = options or LitePullOptions()
         super().__init__(group, self.options, ConsumeType.CONSUME_ACTIVELY, **arguments)
+        self._source = QueueSource(self._start_offsets.of, self._pull, self.options.pull)
         self._queues: dict[MessageQueue, LiteQueue] = {}
         self._is_assigned = False
         self._arrival = asyncio.Event()
@@ -192,8 +193,7 @@ class LitePullConsumer(BalancedConsumer):
         return [] if self._is_assigned else self._queues.keys()
 
     def take(self, queue: MessageQueue) -> None:
-        lite = LiteQueue(queue, self._start_offsets.of, self._pull, self.options.pull, self._arrival.set)
-        self._queues[queue] = lite
+        lite = self._queues[queue] = LiteQueue(queue, self._source, self._arrival.set)
         lite.start()
 
     async def drop(self, queue: MessageQueue) -> None:

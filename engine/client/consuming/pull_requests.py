@@ -93,7 +93,15 @@ class Pulls:
         """`suspend_ms=0` does not wait for messages; the broker also commits `commit_offset`."""
         suspend_ms = self._options.suspend_ms if suspend_ms is None else suspend_ms
         answer = await self._ask(queue, offset, subscription, commit_offset, suspend_ms, max_messages)
-        return self._result(queue, subscription, answer)
+        status, header = self._status_and_header(queue, answer)
+        messages: list[ReceivedMessage] = []
+        if status is PullStatus.FOUND:
+            for record in decode_records(answer.body):
+                if header.offset_delta:
+                    record.queue_offset += header.offset_delta
+                if accepts(subscription, record.tags):
+                    messages.append(ReceivedMessage(record, queue))
+        return PullResult(status, header.next_begin_offset, header.min_offset, header.max_offset, messages)
 
     async def pull_raw(
         self, queue: MessageQueue, offset: int, subscription: SubscriptionData, *, max_messages: int
@@ -167,14 +175,3 @@ class Pulls:
         else:
             self._read_from[queue] = header.suggest_which_broker_id
         return status, header
-
-    def _result(self, queue: MessageQueue, subscription: SubscriptionData, answer: Command) -> PullResult:
-        status, header = self._status_and_header(queue, answer)
-        messages: list[ReceivedMessage] = []
-        if status is PullStatus.FOUND:
-            for record in decode_records(answer.body):
-                if header.offset_delta:
-                    record.queue_offset += header.offset_delta
-                if accepts(subscription, record.tags):
-                    messages.append(ReceivedMessage(record, queue))
-        return PullResult(status, header.next_begin_offset, header.min_offset, header.max_offset, messages)

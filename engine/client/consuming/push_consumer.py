@@ -16,12 +16,11 @@ from typing import Unpack
 
 from engine.client.consuming.concurrent import ConcurrentService
 from engine.client.consuming.consume_service import ConsumeService, SendBacks
-from engine.client.consuming.consumed_queues import QueueWork
+from engine.client.consuming.consumed_queues import QueueSource, QueueWork
 from engine.client.consuming.listeners import Listener, ListenerCalls
 from engine.client.consuming.orderly import OrderlyService, QueueLocks
 from engine.client.consuming.pull_requests import PullResult
 from engine.client.consuming.rebalance import BalancedConsumer
-from engine.client.consuming.running_info import describe
 from engine.client.instance.periodic import Periodic
 from engine.client.messages import ReceivedMessage
 from engine.client.options import ClientArguments, ConsumerOptions
@@ -31,11 +30,18 @@ from engine.client.tracing.trace_writer import ConsumeTracing, Tracer
 from engine.errors import BadInput
 from engine.protocol.bodies.basics import MessageQueue
 from engine.protocol.bodies.clients import (
+    PROP_CLIENT_VERSION,
+    PROP_CONSUME_ORDERLY,
+    PROP_CONSUME_TYPE,
+    PROP_CONSUMER_START_TIMESTAMP,
+    PROP_NAMESERVER_ADDR,
+    PROP_THREADPOOL_CORE_SIZE,
     ConsumeMessageDirectlyResult,
     ConsumeResult,
     ConsumerRunningInfo,
     ConsumeType,
 )
+from engine.protocol.codes import MQ_VERSION_NAME
 from engine.protocol.records import Record
 
 log = logging.getLogger(__name__)
@@ -82,6 +88,7 @@ class PushConsumer(BalancedConsumer):
         )
         self._send_backs = SendBacks(self.instance, group, self.options.max_reconsume_times)
         self._service = self._make_service()
+        self._source = QueueSource(self._start_offsets.of, self._pull, self.options.pull)
         self._works: dict[MessageQueue, QueueWork] = {}
         self._releasing: dict[MessageQueue, asyncio.Task[None]] = {}
         self._moving: set[asyncio.Task[None]] = set()
@@ -131,14 +138,7 @@ class PushConsumer(BalancedConsumer):
         if queue in self._assignments.popped:
             self._take_to_pop(queue)
             return
-        work = QueueWork(
-            queue,
-            self._start_offsets.of,
-            self._pull,
-            self.options.pull,
-            self._service,
-            self._on_illegal_offset,
-        )
+        work = QueueWork(queue, self._source, self._service, self._on_illegal_offset)
         self._works[queue] = work
         # The same queue may just have been dropped: its last call must end before the first new one.
         work.start(after=self._releasing.get(queue))
@@ -193,13 +193,27 @@ class PushConsumer(BalancedConsumer):
         await self.drop(work.queue)
 
     def running_info(self) -> ConsumerRunningInfo:
-        return describe(
-            self.options,
-            self.instance.name_servers.addresses,
-            self._started_ms,
-            self.subscriptions,
-            {queue: (work.process, self._offsets.get(queue)) for queue, work in self._works.items()},
-            self._calls.rates.status(),
+        options = self.options
+        properties = {
+            "messageModel": options.model.name,
+            "consumeFromWhere": options.from_where.name,
+            "consumeMessageBatchMaxSize": str(options.consume_batch_size or 1),
+            "consumeThreadMax": str(options.threads),
+            "pullBatchSize": str(options.pull.batch_size),
+            "pullThresholdForQueue": str(options.pull.max_messages_per_queue),
+            "maxReconsumeTimes": str(options.max_reconsume_times),
+            PROP_NAMESERVER_ADDR: ";".join(self.instance.name_servers.addresses),
+            PROP_THREADPOOL_CORE_SIZE: str(options.threads),
+            PROP_CONSUME_ORDERLY: "true" if options.orderly else "false",
+            PROP_CONSUME_TYPE: self._consume_type.name,
+            PROP_CLIENT_VERSION: MQ_VERSION_NAME,
+            PROP_CONSUMER_START_TIMESTAMP: str(self._started_ms),
+        }
+        return ConsumerRunningInfo(
+            properties=properties,
+            subscription_set=tuple(self.subscriptions.values()),
+            mq_table={queue: work.info(self._offsets.get(queue)) for queue, work in self._works.items()},
+            status_table=self._calls.rates.status(),
         )
 
     async def consume_directly(self, record: Record, broker_name: str) -> ConsumeMessageDirectlyResult:
