@@ -13,9 +13,9 @@ from engine.protocol.bodies.stats import ConsumeStats
 from engine.protocol.codes import ResponseCode
 from engine.protocol.names import RETRY_PREFIX, group_of, is_system_group
 
-_COLUMNS = ("Topic", "Broker Name", "QID", "Broker Offset", "Consumer Offset")
-_PROGRESS_COLUMNS = (*_COLUMNS, "Client IP", "Diff", "Inflight", "Last Time")
-_LAG_COLUMNS = ("Topic", "Group", *_COLUMNS[1:], "Diff", "Last Time")
+_QUEUE_COLUMNS = ("Topic", "Broker Name", "QID", "Broker Offset", "Consumer Offset")
+_PROGRESS_COLUMNS = (*_QUEUE_COLUMNS, "Client IP", "Diff", "Inflight", "Last Time")
+_LAG_COLUMNS = ("Topic", "Group", *_QUEUE_COLUMNS[1:], "Diff", "Last Time")
 
 
 @command(

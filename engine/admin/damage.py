@@ -9,7 +9,7 @@ from engine.admin.times import shown_time
 from engine.client import Admin
 from engine.protocol.bodies.brokers import DELIVERY_PREFIX, DamagedRecordRow, SkippedRecord
 
-_COLUMNS = (
+_DAMAGE_COLUMNS = (
     *("Broker", "File", "Commit log offset", "Size", "Topic", "Queue", "Queue offset"),
     *("Found", "Repaired", "Skipped by", "Skipped", "Redelivered"),
 )
@@ -26,8 +26,8 @@ async def damaged_records(admin: Admin, arguments: Arguments) -> Result:
         found = await admin.broker_groups.damaged_records(broker, arguments.groupName)
         for record in found.records:
             skips = record.skips or {"-": SkippedRecord()}
-            rows += [_row(broker, record, group, skip) for group, skip in skips.items()]
-    return Table(_COLUMNS, rows)
+            rows += [_damage_row(broker, record, group, skip) for group, skip in skips.items()]
+    return Table(_DAMAGE_COLUMNS, rows)
 
 
 def shown_name(name: str) -> str:
@@ -38,7 +38,7 @@ def shown_name(name: str) -> str:
     return f"delivery to {topic}" if topic else "delivery (topic unreadable)"
 
 
-def _row(broker: str, record: DamagedRecordRow, group: str, skip: SkippedRecord) -> Row:
+def _damage_row(broker: str, record: DamagedRecordRow, group: str, skip: SkippedRecord) -> Row:
     has_queue = bool(record.topic)
     return (
         broker,
