@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from engine.admin.damage import shown_name
+from engine.admin.brokers import shown_name
 from engine.admin.main import main
 from engine.client import ConsumeFromWhere, ConsumerOptions, Message, Producer, PushConsumer
 from engine.client.messages import ReceivedMessage
