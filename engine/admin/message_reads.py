@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator
 
 from engine.admin.argument_types import INT32_MAX, count, id_number, queue_offset, truth
 from engine.admin.commands import Arguments, Option, command, topic_option
-from engine.admin.message_rows import message_list
+from engine.admin.messages import message_list
 from engine.admin.results import Result
 from engine.admin.times import time_options
 from engine.client import Admin, MessageQueue, ReceivedMessage
