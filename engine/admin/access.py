@@ -7,7 +7,7 @@ import os
 from engine.admin.argument_types import comma_list
 from engine.admin.broker_targets import COPY_OPTIONS, broker_command, change_brokers, chosen_brokers
 from engine.admin.commands import Arguments, Option, command
-from engine.admin.credential_options import asked_password, chosen_password
+from engine.admin.credentials import asked_password, chosen_password
 from engine.admin.results import Facts, Result, Row, Table
 from engine.client import Admin
 from engine.client.admin.access import acl_of, subject_of

@@ -16,10 +16,9 @@ from typing import NoReturn
 from engine.admin.argument_types import count
 from engine.admin.catalogue import registered
 from engine.admin.commands import Command
-from engine.admin.credential_options import add_credential_options, chosen_credentials
+from engine.admin.credentials import add_credential_options, add_tls_options, chosen_credentials, chosen_tls
 from engine.admin.exit_codes import MEANINGS, ExitCode, exit_code_of
 from engine.admin.result_printer import ResultPrinter, printable
-from engine.admin.tls_options import add_tls_options, chosen_tls
 from engine.client import Admin
 from engine.client.instance.answers import code_name
 from engine.errors import BadInput, EngineError, PeerError, Refused

@@ -13,7 +13,7 @@ from itertools import pairwise
 from typing import Any
 from unittest.mock import patch
 
-from engine.admin.credential_options import ACCESS_KEY_VARIABLE, SECRET_KEY_VARIABLE
+from engine.admin.credentials import ACCESS_KEY_VARIABLE, SECRET_KEY_VARIABLE
 from engine.admin.main import main
 from engine.client import Credentials
 

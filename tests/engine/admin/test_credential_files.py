@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.admin.credential_files import find_credential_file
-from engine.admin.credential_options import chosen_credentials
+from engine.admin.credentials import chosen_credentials, find_credential_file
 from engine.admin.main import build_parser
 from engine.errors import BadInput
 
