@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from engine.admin.argument_types import comma_list
+from engine.admin.arguments import comma_list
 from engine.admin.broker_targets import COPY_OPTIONS, broker_command, change_brokers, chosen_brokers
 from engine.admin.commands import Arguments, Option, command
 from engine.admin.credentials import asked_password, chosen_password

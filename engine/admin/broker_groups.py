@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engine.admin.argument_types import id_number
+from engine.admin.arguments import id_number
 from engine.admin.broker_targets import BROKER
 from engine.admin.commands import Arguments, Option, command
 from engine.admin.results import Facts, Result, Row, Table

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 
+from engine.admin.arguments import shown_time
 from engine.admin.broker_targets import BROKER, CLUSTER, broker_command, chosen_masters
 from engine.admin.commands import Arguments, Option, command, group_option
 from engine.admin.results import Document, Facts, Result, Row, Table
-from engine.admin.times import shown_time
 from engine.client import Admin
 from engine.client.admin.brokers import BrokerAdmin
 from engine.errors import EngineError, NotFound

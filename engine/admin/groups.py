@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from engine.admin.argument_types import id_number, truth, whole_number
+from engine.admin.arguments import id_number, shown_time, truth, whole_number
 from engine.admin.broker_targets import broker_command, change_brokers, chosen_masters
 from engine.admin.commands import Arguments, Option, address_option, command, group_option
 from engine.admin.connections import find_members, name_of
 from engine.admin.results import Facts, Result, Row, Table
-from engine.admin.times import shown_time
 from engine.client import Admin, MessageQueue
 from engine.errors import EngineError, NotFound, PeerError
 from engine.protocol.bodies.groups import MessageRequestMode, SubscriptionGroupConfig

@@ -13,7 +13,7 @@ import os
 import sys
 from typing import NoReturn
 
-from engine.admin.argument_types import count
+from engine.admin.arguments import count
 from engine.admin.catalogue import registered
 from engine.admin.commands import Command
 from engine.admin.credentials import add_credential_options, add_tls_options, chosen_credentials, chosen_tls

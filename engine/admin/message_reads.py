@@ -7,11 +7,10 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 
-from engine.admin.argument_types import INT32_MAX, count, id_number, queue_offset, truth
+from engine.admin.arguments import INT32_MAX, count, id_number, queue_offset, time_options, truth
 from engine.admin.commands import Arguments, Option, command, topic_option
 from engine.admin.messages import message_list
 from engine.admin.results import Result
-from engine.admin.times import time_options
 from engine.client import Admin, MessageQueue, ReceivedMessage
 from engine.errors import BadInput, NotFound
 from engine.protocol.codes import ResponseCode

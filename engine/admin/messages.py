@@ -5,10 +5,9 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable
 
-from engine.admin.argument_types import count, id_number, number, queue_offset
+from engine.admin.arguments import count, id_number, number, queue_offset, shown_time, time_options
 from engine.admin.commands import Arguments, Option, address_option, command, topic_option
 from engine.admin.results import Facts, Result, Table
-from engine.admin.times import shown_time, time_options
 from engine.client import Admin, Message, MessageQueue, Producer, ReceivedMessage
 from engine.client.instance.routes import publish_queues
 from engine.errors import CorruptRecord, NotFound

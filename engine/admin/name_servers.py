@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 
-from engine.admin.argument_types import queue_counts
+from engine.admin.arguments import queue_counts
 from engine.admin.commands import Arguments, Option, command, topic_option
 from engine.admin.results import Facts, Result, Table
 from engine.client import Admin

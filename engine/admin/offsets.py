@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from engine.admin.argument_types import id_number, queue_offset, truth
+from engine.admin.arguments import TIME_HELP, id_number, queue_offset, timestamp, truth
 from engine.admin.commands import Arguments, Option, address_option, command, topic_option
 from engine.admin.groups import consume_stats
 from engine.admin.results import Facts, Result, Table
-from engine.admin.times import TIME_HELP, timestamp
 from engine.client import Admin, MessageQueue
 from engine.client.admin.offsets import END_OF_QUEUE
 from engine.errors import BadInput, NotFound

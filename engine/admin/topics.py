@@ -6,11 +6,10 @@ import asyncio
 
 from msgspec.structs import replace
 
-from engine.admin.argument_types import attribute_changes, comma_list, truth, whole_number
+from engine.admin.arguments import attribute_changes, comma_list, shown_time, truth, whole_number
 from engine.admin.broker_targets import BROKER, CLUSTER, broker_command, change_brokers, chosen_masters
 from engine.admin.commands import Arguments, Option, command, topic_option
 from engine.admin.results import Facts, Result, Row, Table
-from engine.admin.times import shown_time
 from engine.client import Admin
 from engine.client.admin.name_servers import ORDER_TOPICS
 from engine.errors import PeerError

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from engine.admin.arguments import shown_time, time_options
 from engine.admin.commands import Arguments, Option, command
 from engine.admin.results import Result, Row, Table
-from engine.admin.times import shown_time, time_options
 from engine.client import Admin
 from engine.client.tracing.trace_reader import Consumption, MessageTrace, TraceReader
 from engine.protocol.names import TRACE_TOPIC

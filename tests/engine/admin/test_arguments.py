@@ -6,7 +6,7 @@ import argparse
 
 import pytest
 
-from engine.admin.argument_types import (
+from engine.admin.arguments import (
     attribute_changes,
     comma_list,
     count,
@@ -14,11 +14,12 @@ from engine.admin.argument_types import (
     number,
     queue_counts,
     queue_offset,
+    shown_time,
+    timestamp,
     truth,
     whole_number,
 )
 from engine.admin.commands import Arguments, Command, Option
-from engine.admin.times import shown_time, timestamp
 
 
 @pytest.mark.parametrize(
