@@ -1,4 +1,4 @@
-"""Access control (ACL 2.0): users and their policies, as mqadmin manages them. No command shows a password."""
+"""Access control (ACL 2.0): users and policies, as mqadmin manages them. No command shows a password."""
 
 from __future__ import annotations
 

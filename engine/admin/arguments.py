@@ -1,4 +1,4 @@
-"""Types of arguments, from the operator's text to a value or one line that names what was expected; and times."""
+"""Types of arguments: from the operator's text to a value, or one line that names what was expected."""
 
 from __future__ import annotations
 

@@ -162,8 +162,8 @@ def _check_private(path: Path) -> None:
         raise BadInput(f"other users can read or change {path}: chown it to yourself and chmod 600 it")
 
 
-PASSWORD_VARIABLE = "SIGNALBOX_TLS_KEY_PASSWORD"
-_NAMES = ("tls_ca", "tls_cert", "tls_key", "tls_server_name", "tls_insecure")
+TLS_PASSWORD_VARIABLE = "SIGNALBOX_TLS_KEY_PASSWORD"
+_TLS_NAMES = ("tls_ca", "tls_cert", "tls_key", "tls_server_name", "tls_insecure")
 
 
 def add_tls_options(parser: argparse.ArgumentParser) -> None:
@@ -171,19 +171,19 @@ def add_tls_options(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--tls", action="store_true", help="use TLS and trust the system's authorities")
     group.add_argument("--tls-ca", metavar="FILE", help="trust these authorities instead")
     group.add_argument("--tls-cert", metavar="FILE", help="client certificate, for servers that require one")
-    group.add_argument("--tls-key", metavar="FILE", help=f"its key (password in ${PASSWORD_VARIABLE})")
+    group.add_argument("--tls-key", metavar="FILE", help=f"its key (password in ${TLS_PASSWORD_VARIABLE})")
     group.add_argument("--tls-server-name", metavar="NAME", help="host name expected in certificates")
     group.add_argument("--tls-insecure", action="store_true", help="do NOT verify servers")
 
 
 def chosen_tls(given: argparse.Namespace, environment: Mapping[str, str]) -> TlsOptions | None:
-    if not given.tls and not any(getattr(given, name) for name in _NAMES):
+    if not given.tls and not any(getattr(given, name) for name in _TLS_NAMES):
         return None
     return TlsOptions(
         ca_file=given.tls_ca,
         cert_file=given.tls_cert,
         key_file=given.tls_key,
-        key_password=environment.get(PASSWORD_VARIABLE, ""),
+        key_password=environment.get(TLS_PASSWORD_VARIABLE, ""),
         server_name=given.tls_server_name,
         verify=not given.tls_insecure,
     )
