@@ -1,6 +1,6 @@
 """`python -m engine.admin COMMAND …`: finds the command, connects, prints what it returns.
 
-Every failure is one line on stderr and an exit code of `exit_codes`.
+Every failure is one line on stderr and an `ExitCode`; docs/admin.md has the same table of codes.
 """
 
 from __future__ import annotations
@@ -11,18 +11,44 @@ import difflib
 import inspect
 import os
 import sys
+from enum import IntEnum
 from typing import NoReturn
 
+from engine.admin import (  # noqa: F401  (importing them registers their commands)
+    access,
+    broker_groups,
+    brokers,
+    connections,
+    groups,
+    message_reads,
+    messages,
+    name_servers,
+    offsets,
+    topics,
+    traces,
+)
 from engine.admin.arguments import count
-from engine.admin.catalogue import registered
-from engine.admin.commands import Command
+from engine.admin.commands import Command, registered
 from engine.admin.credentials import add_credential_options, add_tls_options, chosen_credentials, chosen_tls
-from engine.admin.exit_codes import MEANINGS, ExitCode, exit_code_of
 from engine.admin.result_printer import ResultPrinter, printable
 from engine.client import Admin
 from engine.client.instance.answers import code_name
 from engine.errors import BadInput, EngineError, PeerError, Refused
 
+
+class ExitCode(IntEnum):
+    DONE = 0
+    FAILED = 1
+    USAGE = 2
+    INTERRUPTED = 130
+
+
+MEANINGS = {
+    ExitCode.DONE: "done",
+    ExitCode.FAILED: "refused, not found, or a server cannot be reached",
+    ExitCode.USAGE: "wrong arguments, or a file that they name cannot be used",
+    ExitCode.INTERRUPTED: "interrupted by Ctrl-C",
+}
 DEFAULT_NAMESRV = "127.0.0.1:9876"
 _EXIT_STATUS = "exit status:\n" + "".join(f"  {code:<4} {text}\n" for code, text in MEANINGS.items())
 
@@ -32,7 +58,7 @@ def main(arguments: list[str] | None = None) -> int:
         return _run(sys.argv[1:] if arguments is None else arguments)
     except EngineError as error:
         print(f"error: {printable(_explained(error))}", file=sys.stderr)
-        return exit_code_of(error)
+        return ExitCode.USAGE if isinstance(error, BadInput) else ExitCode.FAILED
     except KeyboardInterrupt:
         return ExitCode.INTERRUPTED
     except BrokenPipeError:

@@ -82,7 +82,9 @@ def idempotent(
     >>> asyncio.run(main())
     shipped parcel-9
     """
-    run: Any = listener if is_async(listener) else partial(asyncio.to_thread, listener)
+    run: Callable[[ReceivedMessage], Any] = partial(asyncio.to_thread, listener)
+    if is_async(listener):
+        run = listener
 
     async def once(message: ReceivedMessage) -> ConsumeStatus | None:
         name, owner = key(message), uuid.uuid4().hex

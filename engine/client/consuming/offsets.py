@@ -67,7 +67,7 @@ class QueueOffsets:
     async def earliest_store_time(self, queue: MessageQueue) -> int | None:
         """When the oldest kept message was stored; None when there is none."""
         header = GetEarliestMsgStoretimeRequest(queue.topic, queue.queue_id)
-        answer, _ = await self._ask(queue, RequestCode.GET_EARLIEST_MSG_STORETIME, header)
+        answer, _ = await self._ask_members(queue, RequestCode.GET_EARLIEST_MSG_STORETIME, header)
         timestamp_ms = GetEarliestMsgStoretimeResponse.decode(answer.fields).timestamp
         return timestamp_ms if timestamp_ms >= 0 else None
 
@@ -83,14 +83,16 @@ class QueueOffsets:
     async def commit(self, group: str, queue: MessageQueue, offset: int) -> bool:
         """Whether the master has it; False: only a slave, and only until the master is back."""
         header = UpdateConsumerOffsetRequest(group, queue.topic, queue.queue_id, offset)
-        _, broker_id = await self._ask(queue, RequestCode.UPDATE_CONSUMER_OFFSET, header)
+        _, broker_id = await self._ask_members(queue, RequestCode.UPDATE_CONSUMER_OFFSET, header)
         return broker_id == MASTER_ID
 
     async def _offset(self, queue: MessageQueue, code: RequestCode, header: Header) -> int:
-        answer, _ = await self._ask(queue, code, header)
+        answer, _ = await self._ask_members(queue, code, header)
         return OffsetResponse.decode(answer.fields).offset
 
-    async def _ask(self, queue: MessageQueue, code: RequestCode, header: Header) -> tuple[Command, int]:
+    async def _ask_members(
+        self, queue: MessageQueue, code: RequestCode, header: Header
+    ) -> tuple[Command, int]:
         """The answer, and the id of the broker that gave it: the first that can be reached."""
         members = await self._instance.find_members(queue, with_master=True)
         *first, last = sorted(members)

@@ -163,10 +163,6 @@ def pack_body(body: bytes, kind: Compression, level: int) -> tuple[bytes, int]:
     return (smaller, with_compression(0, _KINDS[kind])) if len(smaller) < len(body) else (body, 0)
 
 
-def _illegal(text: str) -> BadInput:
-    return BadInput(text, code=ResponseCode.MESSAGE_ILLEGAL)
-
-
 MAX_BATCH_MESSAGES = 65_536
 """As many unique keys as a millisecond has."""
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from engine.admin.catalogue import registered
-from engine.admin.exit_codes import MEANINGS
+from engine.admin.main import MEANINGS, registered
 
 PAGE = (Path(__file__).parents[3] / "docs" / "admin.md").read_text()
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from engine.admin.catalogue import registered
+from engine.admin.main import registered
 from engine.admin.result_printer import json_key, printable
 from engine.client import blocking
 from engine.protocol.bodies.groups import MessageRequestMode

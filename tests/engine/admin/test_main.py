@@ -12,9 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.admin.catalogue import registered
-from engine.admin.exit_codes import MEANINGS
-from engine.admin.main import build_parser, main
+from engine.admin.main import MEANINGS, build_parser, main, registered
 from tests.engine.admin.command_line import Names
 
 ROOT = Path(__file__).parents[3]
