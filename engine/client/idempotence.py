@@ -82,9 +82,9 @@ def idempotent(
     >>> asyncio.run(main())
     shipped parcel-9
     """
-    run: Callable[[ReceivedMessage], Any] = partial(asyncio.to_thread, listener)
-    if is_async(listener):
-        run = listener
+    run: Any = listener
+    if not is_async(listener):
+        run = partial(asyncio.to_thread, run)
 
     async def once(message: ReceivedMessage) -> ConsumeStatus | None:
         name, owner = key(message), uuid.uuid4().hex
