@@ -6,7 +6,7 @@ PY := .venv/bin/python
 PYTEST := $(PY) -m pytest
 SETUP_STAMP := .venv/.setup-stamp
 SETUP_INPUTS := pyproject.toml requirements/dev.lock tools/setup.sh tools/debian-packages.txt \
-	$(wildcard setup.py) $(shell find engine -name '*_cy.py' 2>/dev/null)
+	$(wildcard setup.py) $(shell find engine -name '*_cy.p*' 2>/dev/null)
 FRONTEND_STAMP := build/.frontend-stamp
 FRONTEND_INPUTS := tools/build_frontend.sh $(shell find frontend -path frontend/node_modules -prune -o -type f -print)
 ARGS ?=

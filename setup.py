@@ -12,6 +12,7 @@ from setuptools import Extension, setup
 
 COMPILED_MODULES = (
     "engine.protocol._batches_cy",
+    "engine.protocol._bytes_cy",
     "engine.protocol._columns_cy",
     "engine.protocol._frames_cy",
     "engine.protocol._headers_cy",

@@ -14,8 +14,9 @@ from typing import NamedTuple
 
 from engine.protocol.bodies.basics import MessageQueue
 from engine.protocol.compression import decompress
+from engine.protocol.hosts import Host
 from engine.protocol.properties import Property
-from engine.protocol.records import Host, Record
+from engine.protocol.records import Record
 from engine.protocol.sys_flags import COMPRESSED
 
 MAX_PLAIN_BODY_BYTES = 64 * 1024 * 1024

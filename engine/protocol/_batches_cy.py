@@ -16,6 +16,7 @@ from typing import NamedTuple
 from zlib import crc32
 
 from engine.errors import BadInput, BadRequest
+from engine.protocol import record_layout
 from engine.protocol.batches import BatchItem, decode_batch
 
 try:
@@ -25,15 +26,18 @@ except ImportError:
 
 if cython.compiled:
     from cython.cimports.cpython.bytes import PyBytes_AS_STRING, PyBytes_FromStringAndSize
+    from cython.cimports.engine.protocol._bytes_cy import c_read, c_write, c_write_hexadecimal
     from cython.cimports.libc.string import memcmp, memcpy
 
 _HEAD = cython.declare(cython.Py_ssize_t, 20)
 _SMALLEST = cython.declare(cython.Py_ssize_t, 22)
 _MARKS = (b"TRAN_MSG", b"DELAY", b"TIMER_")
-# What differs between the records of a batch, by its place in `records`' layout.
-_CRC_AT = cython.declare(cython.Py_ssize_t, 8)
-_FLAG_AT = cython.declare(cython.Py_ssize_t, 16)
-_QUEUE_OFFSET_AT = cython.declare(cython.Py_ssize_t, 20)
+# What differs between the records of a batch.
+_CRC_AT = cython.declare(cython.Py_ssize_t, record_layout.BODY_CRC_AT)
+_FLAG_AT = cython.declare(cython.Py_ssize_t, record_layout.FLAG_AT)
+_QUEUE_OFFSET_AT = cython.declare(cython.Py_ssize_t, record_layout.QUEUE_OFFSET_AT)
+_COMMIT_LOG_OFFSET_AT = cython.declare(cython.Py_ssize_t, record_layout.COMMIT_LOG_OFFSET_AT)
+_BODY_SIZE_BEFORE_BODY = cython.declare(cython.Py_ssize_t, record_layout.BODY_SIZE_BEFORE_BODY)
 _OFFSETS = Struct(">qq")
 _int32 = Struct(">i").pack_into
 
@@ -73,7 +77,7 @@ def measure_batch(body: bytes) -> Batch:
         body_end: cython.Py_ssize_t = _body_end(raw, pos, end)
         if body_end < 0:
             break
-        size: cython.Py_ssize_t = _number(raw + pos, 4)
+        size: cython.Py_ssize_t = c_read(raw + pos, 4)
         all_bodies += body_end - pos - _HEAD
         if not has_marks:
             has_marks = _has_mark(raw + body_end + 2, pos + size - body_end - 2)
@@ -92,37 +96,15 @@ def _body_end(raw: cython.p_uchar, pos: cython.Py_ssize_t, end: cython.Py_ssize_
     those below."""
     if end - pos < _SMALLEST:
         return -1
-    size: cython.Py_ssize_t = _number(raw + pos, 4)
-    body_size: cython.Py_ssize_t = _number(raw + pos + 16, 4)
+    size: cython.Py_ssize_t = c_read(raw + pos, 4)
+    body_size: cython.Py_ssize_t = c_read(raw + pos + 16, 4)
     if size < _SMALLEST or size > end - pos or body_size < 0 or body_size > size - _SMALLEST:
         return -1
     body_end: cython.Py_ssize_t = pos + _HEAD + body_size
-    properties_size: cython.Py_ssize_t = _number(raw + body_end, 2)
+    properties_size: cython.Py_ssize_t = c_read(raw + body_end, 2)
     if properties_size < 0 or body_end + 2 + properties_size != pos + size:
         return -1
     return body_end
-
-
-@cython.cfunc
-@cython.inline
-@cython.exceptval(check=False)
-def _number(raw: cython.p_uchar, size: cython.int) -> cython.longlong:
-    """Big-endian and signed."""
-    value: cython.longlong = raw[0]
-    value -= (value & 0x80) * 2
-    at: cython.int
-    for at in range(1, size):
-        value = value * 256 + raw[at]
-    return value
-
-
-@cython.cfunc
-@cython.inline
-@cython.exceptval(check=False)
-def _put(raw: cython.p_uchar, size: cython.int, value: cython.longlong) -> cython.void:
-    at: cython.int
-    for at in range(size):
-        raw[at] = (value >> (8 * (size - 1 - at))) & 0xFF
 
 
 @cython.cfunc
@@ -171,18 +153,18 @@ def encode_batch_records(
         body_end: cython.Py_ssize_t = _body_end(raw, pos, end)
         if body_end < 0 or len(offsets) >= count:
             raise BadInput("the measure of a batch does not fit")
-        size: cython.Py_ssize_t = _number(raw + pos, 4)
+        size: cython.Py_ssize_t = c_read(raw + pos, 4)
         body_size: cython.Py_ssize_t = body_end - pos - _HEAD
         record_size: cython.Py_ssize_t = fixed + topic_size + 2 + size - _SMALLEST
         memcpy(out, common, fixed)
-        _put(out, 4, record_size if pos else 0)
+        c_write(out, 4, record_size if pos else 0)
         crc: cython.uint = crc32(batch.body[pos + _HEAD : body_end])
-        _put(out + _CRC_AT, 4, crc & 0x7FFFFFFF)
+        c_write(out + _CRC_AT, 4, crc & 0x7FFFFFFF)
         memcpy(out + _FLAG_AT, raw + pos + 12, 4)
-        _put(out + _QUEUE_OFFSET_AT, 8, number)
-        _put(out + _QUEUE_OFFSET_AT + 8, 8, place)
+        c_write(out + _QUEUE_OFFSET_AT, 8, number)
+        c_write(out + _COMMIT_LOG_OFFSET_AT, 8, place)
         # The length of the body, which ends the fixed part, and the body; then the same of the properties.
-        memcpy(out + fixed - 4, raw + pos + 16, 4 + body_size)
+        memcpy(out + fixed - _BODY_SIZE_BEFORE_BODY, raw + pos + 16, 4 + body_size)
         memcpy(out + fixed + body_size, common + fixed, topic_size)
         memcpy(out + fixed + body_size + topic_size, raw + body_end, pos + size - body_end)
         offsets.append(place)
@@ -210,7 +192,7 @@ def _encode_plainly(
         _int32(fixed, _CRC_AT, crc32(item.body) & 0x7FFFFFFF)
         _int32(fixed, _FLAG_AT, item.flag)
         _OFFSETS.pack_into(fixed, _QUEUE_OFFSET_AT, queue_offset + number, place)
-        _int32(fixed, fixed_bytes - 4, len(item.body))
+        _int32(fixed, fixed_bytes - _BODY_SIZE_BEFORE_BODY, len(item.body))
         parts += (bytes(fixed), item.body, topic, len(item.properties).to_bytes(2, "big"), item.properties)
         offsets.append(place)
         place += size
@@ -237,12 +219,9 @@ def message_ids(host: str, offsets: tuple[int, ...]) -> str:
     ids: bytes = PyBytes_FromStringAndSize(cython.NULL, step * len(offsets))
     out: cython.p_uchar = cython.cast(cython.p_uchar, PyBytes_AS_STRING(ids))
     place: cython.longlong
-    at: cython.int
     for place in offsets:
         memcpy(out, PyBytes_AS_STRING(prefix), prefix_size)
-        for at in range(16):
-            digit: cython.int = (place >> (60 - 4 * at)) & 0xF
-            out[prefix_size + at] = digit + 48 if digit < 10 else digit + 55
+        c_write_hexadecimal(out + prefix_size, place)
         out[step - 1] = 0x2C
         out += step
     return ids[: max(len(ids) - 1, 0)].decode("ascii")

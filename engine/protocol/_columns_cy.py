@@ -36,8 +36,12 @@ if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
 
 if cython.compiled:
-    from cython.cimports.cpython.bytes import PyBytes_AS_STRING
-    from cython.cimports.libc.string import memcmp
+    from cython.cimports.engine.protocol._bytes_cy import c_copy as copy
+    from cython.cimports.engine.protocol._bytes_cy import c_int32_at as int32_at
+    from cython.cimports.engine.protocol._bytes_cy import c_int64_at as int64_at
+    from cython.cimports.engine.protocol._bytes_cy import c_is_equal as is_equal
+else:
+    from engine.protocol._bytes_cy import copy, int32_at, int64_at, is_equal
 
 FIRST_MS = -62_135_596_800_000
 LAST_MS = 253_402_300_799_999
@@ -56,20 +60,6 @@ def is_compiled() -> bool:
     return bool(cython.compiled)
 
 
-@cython.cfunc
-@cython.inline
-def _read(view: cython.const[cython.uchar][::1], at: cython.Py_ssize_t, size: cython.int) -> cython.longlong:
-    """Big-endian and signed."""
-    if not cython.compiled:
-        return int.from_bytes(view[at : at + size], "big", signed=True)
-    value: cython.longlong = view[at]
-    value -= (value & 0x80) * 2
-    step: cython.int
-    for step in range(1, size):
-        value = value * 256 + view[at + step]
-    return value
-
-
 def choose_records(
     buffer: ReadableBuffer, spans: memoryview, numbers: Mapping[bytes, int], from_ms: int, to_ms: int
 ) -> tuple[memoryview, int]:
@@ -86,11 +76,12 @@ def choose_records(
     at: cython.Py_ssize_t
     field: cython.Py_ssize_t
     for at in range(0, len(span), _STEP):
-        stored_ms: cython.longlong = _read(view, span[at + _STORE], 8)
+        stored_ms: cython.longlong = int64_at(view, span[at + _STORE])
         if not first_ms <= stored_ms < end_ms:
             continue
-        if not _is_same(view, span[at + _TOPIC], span[at + _TOPIC_END], known):
-            known = _copy(view, span[at + _TOPIC], span[at + _TOPIC_END])
+        # Neighbours are often of one topic, and a topic is never empty.
+        if not is_equal(view, span[at + _TOPIC], span[at + _TOPIC_END], known):
+            known = copy(view, span[at + _TOPIC], span[at + _TOPIC_END])
             number = numbers[known]
         if number < -1:
             return spans[:kept], at // _STEP
@@ -100,30 +91,6 @@ def choose_records(
             span[kept + _TOPIC_NUMBER] = number
             kept += _STEP
     return spans[:kept], len(span) // _STEP
-
-
-@cython.cfunc
-@cython.inline
-def _is_same(
-    view: cython.const[cython.uchar][::1], start: cython.Py_ssize_t, end: cython.Py_ssize_t, known: bytes
-) -> cython.bint:
-    """Neighbours are often of one topic, and a topic is never empty."""
-    if not cython.compiled:
-        return view[start:end] == known
-    if end <= start or end - start != len(known):
-        return False
-    view[end - 1]
-    return memcmp(cython.address(view[start]), PyBytes_AS_STRING(known), end - start) == 0
-
-
-@cython.cfunc
-def _copy(view: cython.const[cython.uchar][::1], start: cython.Py_ssize_t, end: cython.Py_ssize_t) -> bytes:
-    if cython.compiled:
-        if start >= end:
-            return b""
-        view[end - 1]
-        return cython.cast(cython.p_char, cython.address(view[start]))[: end - start]
-    return bytes(view[start:end])
 
 
 def number_column(buffer: ReadableBuffer, spans: memoryview, part: int, delta: int, size: int) -> bytearray:
@@ -138,10 +105,10 @@ def number_column(buffer: ReadableBuffer, spans: memoryview, part: int, delta: i
     number: cython.Py_ssize_t
     if size == 8:
         for number in range(len(out)):
-            out[number] = _read(view, span[number * _STEP + first] + behind, 8)
+            out[number] = int64_at(view, span[number * _STEP + first] + behind)
     else:
         for number in range(len(short)):
-            short[number] = _read(view, span[number * _STEP + first] + behind, 4)
+            short[number] = int32_at(view, span[number * _STEP + first] + behind)
     return column
 
 

@@ -12,8 +12,6 @@ with the same results. Safe from any thread: the one table, of field names, only
 
 from __future__ import annotations
 
-from struct import Struct
-
 from orjson import JSONDecodeError, loads
 
 from engine.protocol.commands import (
@@ -32,13 +30,15 @@ except ImportError:
 
 if cython.compiled:
     from cython.cimports.cpython.bytes import PyBytes_AS_STRING
+    from cython.cimports.engine.protocol._bytes_cy import c_int32_at as int32_at
     from cython.cimports.libc.string import memcmp
+else:
+    from engine.protocol._bytes_cy import int32_at
 
 _PREFIX_SIZE = cython.declare(cython.Py_ssize_t, 8)
 _INT32_MIN = cython.declare(cython.longlong, -0x7FFFFFFF - 1)
 _INT32_MAX = cython.declare(cython.longlong, 0x7FFFFFFF)
 _MOST_FIELDS = cython.declare(cython.Py_ssize_t, MAX_EXT_FIELDS)
-_unpack_prefix = Struct(">ii").unpack_from
 _TEXT_BYTES = cython.declare(cython.Py_ssize_t, 1024)
 _NAME_BYTES = cython.declare(cython.Py_ssize_t, 40)
 _NAMES_KEPT = cython.declare(cython.Py_ssize_t, 1024)
@@ -64,13 +64,8 @@ def cut_frames(
     left: cython.Py_ssize_t = most_frames
     while left > 0 and end - pos >= _PREFIX_SIZE:
         left -= 1
-        total: cython.int
-        mark: cython.int
-        if cython.compiled:
-            total = _int32(view, pos)
-            mark = _int32(view, pos + 4)
-        else:
-            total, mark = _unpack_prefix(data, pos)
+        total: cython.int = int32_at(view, pos)
+        mark: cython.int = int32_at(view, pos + 4)
         header_size: cython.int = mark & 0xFFFFFF
         if total < 4 or total > most or header_size > total - 4 or header_size > most_header:
             break
@@ -87,15 +82,6 @@ def cut_frames(
             commands.append(decode_header(serialize_type, header, body))
         pos = frame_end
     return commands, pos
-
-
-@cython.cfunc
-@cython.inline
-def _int32(view: cython.const[cython.uchar][::1], at: cython.Py_ssize_t) -> cython.int:
-    value: cython.uint = view[at]
-    value = (value << 8) | view[at + 1]
-    value = (value << 8) | view[at + 2]
-    return cython.cast(cython.int, (value << 8) | view[at + 3])
 
 
 @cython.cfunc

@@ -12,24 +12,35 @@ clock; the slots are any buffer. The same source runs uncompiled with the same r
 
 from __future__ import annotations
 
-from struct import Struct
 from typing import TYPE_CHECKING
+
+from engine.protocol.layouts.store_files import (
+    INDEX_ENTRY,
+    INDEX_ENTRY_SIZE,
+    INDEX_KEY,
+    INDEX_SLOT,
+    INDEX_SLOT_SIZE,
+)
 
 try:
     import cython
 except ImportError:
     from engine.protocol import cython_shim as cython  # type: ignore[no-redef]
 
+if cython.compiled:
+    from cython.cimports.engine.protocol._bytes_cy import c_int32_at as int32_at
+    from cython.cimports.engine.protocol._bytes_cy import c_int64_at as int64_at
+    from cython.cimports.engine.protocol._bytes_cy import c_put_int32 as put_int32
+else:
+    from engine.protocol._bytes_cy import int32_at, int64_at, put_int32
+
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer, WriteableBuffer
 
-_SIZE = cython.declare(cython.Py_ssize_t, 20)
-_SLOT_SIZE = cython.declare(cython.Py_ssize_t, 4)
+_SIZE = cython.declare(cython.Py_ssize_t, INDEX_ENTRY_SIZE)
+_SLOT_SIZE = cython.declare(cython.Py_ssize_t, INDEX_SLOT_SIZE)
 _MOST_SECONDS = cython.declare(cython.longlong, 0x7FFFFFFF)
 _MIX = cython.declare(cython.uint, 0x1E3779B1)
-_KEY = Struct(">iqq")
-_ENTRY = Struct(">iqii")
-_SLOT = Struct(">i")
 
 
 def is_compiled() -> bool:
@@ -64,20 +75,20 @@ def chain_entries(
     newest: cython.longlong[::1] = memoryview(bytearray(16 * room)).cast("q")
     at: cython.Py_ssize_t
     for at in range(0, count * _SIZE, _SIZE):
-        slot: cython.longlong = _read(out, at, 4) % modulus
+        slot: cython.longlong = int32_at(out, at) % modulus
         place: cython.Py_ssize_t = (cython.cast(cython.uint, slot) * _MIX) & (room - 1)
         while newest[2 * place] != 0 and newest[2 * place] != slot + 1:
             place = (place + 1) & (room - 1)
         previous: cython.longlong = newest[2 * place + 1]
         if newest[2 * place] == 0:
-            previous = _read(view, at_slots + slot * _SLOT_SIZE, 4)
+            previous = int32_at(view, at_slots + slot * _SLOT_SIZE)
             if not 0 < previous < first_number:
                 previous = 0
                 used += 1
             newest[2 * place] = slot + 1
         newest[2 * place + 1] = number
-        _write(out, at + 12, _seconds(_read(out, at + 12, 8), begin))
-        _write(out, at + 16, previous)
+        put_int32(out, at + 12, _seconds(int64_at(out, at + 12), begin))
+        put_int32(out, at + 16, previous)
         number += 1
     return bytes(entries), used
 
@@ -93,7 +104,7 @@ def write_slots(
     modulus: cython.longlong = slot_count
     at: cython.Py_ssize_t
     for at in range(0, len(view), _SIZE):
-        _write(out, at_slots + _read(view, at, 4) % modulus * _SLOT_SIZE, number)
+        put_int32(out, at_slots + int32_at(view, at) % modulus * _SLOT_SIZE, number)
         number += 1
 
 
@@ -104,16 +115,16 @@ def _chain_plainly(
     used = 0
     entries = bytearray()
     newest: dict[int, int] = {}
-    for number, (key_hash, offset, store_timestamp) in enumerate(_KEY.iter_unpack(keys), first):
+    for number, (key_hash, offset, store_timestamp) in enumerate(INDEX_KEY.iter_unpack(keys), first):
         slot = key_hash % slot_count
         previous = newest.get(slot)
         if previous is None:
-            (previous,) = _SLOT.unpack_from(slots, slots_at + slot * _SLOT_SIZE)
+            (previous,) = INDEX_SLOT.unpack_from(slots, slots_at + slot * _SLOT_SIZE)
             if not 0 < previous < first:
                 previous = 0
                 used += 1
         newest[slot] = number
-        entries += _ENTRY.pack(key_hash, offset, _seconds(store_timestamp, begin_ms), previous)
+        entries += INDEX_ENTRY.pack(key_hash, offset, _seconds(store_timestamp, begin_ms), previous)
     return bytes(entries), used
 
 
@@ -124,28 +135,3 @@ def _seconds(store_timestamp: cython.longlong, begin_ms: cython.longlong) -> cyt
     if begin_ms <= 0 or store_timestamp <= begin_ms:
         return 0
     return min((store_timestamp - begin_ms) // 1000, _MOST_SECONDS)
-
-
-@cython.cfunc
-@cython.inline
-def _read(view: cython.const[cython.uchar][::1], at: cython.Py_ssize_t, size: cython.int) -> cython.longlong:
-    if not cython.compiled:
-        return int.from_bytes(view[at : at + size], "big", signed=True)
-    value: cython.longlong = view[at]
-    value -= (value & 0x80) * 2
-    step: cython.int
-    for step in range(1, size):
-        value = value * 256 + view[at + step]
-    return value
-
-
-@cython.cfunc
-@cython.inline
-def _write(view: cython.uchar[::1], at: cython.Py_ssize_t, value: cython.longlong) -> cython.void:
-    if not cython.compiled:
-        view[at : at + 4] = value.to_bytes(4, "big")
-        return
-    view[at] = (value >> 24) & 0xFF
-    view[at + 1] = (value >> 16) & 0xFF
-    view[at + 2] = (value >> 8) & 0xFF
-    view[at + 3] = value & 0xFF

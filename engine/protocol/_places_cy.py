@@ -21,6 +21,8 @@ from typing import TYPE_CHECKING
 from zlib import crc32
 
 from engine.errors import BadInput
+from engine.protocol import record_layout
+from engine.protocol.sys_flags import BORN_HOST_V6, STORE_HOST_V6
 
 try:
     import cython
@@ -36,8 +38,15 @@ if cython.compiled:
         PyByteArray_GET_SIZE,
         PyByteArray_Resize,
     )
-    from cython.cimports.cpython.bytes import PyBytes_AS_STRING
-    from cython.cimports.libc.string import memchr, memcmp, memcpy
+    from cython.cimports.engine.protocol._bytes_cy import c_copy as copy
+    from cython.cimports.engine.protocol._bytes_cy import c_find as find
+    from cython.cimports.engine.protocol._bytes_cy import c_int16_at as int16_at
+    from cython.cimports.engine.protocol._bytes_cy import c_int32_at as int32_at
+    from cython.cimports.engine.protocol._bytes_cy import c_int64_at as int64_at
+    from cython.cimports.engine.protocol._bytes_cy import c_is_equal as is_equal
+    from cython.cimports.libc.string import memcpy
+else:
+    from engine.protocol._bytes_cy import copy, find, int16_at, int32_at, int64_at, is_equal
 
 Located = tuple[bytearray, list[str], int, int]
 """Places, the topics that they number, the position behind the last record, why the walk stopped."""
@@ -72,16 +81,29 @@ SPAN_TOPIC_END = 6  # the length of the properties follows, then these
 SPAN_TOPIC_NUMBER = 7  # for whoever numbers the topics (`_columns_cy`)
 SPAN_NUMBERS = 8
 
-# C constants. The magics (0xDAA320A7, 0xDAA320AB, 0xCBD43194) are written as the signed ints that they are on
-# disk, because a C literal above 0x7fffffff becomes a Python object.
-_MAGIC_V1 = cython.declare(cython.int, -0x255CDF59)
-_MAGIC_V2 = cython.declare(cython.int, -0x255CDF55)
-_MAGIC_BLANK = cython.declare(cython.int, -0x342BCE6C)
+_MAGIC_V1 = cython.declare(cython.int, record_layout.MAGIC_V1)
+_MAGIC_V2 = cython.declare(cython.int, record_layout.MAGIC_V2)
+_MAGIC_BLANK = cython.declare(cython.int, record_layout.MAGIC_BLANK)
+_BODY_CRC_AT = cython.declare(cython.Py_ssize_t, record_layout.BODY_CRC_AT)
+_QUEUE_ID_AT = cython.declare(cython.Py_ssize_t, record_layout.QUEUE_ID_AT)
+_QUEUE_OFFSET_AT = cython.declare(cython.Py_ssize_t, record_layout.QUEUE_OFFSET_AT)
+_COMMIT_LOG_OFFSET_AT = cython.declare(cython.Py_ssize_t, record_layout.COMMIT_LOG_OFFSET_AT)
+_SYS_FLAG_AT = cython.declare(cython.Py_ssize_t, record_layout.SYS_FLAG_AT)
+_BORN_TIMESTAMP_AT = cython.declare(cython.Py_ssize_t, record_layout.BORN_TIMESTAMP_AT)
+_STORE_TIMESTAMP_AT = cython.declare(cython.Py_ssize_t, record_layout.STORE_TIMESTAMP_AT)
+_BODY_AFTER_STORE_TIMESTAMP = cython.declare(
+    cython.Py_ssize_t, record_layout.BODY_AT - record_layout.STORE_TIMESTAMP_AT
+)
+_BODY_SIZE_BEFORE_BODY = cython.declare(cython.Py_ssize_t, record_layout.BODY_SIZE_BEFORE_BODY)
+_V6_EXTRA = cython.declare(cython.Py_ssize_t, record_layout.V6_EXTRA)
+_MAX_TOPIC_V1 = cython.declare(cython.Py_ssize_t, record_layout.MAX_TOPIC_V1_BYTES)
+_BORN_V6 = cython.declare(cython.int, BORN_HOST_V6)
+_STORE_V6 = cython.declare(cython.int, STORE_HOST_V6)
 _WHOLE = cython.declare(cython.int, -1)
 _END = cython.declare(cython.int, 1)
 _BLANK = cython.declare(cython.int, 2)
 _BAD = cython.declare(cython.int, 3)
-_SMALLEST_RECORD = cython.declare(cython.Py_ssize_t, 92)
+_SMALLEST_RECORD = cython.declare(cython.Py_ssize_t, record_layout.SMALLEST_RECORD)
 _CRC_SLICE = cython.declare(cython.Py_ssize_t, 32768)
 _TOPICS_KEPT = cython.declare(cython.Py_ssize_t, 16384)
 _SPAN = cython.declare(cython.Py_ssize_t, SPAN_NUMBERS)
@@ -151,62 +173,6 @@ def _hash_part(
     return _hash(raw[start:end].decode("utf-8", "replace"), value)
 
 
-@cython.cfunc
-@cython.inline
-def _int16(view: cython.const[cython.uchar][::1], at: cython.Py_ssize_t) -> cython.int:
-    value: cython.int = (view[at] << 8) | view[at + 1]
-    return value - 0x10000 if value > 0x7FFF else value
-
-
-@cython.cfunc
-@cython.inline
-def _int32(view: cython.const[cython.uchar][::1], at: cython.Py_ssize_t) -> cython.int:
-    if cython.compiled:
-        value: cython.uint = view[at]
-        value = (value << 8) | view[at + 1]
-        value = (value << 8) | view[at + 2]
-        return cython.cast(cython.int, (value << 8) | view[at + 3])
-    return int.from_bytes(view[at : at + 4], "big", signed=True)
-
-
-@cython.cfunc
-@cython.inline
-def _int64(view: cython.const[cython.uchar][::1], at: cython.Py_ssize_t) -> cython.longlong:
-    if cython.compiled:
-        high: cython.longlong = _int32(view, at)
-        low: cython.uint = cython.cast(cython.uint, _int32(view, at + 4))
-        return high * 0x10000 * 0x10000 + low
-    return int.from_bytes(view[at : at + 8], "big", signed=True)
-
-
-@cython.cfunc
-@cython.inline
-def _copy(view: cython.const[cython.uchar][::1], start: cython.Py_ssize_t, end: cython.Py_ssize_t) -> bytes:
-    if cython.compiled:
-        if start >= end:
-            return b""
-        # The index of the last byte is checked here, once; the copy then goes by pointer.
-        view[end - 1]
-        return cython.cast(cython.p_char, cython.address(view[start]))[: end - start]
-    return bytes(view[start:end])
-
-
-@cython.cfunc
-@cython.inline
-def _find(
-    raw: bytes, wanted: cython.uchar, start: cython.Py_ssize_t, end: cython.Py_ssize_t
-) -> cython.Py_ssize_t:
-    """Position of the byte in [start, end), or `end`."""
-    if cython.compiled:
-        if not 0 <= start < end <= len(raw):
-            return end
-        first: cython.p_char = PyBytes_AS_STRING(raw)
-        at = cython.cast(cython.p_char, memchr(first + start, wanted, end - start))
-        return end if at == cython.NULL else at - first
-    found = raw.find(wanted, start, end)
-    return end if found < 0 else found
-
-
 @cython.cclass
 class _Parts:
     """Where the parts of the record under the cursor lie, and what its properties say."""
@@ -248,8 +214,8 @@ def _measure(
     """_WHOLE once every length of the record at pos agrees with its size, else why the scan stops here."""
     if end - pos < 8:
         return _END if _is_zero(view, pos, end) else _BAD
-    size: cython.int = _int32(view, pos)
-    magic: cython.int = _int32(view, pos + 4)
+    size: cython.int = int32_at(view, pos)
+    magic: cython.int = int32_at(view, pos + 4)
     if size == 0 or magic == 0:
         return _END
     if magic == _MAGIC_BLANK:
@@ -257,10 +223,10 @@ def _measure(
     if (magic != _MAGIC_V1 and magic != _MAGIC_V2) or size < _SMALLEST_RECORD or size > end - pos:
         return _BAD
     parts.size = size
-    parts.sys_flag = _int32(view, pos + 36)
-    parts.store_at = pos + (68 if parts.sys_flag & 0x10 else 56)
-    # Store time, store host, reconsume times, prepared offset, body length.
-    parts.body_at = parts.store_at + (44 if parts.sys_flag & 0x20 else 32)
+    parts.sys_flag = int32_at(view, pos + _SYS_FLAG_AT)
+    parts.store_at = pos + _STORE_TIMESTAMP_AT + (_V6_EXTRA if parts.sys_flag & _BORN_V6 else 0)
+    parts.body_at = parts.store_at + _BODY_AFTER_STORE_TIMESTAMP
+    parts.body_at += _V6_EXTRA if parts.sys_flag & _STORE_V6 else 0
     return _measure_tail(view, pos + size, magic == _MAGIC_V2, parts)
 
 
@@ -272,16 +238,16 @@ def _measure_tail(
     prefix: cython.int = 2 if is_v2 else 1
     if parts.body_at > end:
         return _BAD
-    length: cython.int = _int32(view, parts.body_at - 4)
+    length: cython.int = int32_at(view, parts.body_at - _BODY_SIZE_BEFORE_BODY)
     parts.body_end = parts.body_at + length
     parts.topic_at = parts.body_end + prefix
     if length < 0 or parts.topic_at > end:
         return _BAD
-    length = _int16(view, parts.body_end) if is_v2 else view[parts.body_end]
+    length = int16_at(view, parts.body_end) if is_v2 else view[parts.body_end]
     parts.topic_end = parts.topic_at + length
-    if length <= 0 or (prefix == 1 and length > 127) or parts.topic_end + 2 > end:
+    if length <= 0 or (prefix == 1 and length > _MAX_TOPIC_V1) or parts.topic_end + 2 > end:
         return _BAD
-    length = _int16(view, parts.topic_end)
+    length = int16_at(view, parts.topic_end)
     return _WHOLE if length >= 0 and parts.topic_end + 2 + length == end else _BAD
 
 
@@ -294,7 +260,7 @@ def _is_body_intact(
     while at < parts.body_end:
         # A bounded copy costs less than a slice object, and a 4 MiB body asks for no 4 MiB more.
         stop: cython.Py_ssize_t = min(at + _CRC_SLICE, parts.body_end)
-        crc = crc32(_copy(view, at, stop), crc)
+        crc = crc32(copy(view, at, stop), crc)
         at = stop
     return stored_crc >= 0 and cython.cast(cython.uint, stored_crc) == crc & 0x7FFFFFFF
 
@@ -304,15 +270,10 @@ def _read_topic(
     view: cython.const[cython.uchar][::1], parts: _Parts, topics: list[str], numbers: dict[bytes, int]
 ) -> cython.bint:
     """Note the number of the topic; False if the bytes are not UTF-8."""
-    if cython.compiled:
-        size: cython.Py_ssize_t = parts.topic_end - parts.topic_at
-        view[parts.topic_end - 1]
-        # Neighbours are mostly of one topic. (A topic is never empty: `_measure_tail`.)
-        if size == len(parts.topic_raw) and not memcmp(
-            cython.address(view[parts.topic_at]), PyBytes_AS_STRING(parts.topic_raw), size
-        ):
-            return True
-    raw: bytes = _copy(view, parts.topic_at, parts.topic_end)
+    # Neighbours are mostly of one topic. (A topic is never empty: `_measure_tail`.)
+    if is_equal(view, parts.topic_at, parts.topic_end, parts.topic_raw):
+        return True
+    raw: bytes = copy(view, parts.topic_at, parts.topic_end)
     number = numbers.get(raw)
     if number is None:
         topic = _topic(raw)
@@ -363,8 +324,8 @@ def _read_properties(raw: bytes, properties_at: cython.Py_ssize_t, parts: _Parts
     parts.tags_code = parts.delay_level = 0
     parts.uniq_key_at = parts.uniq_key_end = parts.uniq_key_hash = parts.keys_at = parts.keys_end = 0
     while start < end:
-        close: cython.Py_ssize_t = _find(raw, 2, start, end)
-        cut: cython.Py_ssize_t = _find(raw, 1, start, close)
+        close: cython.Py_ssize_t = find(raw, 2, start, end)
+        cut: cython.Py_ssize_t = find(raw, 1, start, close)
         if cut + 1 < close:
             length: cython.Py_ssize_t = cut - start
             if length == 4 and raw.startswith(b"TAGS", start):
@@ -385,8 +346,9 @@ def _note(
 ) -> cython.void:
     # fmt: off
     numbers: cython.longlong[16] = [
-        pos, parts.size, parts.topic_number, _int32(view, pos + 12), _int64(view, pos + 20),
-        _int64(view, pos + 28), parts.sys_flag, _int64(view, parts.store_at), _int64(view, pos + 40),
+        pos, parts.size, parts.topic_number, int32_at(view, pos + _QUEUE_ID_AT),
+        int64_at(view, pos + _QUEUE_OFFSET_AT), int64_at(view, pos + _COMMIT_LOG_OFFSET_AT),
+        parts.sys_flag, int64_at(view, parts.store_at), int64_at(view, pos + _BORN_TIMESTAMP_AT),
         parts.tags_code, parts.delay_level, parts.uniq_key_at, parts.uniq_key_end, parts.uniq_key_hash,
         parts.keys_at, parts.keys_end,
     ]
@@ -424,14 +386,14 @@ def locate_records(
         verdict: cython.int = _measure(view, pos, stop_at, parts)
         if verdict != _WHOLE:
             return places, topics, pos, verdict
-        if base >= 0 and _int64(view, pos + 28) != base + pos:
+        if base >= 0 and int64_at(view, pos + _COMMIT_LOG_OFFSET_AT) != base + pos:
             return places, topics, pos, SCAN_BAD
-        if is_checked and not _is_body_intact(view, _int32(view, pos + 8), parts):
+        if is_checked and not _is_body_intact(view, int32_at(view, pos + _BODY_CRC_AT), parts):
             return places, topics, pos, SCAN_BAD
         if not _read_topic(view, parts, topics, numbers):
             return places, topics, pos, SCAN_BAD
         properties_at: cython.Py_ssize_t = parts.topic_end + 2
-        _read_properties(_copy(view, properties_at, pos + parts.size), properties_at, parts)
+        _read_properties(copy(view, properties_at, pos + parts.size), properties_at, parts)
         _note(view, pos, parts, places)
         pos += parts.size
         room -= 1
@@ -471,9 +433,9 @@ def measure_records(
         verdict: cython.int = _measure(view, pos, stop_at, parts)
         if verdict != _WHOLE:
             return spans[:at], pos, verdict
-        if base >= 0 and _int64(view, pos + 28) != base + pos:
+        if base >= 0 and int64_at(view, pos + _COMMIT_LOG_OFFSET_AT) != base + pos:
             return spans[:at], pos, SCAN_BAD
-        if is_checked and not _is_body_intact(view, _int32(view, pos + 8), parts):
+        if is_checked and not _is_body_intact(view, int32_at(view, pos + _BODY_CRC_AT), parts):
             return spans[:at], pos, SCAN_BAD
         span[at], span[at + 1], span[at + 2] = pos, pos + parts.size, parts.store_at
         span[at + 3], span[at + 4] = parts.body_at, parts.body_end

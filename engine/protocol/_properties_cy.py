@@ -19,7 +19,7 @@ except ImportError:
 
 if cython.compiled:
     from cython.cimports.cpython.bytes import PyBytes_AS_STRING
-    from cython.cimports.libc.string import memchr
+    from cython.cimports.engine.protocol._bytes_cy import c_find as find
 
 
 def is_compiled() -> bool:
@@ -34,13 +34,10 @@ def read_properties(raw: bytes) -> dict[str, str]:
     start: cython.Py_ssize_t = 0
     end: cython.Py_ssize_t = len(raw)
     while start < end:
-        pair_end = cython.cast(cython.p_char, memchr(text + start, 2, end - start))
-        close: cython.Py_ssize_t = end if pair_end == cython.NULL else pair_end - text
-        name_end = cython.cast(cython.p_char, memchr(text + start, 1, close - start))
-        if name_end != cython.NULL:
-            cut: cython.Py_ssize_t = name_end - text
-            if start < cut and cut + 1 < close:
-                name = text[start:cut].decode("utf-8", "replace")
-                found[name] = text[cut + 1 : close].decode("utf-8", "replace")
+        close: cython.Py_ssize_t = find(raw, 2, start, end)
+        cut: cython.Py_ssize_t = find(raw, 1, start, close)
+        if start < cut and cut + 1 < close:
+            name = text[start:cut].decode("utf-8", "replace")
+            found[name] = text[cut + 1 : close].decode("utf-8", "replace")
         start = close + 1
     return found

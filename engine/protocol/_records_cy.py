@@ -20,7 +20,6 @@ A row is a tuple in this order (the ROW_ constants):
 from __future__ import annotations
 
 from collections.abc import Container
-from struct import Struct
 from typing import TYPE_CHECKING, NamedTuple
 
 from engine.protocol._places_cy import (
@@ -33,6 +32,7 @@ from engine.protocol._places_cy import (
     java_hash,
     locate_records,
 )
+from engine.protocol.layouts.store_files import CQ_UNIT, CQ_UNIT_SIZE, INDEX_KEY, INDEX_KEY_SIZE
 from engine.protocol.names import SCHEDULE_TOPIC
 from engine.protocol.sys_flags import (
     TRANSACTION_COMMIT,
@@ -55,6 +55,7 @@ if cython.compiled:
         PyByteArray_GET_SIZE,
         PyByteArray_Resize,
     )
+    from cython.cimports.engine.protocol._bytes_cy import c_write
 
 __all__ = [
     "SCAN_BAD",
@@ -97,8 +98,8 @@ _KIND_NONE = cython.declare(cython.longlong, TRANSACTION_NONE)
 _KIND_COMMIT = cython.declare(cython.longlong, TRANSACTION_COMMIT)
 _KIND_ROLLBACK = cython.declare(cython.longlong, TRANSACTION_ROLLBACK)
 _LATEST = cython.declare(cython.longlong, 0x7FFFFFFFFFFFFFFF)
-_pack_unit = Struct(">qiq").pack
-_pack_key = Struct(">iqq").pack
+_UNIT_SIZE = cython.declare(cython.Py_ssize_t, CQ_UNIT_SIZE)
+_KEY_SIZE = cython.declare(cython.Py_ssize_t, INDEX_KEY_SIZE)
 
 
 class Newest(NamedTuple):
@@ -227,14 +228,14 @@ def _append_unit(
 ) -> cython.void:
     """The 20 bytes of a consume queue unit (`layouts.store_files`)."""
     if not cython.compiled:
-        units += _pack_unit(offset, size, tags_code)
+        units += CQ_UNIT.pack(offset, size, tags_code)
         return
     at: cython.Py_ssize_t = PyByteArray_GET_SIZE(units)
-    PyByteArray_Resize(units, at + 20)
+    PyByteArray_Resize(units, at + _UNIT_SIZE)
     raw: cython.p_uchar = cython.cast(cython.p_uchar, PyByteArray_AS_STRING(units)) + at
-    _number(raw, 8, offset)
-    _number(raw + 8, 4, size)
-    _number(raw + 12, 8, tags_code)
+    c_write(raw, 8, offset)
+    c_write(raw + 8, 4, size)
+    c_write(raw + 12, 8, tags_code)
 
 
 @cython.cfunc
@@ -242,24 +243,14 @@ def _append_key(
     keys: bytearray, key_hash: cython.longlong, offset: cython.longlong, store_timestamp: cython.longlong
 ) -> cython.void:
     if not cython.compiled:
-        keys += _pack_key(key_hash, offset, store_timestamp)
+        keys += INDEX_KEY.pack(key_hash, offset, store_timestamp)
         return
     at: cython.Py_ssize_t = PyByteArray_GET_SIZE(keys)
-    PyByteArray_Resize(keys, at + 20)
+    PyByteArray_Resize(keys, at + _KEY_SIZE)
     raw: cython.p_uchar = cython.cast(cython.p_uchar, PyByteArray_AS_STRING(keys)) + at
-    _number(raw, 4, key_hash)
-    _number(raw + 4, 8, offset)
-    _number(raw + 12, 8, store_timestamp)
-
-
-@cython.cfunc
-@cython.inline
-@cython.exceptval(check=False)
-def _number(raw: cython.p_uchar, size: cython.int, value: cython.longlong) -> cython.void:
-    """Big-endian into `raw`. Compiled only."""
-    at: cython.int
-    for at in range(size):
-        raw[at] = (value >> (8 * (size - 1 - at))) & 0xFF
+    c_write(raw, 4, key_hash)
+    c_write(raw + 4, 8, offset)
+    c_write(raw + 12, 8, store_timestamp)
 
 
 def derive_records(

@@ -17,16 +17,11 @@ from zlib import crc32
 
 from orjson import dumps
 
+from engine.protocol import record_layout
+from engine.protocol.hosts import V4_SIZE, V6_SIZE
 from engine.protocol.properties import NAME_END, PAIR_END, Property
-from engine.protocol.records import MAX_PROPERTIES_BYTES, MAX_TOPIC_V1_BYTES, RecordForm
-from engine.protocol.sys_flags import (
-    BORN_HOST_V6,
-    HOST_MASK,
-    INNER_BATCH,
-    NEED_UNWRAP,
-    STORE_HOST_V6,
-    TRANSACTION_MASK,
-)
+from engine.protocol.records import RecordForm
+from engine.protocol.sys_flags import HOST_MASK, INNER_BATCH, NEED_UNWRAP, TRANSACTION_MASK
 
 try:
     import cython
@@ -34,7 +29,8 @@ except ImportError:
     from engine.protocol import cython_shim as cython  # type: ignore[no-redef]
 
 if cython.compiled:
-    from cython.cimports.cpython.bytes import PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
+    from cython.cimports.cpython.bytes import PyBytes_AS_STRING, PyBytes_FromStringAndSize
+    from cython.cimports.engine.protocol._bytes_cy import c_append, c_read, c_write, c_write_hexadecimal
     from cython.cimports.libc.string import memcmp, memcpy
 
 PlainPut = tuple[bytes, bytes, tuple[str, int], int]
@@ -45,16 +41,20 @@ digits), queue id, queue offset, unique key (as JSON) and opaque."""
 
 _SPECIAL_BITS = cython.declare(cython.longlong, TRANSACTION_MASK | INNER_BATCH | NEED_UNWRAP)
 _HOST_BITS = cython.declare(cython.longlong, HOST_MASK)
-_BORN_V6 = cython.declare(cython.longlong, BORN_HOST_V6)
-_STORE_V6 = cython.declare(cython.longlong, STORE_HOST_V6)
-_V4_SIZE = cython.declare(cython.Py_ssize_t, 8)
-_V6_SIZE = cython.declare(cython.Py_ssize_t, 20)
 _NOT_A_NUMBER = cython.declare(cython.longlong, -1)
 _INT32_DIGITS = cython.declare(cython.Py_ssize_t, 9)
 _INT64_DIGITS = cython.declare(cython.Py_ssize_t, 18)
-_MOST_PROPERTIES = cython.declare(cython.Py_ssize_t, MAX_PROPERTIES_BYTES)
-_MAGIC_V1 = cython.declare(cython.longlong, -0x255CDF59)
-_MAGIC_V2 = cython.declare(cython.longlong, -0x255CDF55)
+_MOST_PROPERTIES = cython.declare(cython.Py_ssize_t, record_layout.MAX_PROPERTIES_BYTES)
+_BODY_CRC_AT = cython.declare(cython.Py_ssize_t, record_layout.BODY_CRC_AT)
+_QUEUE_ID_AT = cython.declare(cython.Py_ssize_t, record_layout.QUEUE_ID_AT)
+_FLAG_AT = cython.declare(cython.Py_ssize_t, record_layout.FLAG_AT)
+_QUEUE_OFFSET_AT = cython.declare(cython.Py_ssize_t, record_layout.QUEUE_OFFSET_AT)
+_COMMIT_LOG_OFFSET_AT = cython.declare(cython.Py_ssize_t, record_layout.COMMIT_LOG_OFFSET_AT)
+_SYS_FLAG_AT = cython.declare(cython.Py_ssize_t, record_layout.SYS_FLAG_AT)
+_BORN_TIMESTAMP_AT = cython.declare(cython.Py_ssize_t, record_layout.BORN_TIMESTAMP_AT)
+_BORN_HOST_AT = cython.declare(cython.Py_ssize_t, record_layout.BORN_HOST_AT)
+_RETRIES_BEFORE_BODY = cython.declare(cython.Py_ssize_t, record_layout.RECONSUME_TIMES_BEFORE_BODY)
+_BODY_SIZE_BEFORE_BODY = cython.declare(cython.Py_ssize_t, record_layout.BODY_SIZE_BEFORE_BODY)
 _KEY_START = f"{Property.UNIQ_KEY}{NAME_END}".encode()
 _PAIR_END = PAIR_END.encode()
 _SPECIAL_PARTS = (b"DELAY", b"TIMER_", b"TRAN_MSG", b"CLUSTER\x01", b"POP_CK\x01")
@@ -71,31 +71,31 @@ class PlainSend:
 
     _topic: str
     _queues: cython.longlong
-    _store_host: bytes
     _suffix: bytes
     _answer: tuple[bytes, ...]
     _answer_size: cython.Py_ssize_t
-    _raw_topic: bytes
-    _magic: cython.longlong
     _overhead: cython.Py_ssize_t
+    _topic_size: cython.Py_ssize_t
     _forms: dict[int, RecordForm]
+    _templates: dict[int, bytes]
 
     def __init__(
         self, topic: str, write_queue_nums: int, store_host: bytes, suffix: bytes, answer: AnswerParts
     ) -> None:
         raw = topic.encode()
-        is_v1 = len(raw) <= MAX_TOPIC_V1_BYTES
         self._topic = topic
         self._queues = write_queue_nums
-        self._store_host = store_host
         self._suffix = suffix
         self._answer = answer
         self._answer_size = sum([len(part) for part in answer])
-        self._raw_topic = len(raw).to_bytes(1 if is_v1 else 2, "big") + raw
-        self._magic = _MAGIC_V1 if is_v1 else _MAGIC_V2
-        self._forms = {size: RecordForm(raw, size, store_host) for size in (_V4_SIZE, _V6_SIZE)}
+        self._forms = {size: RecordForm(raw, size, store_host) for size in (V4_SIZE, V6_SIZE)}
+        self._templates = {
+            size: form.encode(0, 0, 0, 0, 0, 0, 0, bytes(size), 0, 0, 0, b"", b"")
+            for size, form in self._forms.items()
+        }
+        self._topic_size = self._forms[V4_SIZE].overhead - self._forms[V4_SIZE].fixed_bytes - 2
         # Without the born host and what each message brings.
-        self._overhead = self._forms[_V4_SIZE].overhead - _V4_SIZE
+        self._overhead = self._forms[V4_SIZE].overhead - V4_SIZE
 
     def put(
         self,
@@ -168,31 +168,31 @@ class PlainSend:
                 now_ms, retries, 0, body, given + self._suffix,
             )
         # fmt: on
-        sys_flag &= ~_HOST_BITS
-        sys_flag |= _BORN_V6 if len(born_host) == _V6_SIZE else 0
-        sys_flag |= _STORE_V6 if len(self._store_host) == _V6_SIZE else 0
+        # The record of an empty message, with what differs written over it: its end is the topic.
+        host_size: cython.Py_ssize_t = len(born_host)
+        template: bytes = self._templates[host_size]
+        properties_size: cython.Py_ssize_t = len(given) + len(self._suffix)
+        fixed: cython.Py_ssize_t = size - len(body) - properties_size - self._topic_size - 2
         record: bytes = PyBytes_FromStringAndSize(cython.NULL, size)
         raw: cython.p_uchar = cython.cast(cython.p_uchar, PyBytes_AS_STRING(record))
-        at: cython.Py_ssize_t = _number(raw, 0, 4, 0)
-        at = _number(raw, at, 4, self._magic)
-        at = _number(raw, at, 4, crc32(body) & 0x7FFFFFFF)
-        at = _number(raw, at, 4, queue_id)
-        at = _number(raw, at, 4, flag)
-        at = _number(raw, at, 8, queue_offset)
-        at = _number(raw, at, 8, commit_log_offset)
-        at = _number(raw, at, 4, sys_flag)
-        at = _number(raw, at, 8, born_timestamp)
-        at = _bytes(raw, at, born_host)
-        at = _number(raw, at, 8, now_ms)
-        at = _bytes(raw, at, self._store_host)
-        at = _number(raw, at, 4, retries)
-        at = _number(raw, at, 8, 0)
-        at = _number(raw, at, 4, len(body))
-        at = _bytes(raw, at, body)
-        at = _bytes(raw, at, self._raw_topic)
-        at = _number(raw, at, 2, len(given) + len(self._suffix))
-        at = _bytes(raw, at, given)
-        _bytes(raw, at, self._suffix)
+        common: cython.p_uchar = cython.cast(cython.p_uchar, PyBytes_AS_STRING(template))
+        memcpy(raw, common, fixed)
+        host_bits: cython.longlong = c_read(raw + _SYS_FLAG_AT, 4)
+        c_write(raw + _BODY_CRC_AT, 4, crc32(body) & 0x7FFFFFFF)
+        c_write(raw + _QUEUE_ID_AT, 4, queue_id)
+        c_write(raw + _FLAG_AT, 4, flag)
+        c_write(raw + _QUEUE_OFFSET_AT, 8, queue_offset)
+        c_write(raw + _COMMIT_LOG_OFFSET_AT, 8, commit_log_offset)
+        c_write(raw + _SYS_FLAG_AT, 4, sys_flag & ~_HOST_BITS | host_bits)
+        c_write(raw + _BORN_TIMESTAMP_AT, 8, born_timestamp)
+        c_append(raw + _BORN_HOST_AT, born_host)
+        c_write(raw + _BORN_HOST_AT + host_size, 8, now_ms)
+        c_write(raw + fixed - _RETRIES_BEFORE_BODY, 4, retries)
+        c_write(raw + fixed - _BODY_SIZE_BEFORE_BODY, 4, len(body))
+        raw = c_append(raw + fixed, body)
+        memcpy(raw, common + fixed, self._topic_size)
+        c_write(raw + self._topic_size, 2, properties_size)
+        c_append(c_append(raw + self._topic_size + 2, given), self._suffix)
         return record
 
     @cython.cfunc
@@ -219,51 +219,16 @@ class PlainSend:
         size += len(unique_key) + (len(asked) if opaque < 0 else _width(opaque))
         frame: bytes = PyBytes_FromStringAndSize(cython.NULL, 8 + size)
         raw: cython.p_uchar = cython.cast(cython.p_uchar, PyBytes_AS_STRING(frame))
-        at: cython.Py_ssize_t = _bytes(raw, _number(raw, _number(raw, 0, 4, 4 + size), 4, size), first)
-        at = _bytes(raw, _hexadecimal(raw, at, commit_log_offset), second)
-        at = _bytes(raw, _decimal(raw, at, queue_id), third)
-        at = _bytes(raw, _decimal(raw, at, queue_offset), fourth)
-        at = _bytes(raw, _bytes(raw, at, unique_key), fifth)
-        at = _bytes(raw, at, asked) if opaque < 0 else _decimal(raw, at, opaque)
-        _bytes(raw, at, last)
+        c_write(raw, 4, 4 + size)
+        c_write(raw + 4, 4, size)
+        raw = c_append(raw + 8, first)
+        c_write_hexadecimal(raw, commit_log_offset)
+        raw = _decimal(c_append(raw + 16, second), queue_id)
+        raw = _decimal(c_append(raw, third), queue_offset)
+        raw = c_append(c_append(c_append(raw, fourth), unique_key), fifth)
+        raw = c_append(raw, asked) if opaque < 0 else _decimal(raw, opaque)
+        c_append(raw, last)
         return frame
-
-
-@cython.cfunc
-@cython.inline
-@cython.exceptval(check=False)
-def _number(
-    raw: cython.p_uchar, at: cython.Py_ssize_t, size: cython.int, value: cython.longlong
-) -> cython.Py_ssize_t:
-    """Big-endian into `raw`; the place behind it. Compiled only, like the four below."""
-    shift: cython.int = 8 * size
-    while shift > 0:
-        shift -= 8
-        raw[at] = (value >> shift) & 0xFF
-        at += 1
-    return at
-
-
-@cython.cfunc
-@cython.inline
-@cython.exceptval(check=False)
-def _bytes(raw: cython.p_uchar, at: cython.Py_ssize_t, part: bytes) -> cython.Py_ssize_t:
-    size: cython.Py_ssize_t = PyBytes_GET_SIZE(part)
-    memcpy(raw + at, PyBytes_AS_STRING(part), size)
-    return at + size
-
-
-@cython.cfunc
-@cython.inline
-@cython.exceptval(check=False)
-def _hexadecimal(raw: cython.p_uchar, at: cython.Py_ssize_t, value: cython.longlong) -> cython.Py_ssize_t:
-    shift: cython.int = 64
-    while shift > 0:
-        shift -= 4
-        digit: cython.int = (value >> shift) & 0xF
-        raw[at] = digit + 48 if digit < 10 else digit + 55
-        at += 1
-    return at
 
 
 @cython.cfunc
@@ -280,13 +245,13 @@ def _width(value: cython.longlong) -> cython.Py_ssize_t:
 @cython.cfunc
 @cython.inline
 @cython.exceptval(check=False)
-def _decimal(raw: cython.p_uchar, at: cython.Py_ssize_t, value: cython.longlong) -> cython.Py_ssize_t:
-    """Digits of what is not negative."""
-    end: cython.Py_ssize_t = at + _width(value)
-    at = end
+def _decimal(raw: cython.p_uchar, value: cython.longlong) -> cython.p_uchar:
+    """Writes the digits of what is not negative; the place behind them."""
+    end: cython.p_uchar = raw + _width(value)
+    raw = end
     while True:
-        at -= 1
-        raw[at] = 48 + value % 10
+        raw -= 1
+        raw[0] = 48 + value % 10
         value //= 10
         if value == 0:
             return end

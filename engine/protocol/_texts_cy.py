@@ -34,7 +34,11 @@ if TYPE_CHECKING:
 if cython.compiled:
     from cython.cimports.cpython.bytearray import PyByteArray_AS_STRING, PyByteArray_Resize
     from cython.cimports.cpython.bytes import PyBytes_AS_STRING
+    from cython.cimports.engine.protocol._bytes_cy import c_copy as copy
+    from cython.cimports.engine.protocol._bytes_cy import c_is_equal as is_equal
     from cython.cimports.libc.string import memchr, memcmp, memcpy
+else:
+    from engine.protocol._bytes_cy import copy, is_equal
 
 Texts = tuple[bytearray, bytearray]
 """Offsets and data."""
@@ -108,7 +112,7 @@ class _Growing:
         if _is_ascii(view, start, end):
             self.add_bytes(view, start, end)
         else:
-            self.add_raw(_copy(view, start, end).decode("utf-8", "replace").encode())
+            self.add_raw(copy(view, start, end).decode("utf-8", "replace").encode())
 
     @cython.cfunc
     def _make_room(self, size: cython.Py_ssize_t) -> cython.void:
@@ -134,16 +138,6 @@ class _Growing:
             PyByteArray_Resize(self.data, self.used)
             PyByteArray_Resize(self.offsets, 4 * (self.count + 1))
         return self.offsets, self.data
-
-
-@cython.cfunc
-def _copy(view: cython.const[cython.uchar][::1], start: cython.Py_ssize_t, end: cython.Py_ssize_t) -> bytes:
-    if cython.compiled:
-        if start >= end:
-            return b""
-        view[end - 1]
-        return cython.cast(cython.p_char, cython.address(view[start]))[: end - start]
-    return bytes(view[start:end])
 
 
 @cython.cfunc
@@ -215,7 +209,7 @@ def named_column(
     text: bytes = b""
     at: cython.Py_ssize_t
     for at in range(0, len(span), _STEP):
-        raw: bytes = _copy(view, span[at + first] + behind, span[at + last] + behind_end)
+        raw: bytes = copy(view, span[at + first] + behind, span[at + last] + behind_end)
         if raw != known or not text:
             known, text = raw, texts[raw]
         column.add_raw(text)
@@ -272,18 +266,13 @@ def _find_values(
             name: bytes = wanted[which]
             size: cython.Py_ssize_t = len(name)
             # A value has at least one byte.
-            if start + size + 1 < close and view[start + size] == 1 and _is_name(view, start, name):
+            if (
+                start + size + 1 < close
+                and view[start + size] == 1
+                and is_equal(view, start, start + size, name)
+            ):
                 values[2 * which], values[2 * which + 1] = start + size + 1, close
         start = close + 1
-
-
-@cython.cfunc
-@cython.inline
-def _is_name(view: cython.const[cython.uchar][::1], start: cython.Py_ssize_t, name: bytes) -> cython.bint:
-    if not cython.compiled:
-        return view[start : start + len(name)] == name
-    view[start + len(name) - 1]
-    return memcmp(cython.address(view[start]), PyBytes_AS_STRING(name), len(name)) == 0
 
 
 def pairs_column(buffer: ReadableBuffer, spans: memoryview) -> tuple[bytearray, Texts, Texts]:
@@ -313,7 +302,7 @@ def _add_pairs(
 ) -> cython.void:
     if cython.compiled and _add_plain_pairs(view, start, end, names, values):
         return
-    for name, value in decode_properties(_copy(view, start, end).decode("utf-8", "replace")).items():
+    for name, value in decode_properties(copy(view, start, end).decode("utf-8", "replace")).items():
         names.add_raw(name.encode())
         values.add_raw(value.encode())
 

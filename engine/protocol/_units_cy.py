@@ -9,16 +9,21 @@ other nothing is said here. The same source runs uncompiled with the same result
 
 from __future__ import annotations
 
-from struct import Struct
+from engine.protocol.layouts.store_files import CQ_UNIT_SIZE
 
 try:
     import cython
 except ImportError:
     from engine.protocol import cython_shim as cython  # type: ignore[no-redef]
 
-_UNIT_SIZE = cython.declare(cython.Py_ssize_t, 20)
+if cython.compiled:
+    from cython.cimports.engine.protocol._bytes_cy import c_int32_at as int32_at
+    from cython.cimports.engine.protocol._bytes_cy import c_int64_at as int64_at
+else:
+    from engine.protocol._bytes_cy import int32_at, int64_at
+
+_UNIT_SIZE = cython.declare(cython.Py_ssize_t, CQ_UNIT_SIZE)
 _MOST_OFFSET = cython.declare(cython.longlong, 0x7FFFFFFF00000000)
-_unpack = Struct(">qi").unpack_from
 
 
 def is_compiled() -> bool:
@@ -37,13 +42,8 @@ def plain_spans(units: bytes, hot_from: int, max_bytes: int) -> tuple[list[int],
     total: cython.longlong = 0
     at: cython.Py_ssize_t
     for at in range(0, len(units) // _UNIT_SIZE * _UNIT_SIZE, _UNIT_SIZE):
-        offset: cython.longlong
-        size: cython.longlong
-        if cython.compiled:
-            offset = _read(view, at, 8)
-            size = _read(view, at + 8, 4)
-        else:
-            offset, size = _unpack(units, at)
+        offset: cython.longlong = int64_at(view, at)
+        size: cython.longlong = int32_at(view, at + 8)
         # Offsets only grow, so the first decides; the size of a blank is above any limit.
         if size <= 0 or total + size > most or (start < 0 and offset < first_hot):
             return None
@@ -59,15 +59,3 @@ def plain_spans(units: bytes, hot_from: int, max_bytes: int) -> tuple[list[int],
         return None
     spans += (start, end)
     return spans, total
-
-
-@cython.cfunc
-@cython.inline
-def _read(view: cython.const[cython.uchar][::1], at: cython.Py_ssize_t, size: cython.int) -> cython.longlong:
-    """Big-endian and signed. Compiled only."""
-    value: cython.longlong = view[at]
-    value -= (value & 0x80) * 2
-    step: cython.int
-    for step in range(1, size):
-        value = value * 256 + view[at + step]
-    return value

@@ -1,25 +1,6 @@
-"""The stored message record: what the commit log holds, what pulls answer, what replicas copy.
+"""The stored message record as values: encoding, decoding, and forms for many records of one topic.
 
-     0  TOTALSIZE 4          whole record, this field included
-     4  MAGIC 4              v1, or v2 when the topic is longer than 127 bytes
-     8  BODYCRC 4            CRC32 of the stored body without the top bit
-    12  QUEUEID 4
-    16  FLAG 4               the application's own
-    20  QUEUEOFFSET 8
-    28  PHYSICALOFFSET 8     where the record itself lies in the log
-    36  SYSFLAG 4
-    40  BORNTIMESTAMP 8
-    48  BORNHOST 8 | 20      20 when SYSFLAG has BORN_HOST_V6; what follows then lies 12 bytes later
-    56  STORETIMESTAMP 8
-    64  STOREHOST 8 | 20     20 when SYSFLAG has STORE_HOST_V6
-    72  RECONSUMETIMES 4
-    76  PREPARED OFFSET 8    commit log offset of the half message that this one commits
-    84  BODY 4 + n
-        TOPIC 1 + n (v1) | 2 + n (v2)
-        PROPERTIES 2 + n     n <= 32767
-
-A blank (int32 remaining bytes, int32 MAGIC_BLANK) fills the end of a file that the next record does not fit.
-All integers are big-endian and signed. Bytes only: no files, no clock. Python slices accept any bounds, so
+`record_layout` draws it. Bytes only: no files, no clock. Python slices accept any bounds, so
 every length is checked before it is used; the compiled scanner in `_records_cy` obeys the same rules.
 """
 
@@ -34,58 +15,28 @@ from zlib import crc32
 
 from engine.errors import BadInput, CorruptRecord
 from engine.protocol.hashes import body_crc
-from engine.protocol.hosts import V4_SIZE, V6_SIZE, Host, pack_host, unpack_host
+from engine.protocol.hosts import V4_SIZE, Host, pack_host, unpack_host
 from engine.protocol.message_ids import offset_msg_id
 from engine.protocol.properties import Property, decode_properties, encode_properties
-from engine.protocol.sys_flags import BORN_HOST_V6, HOST_MASK, STORE_HOST_V6
-
-__all__ = [
-    "BLANK_SIZE",
-    "MAGIC_BLANK",
-    "MAGIC_V1",
-    "MAGIC_V2",
-    "Host",
-    "Record",
-    "RecordForm",
-    "decode_record",
-    "decode_records",
-    "encode_blank",
-    "encode_record",
-    "pack_host",
-    "record_size",
-    "unpack_host",
-]
+from engine.protocol.record_layout import (
+    BLANK_SIZE,
+    BODY_SIZE_BEFORE_BODY,
+    FIXED_PARTS,
+    HOST_BITS,
+    MAGIC_BLANK,
+    MAGIC_V1,
+    MAGIC_V2,
+    MAX_TOPIC_V1_BYTES,
+    PREFIX,
+    SMALLEST_RECORD,
+    SYS_FLAG_AT,
+)
+from engine.protocol.sys_flags import HOST_MASK
 
 Buffer = bytes | bytearray | memoryview
 
-MAGIC_V1 = 0xDAA320A7 - (1 << 32)
-MAGIC_V2 = 0xDAA320AB - (1 << 32)
-MAGIC_BLANK = 0xCBD43194 - (1 << 32)
-BLANK_SIZE = 8
-MAX_TOPIC_V1_BYTES = 127
-MAX_PROPERTIES_BYTES = 0x7FFF
-
-_PREFIX = Struct(">ii")
 _PROPERTIES_SIZE = Struct(">h")
 _INT, _SHORT = Struct(">I"), Struct(">H")
-_SYS_FLAG_AT = 36
-
-
-def _fixed_part(host_bits: int) -> Struct:
-    """Everything up to the body, for one of the four shapes that the hosts give a record."""
-    born = V6_SIZE if host_bits & BORN_HOST_V6 else V4_SIZE
-    store = V6_SIZE if host_bits & STORE_HOST_V6 else V4_SIZE
-    return Struct(f">iiiiiqqiq{born}sq{store}siqi")
-
-
-_FIXED = {bits: _fixed_part(bits) for bits in (0, BORN_HOST_V6, STORE_HOST_V6, HOST_MASK)}
-_HOST_BITS = {
-    (V4_SIZE, V4_SIZE): 0,
-    (V6_SIZE, V4_SIZE): BORN_HOST_V6,
-    (V4_SIZE, V6_SIZE): STORE_HOST_V6,
-    (V6_SIZE, V6_SIZE): HOST_MASK,
-}
-_SMALLEST = _FIXED[0].size + 1 + 1 + 2
 
 
 @dataclass(slots=True)
@@ -136,7 +87,7 @@ def record_size(
     store_host_bytes: int = V4_SIZE,
 ) -> int:
     """Size of the record with parts of these lengths."""
-    fixed = _FIXED[_HOST_BITS[born_host_bytes, store_host_bytes]].size
+    fixed = FIXED_PARTS[HOST_BITS[born_host_bytes, store_host_bytes]].size
     topic_prefix = 1 if topic_bytes <= MAX_TOPIC_V1_BYTES else 2
     return fixed + body_bytes + topic_prefix + topic_bytes + 2 + properties_bytes
 
@@ -160,7 +111,7 @@ class RecordForm:
     )
 
     def __init__(self, topic: bytes, born_host_bytes: int, store_host: bytes) -> None:
-        host_bits = _HOST_BITS.get((born_host_bytes, len(store_host)))
+        host_bits = HOST_BITS.get((born_host_bytes, len(store_host)))
         if host_bits is None or not 0 < len(topic) <= 0x7FFF:
             raise BadInput(
                 "record parts out of range",
@@ -170,11 +121,11 @@ class RecordForm:
         is_v1 = len(topic) <= MAX_TOPIC_V1_BYTES
         self._host_bits = host_bits
         self._magic = MAGIC_V1 if is_v1 else MAGIC_V2
-        self._pack = _FIXED[host_bits].pack
+        self._pack = FIXED_PARTS[host_bits].pack
         self._store_host = store_host
         self._topic = len(topic).to_bytes(1 if is_v1 else 2, "big") + topic
         self.born_host_bytes = born_host_bytes
-        self.fixed_bytes = _FIXED[host_bits].size
+        self.fixed_bytes = FIXED_PARTS[host_bits].size
         self.overhead = self.fixed_bytes + len(self._topic) + 2
 
     def encode(
@@ -213,7 +164,7 @@ class RecordForm:
                 prepared_transaction_offset,
                 len(body),
             )
-            # MAX_PROPERTIES_BYTES is what fits the signed field.
+            # record_layout.MAX_PROPERTIES_BYTES is what fits the signed field.
             properties_size = _PROPERTIES_SIZE.pack(len(properties))
         except struct.error as error:
             raise BadInput(f"a value does not fit its field of the record: {error}") from None
@@ -265,7 +216,7 @@ def encode_blank(remaining: int) -> bytes:
     """The 8 bytes that say: the last `remaining` bytes of this file, these included, hold nothing."""
     if not BLANK_SIZE <= remaining <= 0x7FFF_FFFF:
         raise BadInput(f"a blank cannot fill {remaining} bytes")
-    return _PREFIX.pack(remaining, MAGIC_BLANK)
+    return PREFIX.pack(remaining, MAGIC_BLANK)
 
 
 def decode_record(buffer: Buffer, pos: int = 0, check_crc: bool = True) -> Record:
@@ -294,8 +245,8 @@ def decode_records(buffer: Buffer, check_crc: bool = True) -> list[Record]:
 
 def raw_properties(buffer: Buffer, pos: int = 0) -> bytes:
     """The property text of the record at `pos`, which somebody has checked before."""
-    at = pos + _FIXED[buffer[pos + _SYS_FLAG_AT + 3] & HOST_MASK].size
-    at += _INT.unpack_from(buffer, at - 4)[0]
+    at = pos + FIXED_PARTS[buffer[pos + SYS_FLAG_AT + 3] & HOST_MASK].size
+    at += _INT.unpack_from(buffer, at - BODY_SIZE_BEFORE_BODY)[0]
     if buffer[pos + 7] == MAGIC_V1 & 0xFF:
         at += 1 + buffer[at]
     else:
@@ -306,12 +257,12 @@ def raw_properties(buffer: Buffer, pos: int = 0) -> bytes:
 def _measure(buffer: Buffer, pos: int) -> tuple[Struct, int]:
     """Shape of the fixed part, and the end of the record, once size and magic are believable."""
     room = len(buffer) - pos
-    if pos < 0 or room < _SMALLEST:
+    if pos < 0 or room < SMALLEST_RECORD:
         raise _corrupt(pos, "record ends early")
-    size, magic = _PREFIX.unpack_from(buffer, pos)
+    size, magic = PREFIX.unpack_from(buffer, pos)
     if magic not in (MAGIC_V1, MAGIC_V2):
         raise _corrupt(pos, "magic")
-    fixed = _FIXED[buffer[pos + _SYS_FLAG_AT + 3] & HOST_MASK]
+    fixed = FIXED_PARTS[buffer[pos + SYS_FLAG_AT + 3] & HOST_MASK]
     if not fixed.size <= size <= room:
         raise _corrupt(pos, "size")
     return fixed, pos + size

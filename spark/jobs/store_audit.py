@@ -19,7 +19,7 @@ if __package__ in (None, ""):  # spark-submit runs the file by itself: its packa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from engine.protocol.records import BLANK_SIZE, MAGIC_BLANK
+from engine.protocol.record_layout import BLANK_SIZE, MAGIC_BLANK
 from spark.jobs.charts import chart, rows_of
 from spark.jobs.logs import Logs
 from spark.jobs.retention import segments_of

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from engine.protocol._places_cy import SCAN_BAD, SCAN_END, SCAN_MORE, measure_records
-from engine.protocol.records import MAGIC_V1, MAGIC_V2
+from engine.protocol.record_layout import MAGIC_V1, MAGIC_V2
 from spark.sources.files import File
 from spark.sources.segments import Segment
 

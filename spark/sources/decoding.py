@@ -15,6 +15,7 @@ import pyarrow as pa
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
+from engine.protocol import record_layout
 from engine.protocol._columns_cy import choose_records, number_column, size_column, time_column, topic_numbers
 from engine.protocol._places_cy import SPAN_BODY, SPAN_BODY_END, SPAN_END, SPAN_NUMBERS, SPAN_POS, SPAN_STORE
 from engine.protocol._texts_cy import Texts, named_column, pairs_column, part_column, property_columns
@@ -117,19 +118,27 @@ class Decoder:
 
 
 _NUMBERS = {
-    "queue_id": (SPAN_POS, 12, 4),
-    "flag": (SPAN_POS, 16, 4),
-    "queue_offset": (SPAN_POS, 20, 8),
-    "commit_log_offset": (SPAN_POS, 28, 8),
-    "body_crc": (SPAN_POS, 8, 4),
-    "sys_flag": (SPAN_POS, 36, 4),
-    "reconsume_times": (SPAN_BODY, -16, 4),
-    "prepared_transaction_offset": (SPAN_BODY, -12, 8),
-    "body_size": (SPAN_BODY, -4, 4),
+    "queue_id": (SPAN_POS, record_layout.QUEUE_ID_AT, 4),
+    "flag": (SPAN_POS, record_layout.FLAG_AT, 4),
+    "queue_offset": (SPAN_POS, record_layout.QUEUE_OFFSET_AT, 8),
+    "commit_log_offset": (SPAN_POS, record_layout.COMMIT_LOG_OFFSET_AT, 8),
+    "body_crc": (SPAN_POS, record_layout.BODY_CRC_AT, 4),
+    "sys_flag": (SPAN_POS, record_layout.SYS_FLAG_AT, 4),
+    "reconsume_times": (SPAN_BODY, -record_layout.RECONSUME_TIMES_BEFORE_BODY, 4),
+    "prepared_transaction_offset": (SPAN_BODY, -record_layout.PREPARED_OFFSET_BEFORE_BODY, 8),
+    "body_size": (SPAN_BODY, -record_layout.BODY_SIZE_BEFORE_BODY, 4),
 }
-"""Behind which part of a record a number lies, how far, and how many bytes it has (`records` draws it)."""
-_TIMES = {"born_time": (SPAN_POS, 40), "store_time": (SPAN_STORE, 0)}
-_HOSTS = {"born_host": (SPAN_POS, 48, SPAN_STORE, 0), "store_host": (SPAN_STORE, 8, SPAN_BODY, -16)}
+"""Behind which part of a record a number lies, how far, and how many bytes it has."""
+_TIMES = {"born_time": (SPAN_POS, record_layout.BORN_TIMESTAMP_AT), "store_time": (SPAN_STORE, 0)}
+_HOSTS = {
+    "born_host": (SPAN_POS, record_layout.BORN_HOST_AT, SPAN_STORE, 0),
+    "store_host": (
+        SPAN_STORE,
+        record_layout.STORE_HOST_AFTER_TIMESTAMP,
+        SPAN_BODY,
+        -record_layout.RECONSUME_TIMES_BEFORE_BODY,
+    ),
+}
 _PROPERTIES = {"tags": b"TAGS", "keys": b"KEYS", "unique_key": b"UNIQ_KEY"}
 _OTHERS: dict[str, Callable[[Decoder, Any, int, Bytes, Bytes], pa.Array]] = {
     "cluster": lambda decoder, kind, count, view, spans: decoder._owner_column(0, kind, count),

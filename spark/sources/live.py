@@ -28,6 +28,7 @@ from pyspark.sql.types import StructType
 from engine.client.consuming.pull_requests import PullStatus
 from engine.errors import CorruptRecord
 from engine.protocol._places_cy import SPAN_NUMBERS, SPAN_POS, measure_records
+from engine.protocol.record_layout import QUEUE_OFFSET_AT, SMALLEST_RECORD
 from spark.schemas import chosen_columns, kind_of, message_schema
 from spark.sources.decoding import Decoder
 from spark.sources.live_queues import Brokers, LiveOptions, LiveQueue
@@ -120,12 +121,12 @@ def _check_patience(queue: LiveQueue, offset: int, end: int, tries: int, status:
 def _batch(decoder: Decoder, records: bytes, offset_delta: int, end: int) -> pa.RecordBatch | None:
     """Of the messages before `end`: an answer may hold more than was asked for."""
     data = bytearray(records)
-    spans, pos, _ = measure_records(data, 0, len(data), True, len(data) // 92 + 1)
+    spans, pos, _ = measure_records(data, 0, len(data), True, len(data) // SMALLEST_RECORD + 1)
     if pos < len(data):
         raise CorruptRecord(f"a broker answered with {len(data)} bytes that are no records from {pos} on")
     count = len(spans) // SPAN_NUMBERS
     for number in range(count):
-        at = spans[number * SPAN_NUMBERS + SPAN_POS] + 20
+        at = spans[number * SPAN_NUMBERS + SPAN_POS] + QUEUE_OFFSET_AT
         queue_offset = int.from_bytes(data[at : at + 8], "big", signed=True) + offset_delta
         data[at : at + 8] = queue_offset.to_bytes(8, "big", signed=True)
         if queue_offset >= end:

@@ -22,7 +22,7 @@ from engine.protocol._places_cy import (
     SPAN_STORE,
     SPAN_TOPIC_END,
 )
-from engine.protocol.records import MAGIC_V1, MAGIC_V2
+from engine.protocol.record_layout import MAGIC_V1, MAGIC_V2
 from spark.sources.chunks import Chunk, chunks
 from spark.sources.files import File
 from spark.sources.record_search import WINDOW_BYTES, find_record, store_time_at

@@ -17,6 +17,7 @@ from pyspark.sql.types import StructType
 
 from engine.errors import CorruptRecord, NotFound
 from engine.protocol._places_cy import SCAN_BLANK, SCAN_END, SPAN_NUMBERS, SPAN_POS, measure_records
+from engine.protocol.record_layout import RECORD_HEAD
 from spark.sources.chunks import MAX_RECORD_BYTES, Chunk, chunks
 from spark.sources.decoding import Decoder
 from spark.sources.files import File
@@ -79,8 +80,7 @@ def _batches(
             yield batch
         spans = spans[looked * SPAN_NUMBERS :]
         if len(spans):
-            at = int(spans[SPAN_POS])
-            offset = int.from_bytes(view[at + 28 : at + 36], "big", signed=True)
+            offset = RECORD_HEAD.unpack_from(view, spans[SPAN_POS])[6]
             _report(
                 f"{segment.place} is damaged: the topic of the record at offset {offset} cannot be one",
                 is_strict,

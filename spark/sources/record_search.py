@@ -15,7 +15,7 @@ from struct import Struct
 
 from engine.protocol._places_cy import SCAN_BAD, measure_records
 from engine.protocol._records_cy import scan_records
-from engine.protocol.records import MAGIC_V1, MAGIC_V2
+from engine.protocol.record_layout import MAGIC_V1, MAGIC_V2, RECORD_HEAD, store_time_of
 from spark.sources.files import File
 from spark.sources.queue_units import QueueReader, open_queue, queue_folder
 from spark.sources.segments import Segment
@@ -36,10 +36,7 @@ def store_time_at(file: File, segment: Segment, commit_log_offset: int) -> int |
     head = file.read(commit_log_offset - segment.base_offset, _HEAD_BYTES)
     if len(head) < _HEAD_BYTES or head[4:8] not in _MAGICS:
         return None
-    if int.from_bytes(head[28:36], "big", signed=True) != commit_log_offset:
-        return None
-    at = 68 if head[39] & 0x10 else 56
-    return int.from_bytes(head[at : at + 8], "big", signed=True)
+    return store_time_of(head) if RECORD_HEAD.unpack_from(head)[6] == commit_log_offset else None
 
 
 def find_record(
@@ -86,7 +83,7 @@ def _is_record(file: File, segment: Segment, commit_log_offset: int) -> bool:
 def _is_believable_head(head: bytes, commit_log_offset: int) -> bool:
     """Whether a record of that offset, a blank or nothing at all may begin with these bytes."""
     if head[4:8] in _MAGICS:
-        return int.from_bytes(head[28:36], "big", signed=True) == commit_log_offset
+        return len(head) >= RECORD_HEAD.size and RECORD_HEAD.unpack_from(head)[6] == commit_log_offset
     return measure_records(head, 0, len(head), False, 1)[2] != SCAN_BAD
 
 

@@ -10,7 +10,6 @@ handle among the properties: that is how the client tells them from the others. 
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -32,12 +31,12 @@ from engine.protocol.pop_handles import (
     retry_flag,
 )
 from engine.protocol.properties import Property
+from engine.protocol.record_layout import RECORD_HEAD
 from engine.protocol.records import decode_records
 from engine.store.message_store import MessageStore
 from engine.store.results import GetResult, GetStatus
 
 INIT_MAX = 1
-_SIZE_AND_OFFSET = struct.Struct(">i16xq")
 _CORRECTED = {
     GetStatus.OFFSET_TOO_SMALL,
     GetStatus.OFFSET_OVERFLOW_BADLY,
@@ -53,9 +52,9 @@ def queue_offsets(body: bytes) -> list[int]:
     offsets: list[int] = []
     at = 0
     while at < len(body):
-        size, queue_offset = _SIZE_AND_OFFSET.unpack_from(body, at)
-        offsets.append(queue_offset)
-        at += size
+        head = RECORD_HEAD.unpack_from(body, at)
+        offsets.append(head[5])
+        at += head[0]
     return offsets
 
 

@@ -28,7 +28,7 @@ from engine.protocol.commands import Buffer
 from engine.protocol.headers.send import SendMessageRequest
 from engine.protocol.names import REVIVE_TOPIC_PREFIX, SEND_FORBIDDEN_TOPICS
 from engine.protocol.properties import PAIR_END, Property, decode_properties, encode_properties, find_property
-from engine.protocol.records import MAX_PROPERTIES_BYTES
+from engine.protocol.record_layout import MAX_PROPERTIES_BYTES
 from engine.protocol.sys_flags import INNER_BATCH, NEED_UNWRAP, TRANSACTION_MASK, TRANSACTION_PREPARED
 from engine.store.results import MessageDraft, PutResult
 

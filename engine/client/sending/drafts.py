@@ -25,7 +25,7 @@ from engine.protocol.compression import compress
 from engine.protocol.message_ids import UniqueKeys
 from engine.protocol.names import RETRY_PREFIX
 from engine.protocol.properties import PROPERTY_NAMES, encode_properties
-from engine.protocol.records import MAX_PROPERTIES_BYTES
+from engine.protocol.record_layout import MAX_PROPERTIES_BYTES
 from engine.protocol.sys_flags import LZ4, ZLIB, ZSTD, with_compression
 
 _COUNTER_DIGITS = 4

@@ -18,9 +18,11 @@ from engine.protocol.bodies.basics import MessageQueue
 from engine.protocol.commands import Command
 from engine.protocol.hashes import body_crc
 from engine.protocol.headers.send import ReplyMessageRequest
+from engine.protocol.hosts import Host
 from engine.protocol.names import reply_topic
 from engine.protocol.properties import Property, decode_properties
-from engine.protocol.records import MAGIC_V1, Host, Record
+from engine.protocol.record_layout import MAGIC_V1
+from engine.protocol.records import Record
 
 log = logging.getLogger(__name__)
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from struct import Struct
 
 from engine.errors import CorruptRecord
-from engine.protocol.records import MAGIC_BLANK
+from engine.protocol.record_layout import MAGIC_BLANK
 
 Buffer = bytes | bytearray | memoryview
 

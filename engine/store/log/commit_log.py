@@ -18,7 +18,8 @@ from struct import Struct
 
 from engine.errors import BadInput, DiskFull, StoreError
 from engine.protocol._records_cy import SCAN_BLANK, Derived, Row, derive_records, scan_records
-from engine.protocol.records import BLANK_SIZE, encode_blank
+from engine.protocol.record_layout import BLANK_SIZE
+from engine.protocol.records import encode_blank
 from engine.store.flushing.whole_writes import pwrite_all
 from engine.store.log.mapped_file import MappedFile
 from engine.store.log.mapped_files import MappedFiles

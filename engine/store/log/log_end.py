@@ -19,7 +19,8 @@ from typing import Final
 from engine.errors import StoreError
 from engine.protocol._records_cy import scan_records
 from engine.protocol.hosts import V4_SIZE, V6_SIZE
-from engine.protocol.records import MAGIC_V1, MAGIC_V2, decode_record, record_size
+from engine.protocol.record_layout import MAGIC_V1, MAGIC_V2
+from engine.protocol.records import decode_record, record_size
 from engine.protocol.sys_flags import BORN_HOST_V6, STORE_HOST_V6
 from engine.store.log.mapped_files import MappedFiles
 

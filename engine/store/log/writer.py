@@ -10,7 +10,8 @@ from engine.errors import BadInput, DiskFull, StoreError
 from engine.protocol._batches_cy import Batch, encode_batch_records
 from engine.protocol._sends_cy import PlainSend
 from engine.protocol.names import is_valid_topic
-from engine.protocol.records import MAX_PROPERTIES_BYTES, RecordForm
+from engine.protocol.record_layout import MAX_PROPERTIES_BYTES
+from engine.protocol.records import RecordForm
 from engine.protocol.sys_flags import TRANSACTION_COMMIT, TRANSACTION_MASK, TRANSACTION_NONE
 from engine.store.log.commit_log import CommitLog
 from engine.store.queues.queue_offsets import QueueKey, QueueOffsets

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections import deque
 
 from engine.protocol.layouts.store_files import CQ_BLANK, CQ_UNIT_SIZE
+from engine.protocol.record_layout import RECORD_HEAD
 from engine.store.log.commit_log import CommitLog
 from engine.store.log.log_end import record_after
 from engine.store.queues.consume_queue import BLANK_UNIT_SIZE, ConsumeQueue, Unit
@@ -19,7 +20,6 @@ from engine.store.queues.consume_queues import ConsumeQueues
 from engine.store.queues.dispatch import Dispatcher
 from engine.store.queues.gap_units import gap_unit
 
-_HEAD_SIZE = 36
 _SLICE = 4096
 _MAX_SPAN_UNITS = 100_000
 
@@ -126,11 +126,8 @@ def agrees(log: CommitLog, queue: ConsumeQueue, queue_offset: int, unit: Unit | 
     if file is None:
         return 0 <= offset < log.min_offset and size > 0
     at = offset - file.base_offset
-    head = log.files.mapped(file)[at : at + _HEAD_SIZE]  # recovery looks at one for each queue
-    return (
-        len(head) == _HEAD_SIZE
-        and int.from_bytes(head[:4], "big") == size
-        and int.from_bytes(head[12:16], "big") == queue.queue_id
-        and int.from_bytes(head[20:28], "big") == queue_offset
-        and int.from_bytes(head[28:36], "big") == offset
-    )
+    head = log.files.mapped(file)[at : at + RECORD_HEAD.size]  # recovery looks at one for each queue
+    if len(head) < RECORD_HEAD.size:
+        return False
+    head_size, _, _, queue_id, _, own_queue_offset, own_offset, _ = RECORD_HEAD.unpack(head)
+    return (head_size, queue_id, own_queue_offset, own_offset) == (size, queue.queue_id, queue_offset, offset)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from engine.protocol._records_cy import scan_records
+from engine.protocol.record_layout import STORE_TIMESTAMP_END, store_time_of
 from engine.protocol.records import Record, decode_record
 from engine.protocol.sys_flags import TRANSACTION_COMMIT, TRANSACTION_MASK
 from engine.store.index.index import Index
@@ -17,7 +18,7 @@ from engine.store.log.commit_log import CommitLog
 from engine.store.log.gate import Gate
 from engine.store.log.log_end import record_after
 from engine.store.queues.consume_queue import ConsumeQueue
-from engine.store.reading.record_reads import STORE_TIME_END, LogView, OpenFiles, store_time_of, view_log
+from engine.store.reading.record_reads import LogView, OpenFiles, view_log
 
 _SIZE_SIZE = 4
 _SCAN_ROWS = 4096
@@ -102,7 +103,7 @@ class Queries:
 
     def store_time(self, commit_log_offset: int) -> int | None:
         """Store time of the record at a place that a queue gave."""
-        return store_time_of(self._log.read(commit_log_offset, STORE_TIME_END))
+        return store_time_of(self._log.read(commit_log_offset, STORE_TIMESTAMP_END))
 
     def store_time_at(self, queue: ConsumeQueue, queue_offset: int) -> int | None:
         unit = queue.unit(queue_offset)

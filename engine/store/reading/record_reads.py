@@ -12,12 +12,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from engine.protocol._records_cy import scan_records
+from engine.protocol.record_layout import STORE_TIMESTAMP_END, store_time_of
 from engine.store.log.commit_log import CommitLog
 
 _SIZE_BYTES = 4
 _LARGEST_BYTES = 64 << 20
-STORE_TIME_END = 76
-_SYS_FLAG_AT, _BORN_V6 = 39, 0x10
 Place = tuple[int, int]
 """Commit log offset and size of a record; size 0: as long as the record says."""
 
@@ -80,7 +79,7 @@ class LogView:
         """Of the record at a place that a queue gave. Any thread."""
         path, pos = self._locate(commit_log_offset)
         fd = files.get(path) if path and commit_log_offset < self.readable_end else -1
-        return store_time_of(os.pread(fd, STORE_TIME_END, pos)) if fd >= 0 else None
+        return store_time_of(os.pread(fd, STORE_TIMESTAMP_END, pos)) if fd >= 0 else None
 
     def record(self, files: OpenFiles, commit_log_offset: int) -> bytes | None:
         """The whole, sound, readable record at this place. Any thread."""
@@ -88,14 +87,6 @@ class LogView:
         data = _read(files, path, pos, commit_log_offset, 0)
         is_readable = data is not None and commit_log_offset + len(data) <= self.readable_end
         return data if is_readable else None
-
-
-def store_time_of(head: bytes) -> int | None:
-    """From the first bytes of a record; None when there are too few."""
-    if len(head) < STORE_TIME_END:
-        return None
-    at = 68 if head[_SYS_FLAG_AT] & _BORN_V6 else 56
-    return int.from_bytes(head[at : at + 8], "big", signed=True)
 
 
 def view_log(log: CommitLog, readable_end: int) -> LogView:

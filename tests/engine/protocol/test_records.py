@@ -10,16 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.errors import BadInput, CorruptRecord
+from engine.protocol.hosts import pack_host
+from engine.protocol.record_layout import MAGIC_BLANK, MAGIC_V1, MAGIC_V2
 from engine.protocol.records import (
-    MAGIC_BLANK,
-    MAGIC_V1,
-    MAGIC_V2,
     RecordForm,
     decode_record,
     decode_records,
     encode_blank,
     encode_record,
-    pack_host,
     record_size,
 )
 from tests.engine.protocol.record_samples import GOLDEN_V1, GOLDEN_V1_RECORD, GOLDEN_V2_V6, record_values

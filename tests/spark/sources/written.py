@@ -13,7 +13,8 @@ from typing import Any
 
 from engine.protocol.layouts.checkpoints import Checkpoint, DurableOffsets, encode_checkpoint, encode_page
 from engine.protocol.layouts.store_files import CQ_UNIT, CQ_UNIT_SIZE, segment_name
-from engine.protocol.records import BLANK_SIZE, Record, decode_record, encode_blank, encode_record
+from engine.protocol.record_layout import BLANK_SIZE
+from engine.protocol.records import Record, decode_record, encode_blank, encode_record
 from spark.schemas import message_schema
 from spark.sources.logs import Log, survey
 from spark.sources.planning import LogPart, plan_log
