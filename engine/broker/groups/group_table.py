@@ -13,14 +13,16 @@ import orjson
 
 from engine.broker.settings.options import LiveOptions
 from engine.broker.state.table_files import GROUPS_FILE
-from engine.broker.topics.auto_creation import AutoCreated, auto_created_groups, no_limit
+from engine.broker.topics.auto_creation import AutoCreated
 from engine.broker.topics.topic_rules import no_such_group
+from engine.broker.topics.topic_table import ConfigTable
 from engine.protocol.bodies.basics import DataVersion
 from engine.protocol.bodies.groups import (
     FORBIDDEN_READ_BIT,
     SubscriptionGroupConfig,
     SubscriptionGroupWrapper,
 )
+from engine.protocol.codes import ResponseCode
 from engine.protocol.names import SYSTEM_GROUPS, is_system_group, is_valid_group
 
 
@@ -41,72 +43,33 @@ class GroupsChange:
         )
 
 
-class SubscriptionGroupTable:
+class SubscriptionGroupTable(ConfigTable[SubscriptionGroupConfig]):
     def __init__(self, stored: SubscriptionGroupWrapper | None = None) -> None:
         stored = stored or SubscriptionGroupWrapper()
         groups = stored.subscription_group_table
-        self._configs = {name: config for name, config in groups.items() if is_valid_group(name)}
+        valid = {name: config for name, config in groups.items() if is_valid_group(name)}
+        auto_created = AutoCreated("group", ResponseCode.SUBSCRIPTION_GROUP_NOT_EXIST)
+        super().__init__(valid, stored.data_version, auto_created)
         self._forbidden = {group: dict(topics) for group, topics in stored.forbidden_table.items()}
-        self.version: DataVersion = stored.data_version
-        self._touched: set[str] = set()
-        self._unwritten: set[str] = set()
-        self._written_version = self.version
-        self.auto_created: AutoCreated = auto_created_groups(no_limit, no_limit)
-        self.get = self._configs.get
-
-    def __len__(self) -> int:
-        return len(self._configs)
-
-    def __contains__(self, group: str) -> bool:
-        return group in self._configs
-
-    def names(self) -> list[str]:
-        return list(self._configs)
-
-    def configs(self) -> dict[str, SubscriptionGroupConfig]:
-        """A snapshot."""
-        return dict(self._configs)
 
     def put(self, config: SubscriptionGroupConfig, now_ms: int) -> bool:
         """Create or replace; False when nothing changed."""
-        if self._configs.get(config.group_name) == config:
-            return False
-        self._configs[config.group_name] = config
-        self._touched.add(config.group_name)
-        self._unwritten.add(config.group_name)
-        self.version = self.version.next_version(now_ms)
-        return True
+        return self._put(config.group_name, config, now_ms)
 
     def delete(self, group: str, now_ms: int) -> bool:
-        if self._configs.pop(group, None) is None:
-            return False
-        self._forbidden.pop(group, None)
-        self.auto_created.forget(group)
-        self._touched.add(group)
-        self._unwritten.add(group)
-        self.version = self.version.next_version(now_ms)
-        return True
+        if group in self:
+            self._forbidden.pop(group, None)
+        return self._delete(group, now_ms)
 
     def adopt(self, wrapper: SubscriptionGroupWrapper) -> list[str]:
-        """A slave takes its master's table; the names that are gone. System groups stay."""
+        """A slave takes its master's table; returns the names that are gone. System groups stay."""
         given = wrapper.subscription_group_table
         removed = [name for name in self._configs if name not in given and not is_system_group(name)]
-        for name in removed:
-            del self._configs[name]
-            self.auto_created.forget(name)
-        known = self._configs.get
-        changed = {name: c for name, c in given.items() if is_valid_group(name) and known(name) != c}
-        self._configs.update(changed)
-        self._unwritten.update(removed, changed, self._forbidden, wrapper.forbidden_table)
+        valid = {name: config for name, config in given.items() if is_valid_group(name)}
+        self._unwritten.update(self._forbidden, wrapper.forbidden_table)
         self._forbidden = {group: dict(topics) for group, topics in wrapper.forbidden_table.items()}
-        self._touched.update(removed, changed)
-        self.version = wrapper.data_version
+        self._adopt(valid, removed, wrapper.data_version)
         return removed
-
-    def take_touched(self) -> set[str]:
-        """What came, changed or went since it was last asked; for one asker."""
-        touched, self._touched = self._touched, set()
-        return touched
 
     def find_or_create(
         self, group: str, is_auto_create: bool, now_ms: int, host: str | None = None
@@ -153,17 +116,13 @@ class SubscriptionGroupTable:
 
     def take_change(self) -> GroupsChange | None:
         """What the disk does not hold yet, if it was told all that was taken before."""
-        if not self._unwritten and self.version == self._written_version:
+        if self._is_written():
             return None
         names = self._unwritten
         forbidden = {name: dict(topics) if (topics := self._forbidden.get(name)) else None for name in names}
         change = GroupsChange({name: self._configs.get(name) for name in names}, forbidden, self.version)
         self._written()
         return change
-
-    def _written(self) -> None:
-        self._unwritten.clear()
-        self._written_version = self.version
 
 
 def admitted_group(

@@ -18,6 +18,7 @@ from engine.broker.clients.membership_io import Membership
 from engine.broker.clients.queue_assignment import QueueLocks
 from engine.broker.failover.group_state import GROUP_FILE
 from engine.broker.failover.role import Role, first_role
+from engine.broker.groups.group_table import add_system_groups
 from engine.broker.offsets.progress import ConsumeProgress
 from engine.broker.process.access_wiring import AccessControl
 from engine.broker.process.events import BrokerEvents
@@ -35,7 +36,7 @@ from engine.broker.stats.traffic import Traffic
 from engine.broker.storage.disk_room import DiskRoom
 from engine.broker.storage.log_events import LogEvents
 from engine.broker.storage.store_opening_io import open_store
-from engine.broker.topics.system_names import add_own_names, limit_auto_creation
+from engine.broker.topics.topic_table import add_own_topics
 from engine.errors import BadInput, EngineError
 from engine.net.connection import Connection
 from engine.net.flow import LoopLag
@@ -141,8 +142,9 @@ def _open_store(options: BrokerOptions, runtime: Runtime, ports: Ports, role: Ro
     store = open_store(store_options(options, pack_host(ports.address)), directory, now)
     try:
         tables = load_tables(directory)
-        add_own_names(tables, options, now)
-        limit_auto_creation(tables, options.live)
+        add_own_topics(tables.topics, options, now)
+        add_system_groups(tables.groups, now)
+        tables.topics.auto_created.live = tables.groups.auto_created.live = options.live
         access = AccessControl(options, directory, now_ms)
     except (EngineError, OSError):
         store.close(now_ms())

@@ -16,13 +16,16 @@ from __future__ import annotations
 import ipaddress
 import logging
 from collections import Counter
-from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from engine.broker.settings.options import LiveOptions
 from engine.errors import Refused
 from engine.protocol.codes import ResponseCode
 
 log = logging.getLogger(__name__)
+
+
+_SETTING = "signalboxMaxAutoCreated"
 
 
 class AutoCreationRefused(Refused):
@@ -31,25 +34,26 @@ class AutoCreationRefused(Refused):
 
 @dataclass(eq=False, repr=False)
 class AutoCreated:
-    """Of one kind, topics or groups. `limit` and `address_limit` are asked each time (0: there is none)."""
+    """Of one kind: `noun` is topic or group. Without `live` there is no limit."""
 
     noun: str
-    setting: str
     code: ResponseCode
-    limit: Callable[[], int]
-    address_limit: Callable[[], int]
+    live: LiveOptions | None = None
     _makers: dict[str, str] = field(default_factory=dict, init=False)
     _counts: Counter[str] = field(default_factory=Counter, init=False)
     _has_warned: bool = field(default=False, init=False)
 
     def check(self, name: str, host: str, present: int) -> None:
         """Refused when there are too many: `present` are there, not counting the broker's own."""
-        limit, address_limit = self.limit(), self.address_limit()
+        if self.live is None:
+            return
+        option, setting = f"signalbox_max_auto_created_{self.noun}s", _SETTING + self.noun.title() + "s"
+        limit, address_limit = getattr(self.live, option), getattr(self.live, f"{option}_per_address")
         if limit and present >= limit:
-            self._refuse(name, f"this broker has {present} {self.noun}s", self.setting, limit)
+            self._refuse(name, f"this broker has {present} {self.noun}s", setting, limit)
         if address_limit and (count := self._counts.get(maker_of(host), 0)) >= address_limit:
             had = f"{maker_of(host)} has had {count} {self.noun}s created"
-            self._refuse(name, had, f"{self.setting}PerAddress", address_limit)
+            self._refuse(name, had, f"{setting}PerAddress", address_limit)
 
     def _refuse(self, name: str, reason: str, setting: str, limit: int) -> None:
         text = (
@@ -88,17 +92,3 @@ def maker_of(host: str) -> str:
     if address.ipv4_mapped is not None:
         return str(address.ipv4_mapped)
     return str(ipaddress.IPv6Network((int(address) >> 64 << 64, 64)))
-
-
-def auto_created_topics(limit: Callable[[], int], address_limit: Callable[[], int]) -> AutoCreated:
-    code = ResponseCode.TOPIC_NOT_EXIST
-    return AutoCreated("topic", "signalboxMaxAutoCreatedTopics", code, limit, address_limit)
-
-
-def auto_created_groups(limit: Callable[[], int], address_limit: Callable[[], int]) -> AutoCreated:
-    code = ResponseCode.SUBSCRIPTION_GROUP_NOT_EXIST
-    return AutoCreated("group", "signalboxMaxAutoCreatedGroups", code, limit, address_limit)
-
-
-def no_limit() -> int:
-    return 0

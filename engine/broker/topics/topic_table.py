@@ -10,11 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Generic, TypeVar
 
 import orjson
 from msgspec.structs import replace
 
-from engine.broker.topics.auto_creation import AutoCreated, auto_created_topics, no_limit
+from engine.broker.settings.options import BrokerOptions
+from engine.broker.topics.auto_creation import AutoCreated
 from engine.protocol.bodies.basics import DataVersion
 from engine.protocol.bodies.topics import (
     PERM_INHERIT,
@@ -22,6 +24,7 @@ from engine.protocol.bodies.topics import (
     TOPIC_FLAG_UNIT_SUB,
     TopicConfig,
 )
+from engine.protocol.codes import ResponseCode
 from engine.protocol.fastjson import compact
 from engine.protocol.names import (
     BENCHMARK_TOPIC,
@@ -41,6 +44,7 @@ from engine.protocol.names import (
 MAX_QUEUES_PER_TOPIC = 65_536
 """RocketMQ has no limit; a typing error in queueNums must not announce a million queues to all clients."""
 
+T = TypeVar("T")
 _DELAY_LEVELS = 18
 _PERM_ALL = PERM_READ_WRITE | PERM_INHERIT
 
@@ -75,22 +79,17 @@ class TopicsChange:
         return orjson.dumps({"dataVersion": self.version.to_json(), "topicConfigTable": table})
 
 
-class TopicTable:
-    """`get` on the hot path; everything that changes the table also moves its version on."""
+class ConfigTable(Generic[T]):
+    """Configurations by name, the version of the whole table, and which names have changed."""
 
-    def __init__(self, configs: Mapping[str, TopicConfig] | None = None, version: DataVersion | None = None):
-        self._configs = {name: config for name, config in (configs or {}).items() if is_valid_topic(name)}
-        self.version = version or DataVersion()
-        self.unsaved: set[str] = set()
-        self._changed: set[str] = set()
+    def __init__(self, configs: dict[str, T], version: DataVersion, auto_created: AutoCreated) -> None:
+        self._configs = configs
+        self.version = version
+        self.auto_created = auto_created
         self._touched: set[str] = set()
         self._unwritten: set[str] = set()
-        self._written_version = self.version
-        self._encoded: dict[str, bytes] = {}
-        self.auto_created: AutoCreated = auto_created_topics(no_limit, no_limit)
-        self.own_count = 0
-        """How many of them are the broker's own."""
-        self.get = self._configs.get
+        self._written_version = version
+        self.get = configs.get
 
     def __len__(self) -> int:
         return len(self._configs)
@@ -101,53 +100,92 @@ class TopicTable:
     def names(self) -> list[str]:
         return list(self._configs)
 
-    def configs(self) -> dict[str, TopicConfig]:
+    def configs(self) -> dict[str, T]:
         """A snapshot."""
         return dict(self._configs)
 
-    def put(self, config: TopicConfig, now_ms: int) -> bool:
+    def take_touched(self) -> set[str]:
+        """What was added, changed or deleted since the last call; for one caller."""
+        touched, self._touched = self._touched, set()
+        return touched
+
+    def _put(self, name: str, config: T, now_ms: int) -> bool:
         """Create or replace; False when nothing changed."""
-        if self._configs.get(config.topic_name) == config:
+        if self._configs.get(name) == config:
             return False
-        self._configs[config.topic_name] = config
-        self._encoded.pop(config.topic_name, None)
-        self._changed.add(config.topic_name)
-        self._touched.add(config.topic_name)
-        self._unwritten.add(config.topic_name)
+        self._configs[name] = config
+        self._touch((name,))
         self.version = self.version.next_version(now_ms)
         return True
 
-    def delete(self, name: str, now_ms: int) -> bool:
+    def _delete(self, name: str, now_ms: int) -> bool:
         if self._configs.pop(name, None) is None:
             return False
-        self.unsaved.discard(name)
         self.auto_created.forget(name)
-        self._changed.discard(name)
-        self._touched.add(name)
-        self._unwritten.add(name)
-        self._encoded.pop(name, None)
+        self._touch((name,))
         self.version = self.version.next_version(now_ms)
         return True
 
-    def adopt(self, configs: Mapping[str, TopicConfig], version: DataVersion) -> list[str]:
-        """A slave takes its master's table; the names that are gone. Name servers hear of topics from
-        masters only, so nothing is left to be announced."""
-        removed = [name for name in self._configs if name not in configs]
+    def _adopt(self, given: Mapping[str, T], removed: Iterable[str], version: DataVersion) -> None:
+        """A slave takes its master's table."""
         for name in removed:
             del self._configs[name]
-            self._encoded.pop(name, None)
             self.auto_created.forget(name)
-        for name, config in configs.items():
-            if is_valid_topic(name) and self._configs.get(name) != config:
-                self._configs[name] = config
-                self._encoded.pop(name, None)
-                self._touched.add(name)
-                self._unwritten.add(name)
-        self._touched.update(removed)
-        self._unwritten.update(removed)
-        self._changed.clear()
+        changed = {name: config for name, config in given.items() if self._configs.get(name) != config}
+        self._configs.update(changed)
+        self._touch(removed)
+        self._touch(changed)
         self.version = version
+
+    def _touch(self, names: Iterable[str]) -> None:
+        self._touched.update(names)
+        self._unwritten.update(names)
+
+    def _is_written(self) -> bool:
+        return not self._unwritten and self.version == self._written_version
+
+    def _written(self) -> None:
+        self._unwritten.clear()
+        self._written_version = self.version
+
+
+class TopicTable(ConfigTable[TopicConfig]):
+    """`get` on the hot path; everything that changes the table also moves its version on."""
+
+    def __init__(self, configs: Mapping[str, TopicConfig] | None = None, version: DataVersion | None = None):
+        valid = {name: config for name, config in (configs or {}).items() if is_valid_topic(name)}
+        super().__init__(valid, version or DataVersion(), AutoCreated("topic", ResponseCode.TOPIC_NOT_EXIST))
+        self.unsaved: set[str] = set()
+        self._changed: set[str] = set()
+        self._encoded: dict[str, bytes] = {}
+        self.own_count = 0
+        """How many of them are the broker's own."""
+
+    def put(self, config: TopicConfig, now_ms: int) -> bool:
+        """Create or replace; False when nothing changed."""
+        is_changed = self._put(config.topic_name, config, now_ms)
+        if is_changed:
+            self._changed.add(config.topic_name)
+        return is_changed
+
+    def delete(self, name: str, now_ms: int) -> bool:
+        self.unsaved.discard(name)
+        self._changed.discard(name)
+        return self._delete(name, now_ms)
+
+    def adopt(self, configs: Mapping[str, TopicConfig], version: DataVersion) -> list[str]:
+        """A slave takes its master's table; returns the names that are gone. Name servers hear of topics from
+        masters only, so nothing is left to be announced."""
+        removed = [name for name in self._configs if name not in configs]
+        valid = {name: config for name, config in configs.items() if is_valid_topic(name)}
+        self._adopt(valid, removed, version)
+        self._changed.clear()
         return removed
+
+    def _touch(self, names: Iterable[str]) -> None:
+        super()._touch(names)
+        for name in names:
+            self._encoded.pop(name, None)
 
     def renew_version(self, now_ms: int) -> None:
         """Nothing changed here, but what name servers are told did: they only listen to a new version."""
@@ -160,11 +198,6 @@ class TopicTable:
         """What name servers have not been told yet; asking takes it off the list."""
         changed, self._changed = self._changed, set()
         return {name: self._configs[name] for name in changed}
-
-    def take_touched(self) -> set[str]:
-        """What came, changed or went since it was last asked; for one asker."""
-        touched, self._touched = self._touched, set()
-        return touched
 
     def check_room(self, name: str, host: str) -> None:
         """Refused when the topic would be one too many for this client or in all."""
@@ -190,7 +223,7 @@ class TopicTable:
 
     def take_change(self) -> TopicsChange | None:
         """What the disk does not hold yet, if it was told all that was taken before."""
-        if not self._unwritten and self.version == self._written_version:
+        if self._is_written():
             return None
         change = TopicsChange({name: self._encode(name) for name in self._unwritten}, self.version)
         self._written()
@@ -202,10 +235,6 @@ class TopicTable:
             return None
         encoded = self._encoded[name] = compact(config.encode())
         return encoded
-
-    def _written(self) -> None:
-        self._unwritten.clear()
-        self._written_version = self.version
 
     def saved(self, taken: TopicsImage | TopicsChange) -> None:
         """It is on disk."""
@@ -279,6 +308,21 @@ def add_system_topics(table: TopicTable, wanted: Iterable[TopicConfig], now_ms: 
         if config.topic_name not in table and is_valid_topic(config.topic_name):
             table.put(config, now_ms)
     table.own_count = sum(1 for config in wanted if config.topic_name in table)
+
+
+def add_own_topics(table: TopicTable, options: BrokerOptions, now_ms: int) -> None:
+    """The topics that this broker itself needs, created where they are missing."""
+    live = options.live
+    wanted = system_topics(
+        options.broker_cluster_name,
+        options.broker_name,
+        live.default_topic_queue_nums,
+        live.auto_create_topic_enable,
+        options.msg_trace_topic_name if options.trace_topic_enable else None,
+    )
+    add_system_topics(table, wanted, now_ms)
+    if not live.auto_create_topic_enable:
+        withdraw_default_topic(table, now_ms)
 
 
 def withdraw_default_topic(table: TopicTable, now_ms: int) -> None:

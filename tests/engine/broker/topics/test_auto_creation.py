@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from engine.broker.groups.group_table import SubscriptionGroupTable
-from engine.broker.topics.auto_creation import AutoCreated, AutoCreationRefused, auto_created_topics, maker_of
+from engine.broker.settings.options import LiveOptions
+from engine.broker.topics.auto_creation import AutoCreated, AutoCreationRefused, maker_of
 from engine.broker.topics.topic_table import TopicTable
 from engine.protocol.bodies.clients import ConsumerData, HeartbeatData
 from engine.protocol.bodies.groups import SubscriptionGroupConfig
@@ -25,7 +26,10 @@ NO_TOPIC, NO_GROUP = ResponseCode.TOPIC_NOT_EXIST, ResponseCode.SUBSCRIPTION_GRO
 
 
 def counted(limit: int = 0, address_limit: int = 0) -> AutoCreated:
-    return auto_created_topics(lambda: limit, lambda: address_limit)
+    live = LiveOptions(
+        signalbox_max_auto_created_topics=limit, signalbox_max_auto_created_topics_per_address=address_limit
+    )
+    return AutoCreated("topic", NO_TOPIC, live)
 
 
 # -- the table ----------------------------------------------------------------------------------------------
