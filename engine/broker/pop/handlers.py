@@ -24,7 +24,6 @@ from engine.broker.pop.pop_requests import (
     ALL_POPS,
     Place,
     PopAdmission,
-    PopRequest,
     admitted_attempt,
     check_invisible,
     places_of,
@@ -52,28 +51,42 @@ from engine.store.reading.reader import select_records
 from engine.store.results import Arrival, Damage, GetResult, PutResult, PutStatus
 
 
-class _HeldPop(Struct, frozen=True, eq=False, gc=False):
-    """A pop that waits (see `outcomes.Poll`)."""
+class PopRequest(Struct, frozen=True, eq=False, gc=False):
+    """A pop as admitted, and the long poll while it waits (`outcomes.Poll`). Small, because many may wait."""
 
     handlers: PopHandlers
-    asked: PopRequest
     client: Connection
+    topic: str
+    group: str
+    queue_id: int
+    count: int
+    invisible_ms: int
+    init_mode: int
+    is_ordered: bool
+    attempt_id: str | None
+    wanted: MessageFilter
+    deadline_ms: int
+    repaired_at: int = -1
+    """The commit-log offset of a damaged record that this pop has waited for."""
+
+    @property
+    def waiting_key(self) -> Hashable:
+        return waiting_key(self.topic, self.group, self.queue_id)
 
     @property
     def shared(self) -> MessageFilter | None:
-        return self.asked.wanted if self.asked.wanted.weight else None
+        return self.wanted if self.wanted.weight else None
 
     def parked_under(self) -> tuple[Hashable, ...]:
-        asked = self.asked
-        places = waited_for(asked.topic, asked.group, asked.queue_id)
+        places = waited_for(self.topic, self.group, self.queue_id)
         # Nothing comes back for a group that pops in order.
-        return (*(places[:1] if asked.is_ordered else places), asked.waiting_key, ALL_POPS)
+        return (*(places[:1] if self.is_ordered else places), self.waiting_key, ALL_POPS)
 
     def accepts(self, arrival: object, /) -> bool:
-        return self.handlers.accepts(self.asked, arrival)
+        return self.handlers.accepts(self, arrival)
 
     def resume(self) -> Outcome:
-        return self.handlers.attempt(self.asked, self.client)
+        return self.handlers.attempt(self)
 
 
 @dataclass(eq=False, repr=False)
@@ -110,6 +123,8 @@ class PopHandlers:
         if header.exp:
             wanted = subscription_filter(header.exp, header.exp_type, allows_sql=self.allows_sql)
         asked = PopRequest(
+            self,
+            client,
             sys.intern(topic),
             sys.intern(group),
             header.queue_id,
@@ -121,21 +136,21 @@ class PopHandlers:
             wanted,
             poll_deadline_ms(header.poll_time, self.now_ms()) if header.poll_time > 0 else 0,
         )
-        return self.attempt(asked, client)
+        return self.attempt(asked)
 
     # -- reading --------------------------------------------------------------------------------------------
 
-    def attempt(self, asked: PopRequest, client: Connection) -> Outcome:
+    def attempt(self, asked: PopRequest) -> Outcome:
         config = self.topics.get(asked.topic)
         answer = self._new_answer(asked)
         if config is not None:
             retries = [] if asked.is_ordered else self._retry_places(asked)
-            for place in places_of(asked, config.read_queue_nums, retries, self.draw):
-                cold = self._take(asked, place, answer, client)
+            for place in places_of(asked.topic, asked.queue_id, config.read_queue_nums, retries, self.draw):
+                cold = self._take(asked, place, answer)
                 if cold is not None:
                     return cold
         if answer.count == 0:
-            return self._wait(asked, answer, client)
+            return self._wait(asked, answer)
         return self._give(asked, answer)
 
     def _new_answer(self, asked: PopRequest) -> PopAnswer:
@@ -157,7 +172,7 @@ class PopHandlers:
                 found += queues_of(topic, -1, config.read_queue_nums)
         return found
 
-    def _take(self, asked: PopRequest, place: Place, answer: PopAnswer, client: Connection) -> Outcome | None:
+    def _take(self, asked: PopRequest, place: Place, answer: PopAnswer) -> Outcome | None:
         """Add what this queue has; the cold read that comes first when nothing else was found so far."""
         (topic, queue_id), group = place, asked.group
         if asked.is_ordered and self._is_blocked(asked, queue_id):
@@ -169,11 +184,11 @@ class PopHandlers:
             begin, result = self.reads.read(topic, group, queue_id, missing, wanted, asked.init_mode)
             if result is not None and result.damage is not None:
                 if answer.count == 0:
-                    return self._damaged_first(asked, place, begin, result.damage, answer, client)
+                    return self._damaged_first(asked, place, begin, result.damage, answer)
             elif result is not None and result.cold is None:
                 self._add(asked, place, begin, result.next_begin_offset, result.body, answer)
             elif result is not None and answer.count == 0:
-                return self._read_cold(asked, place, begin, result, client)
+                return self._read_cold(asked, place, begin, result)
         answer.rest += self.reads.rest(topic, group, queue_id)
         return None
 
@@ -225,9 +240,7 @@ class PopHandlers:
         if answer.count == 0:
             raise Refused(stored.remark or f"the checkpoint was not stored: {stored.status.value}")
 
-    def _read_cold(
-        self, asked: PopRequest, place: Place, begin: int, result: GetResult, client: Connection
-    ) -> ColdRead:
+    def _read_cold(self, asked: PopRequest, place: Place, begin: int, result: GetResult) -> ColdRead:
         cold = result.cold
         assert cold is not None
         topic, queue_id = place
@@ -244,13 +257,13 @@ class PopHandlers:
         def finish(body: bytes) -> Outcome:
             is_ours = self.reads.position(topic, asked.group, queue_id, asked.init_mode) == begin
             if not is_ours or (asked.is_ordered and self._is_blocked(asked, queue_id)):
-                return self.attempt(asked, client)
+                return self.attempt(asked)
             next_offset = damages[0].queue_offset if damages else result.next_begin_offset
             if next_offset == begin:
-                return self._damaged_first(asked, place, begin, damages[0], self._new_answer(asked), client)
+                return self._damaged_first(asked, place, begin, damages[0], self._new_answer(asked))
             if not body:
                 self.reads.advance(topic, asked.group, queue_id, next_offset)
-                return self.attempt(asked, client)
+                return self.attempt(asked)
             answer = self._new_answer(asked)
             self._add(asked, place, begin, next_offset, body, answer)
             answer.rest = self.reads.rest(topic, asked.group, queue_id)
@@ -265,7 +278,6 @@ class PopHandlers:
         begin: int,
         damage: Damage,
         answer: PopAnswer,
-        client: Connection,
     ) -> Outcome:
         """The next message is damaged: the pop goes on when it is whole again, or behind it."""
         topic, queue_id = place
@@ -274,10 +286,10 @@ class PopHandlers:
         def skip() -> Outcome:
             if self.reads.position(topic, asked.group, queue_id, asked.init_mode) == begin:
                 self.reads.advance(topic, asked.group, queue_id, damage.queue_offset + 1)
-            return self.attempt(asked, client)
+            return self.attempt(asked)
 
         def again() -> Outcome:
-            return self.attempt(replace(asked, repaired_at=damage.commit_log_offset), client)
+            return self.attempt(replace(asked, repaired_at=damage.commit_log_offset))
 
         return self.damaged.answer(
             damage,
@@ -299,9 +311,9 @@ class PopHandlers:
 
     # -- waiting --------------------------------------------------------------------------------------------
 
-    def _wait(self, asked: PopRequest, answer: PopAnswer, client: Connection) -> Outcome:
+    def _wait(self, asked: PopRequest, answer: PopAnswer) -> Outcome:
         now_ms = self.now_ms()
-        if asked.deadline_ms <= now_ms or not self.can_park(client):
+        if asked.deadline_ms <= now_ms or not self.can_park(asked.client):
             return self._nothing(answer, ResponseCode.POLLING_TIMEOUT)
         if (
             self.holds.count_at(ALL_POPS) >= self.live.max_pop_polling_size
@@ -311,7 +323,7 @@ class PopHandlers:
         until_ms = asked.deadline_ms
         if asked.is_ordered:
             until_ms = min([until_ms, *self._free_at_ms(asked, now_ms)])
-        return Hold(_HeldPop(self, asked, client), max(1, until_ms - now_ms))
+        return Hold(asked, max(1, until_ms - now_ms))
 
     def _free_at_ms(self, asked: PopRequest, now_ms: int) -> list[int]:
         """When each of its queues that is blocked is so no longer."""

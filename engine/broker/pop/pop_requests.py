@@ -8,11 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 
-from msgspec import Struct
-
 from engine.broker.delivery.parked_messages import draft_of
 from engine.broker.groups.group_table import SubscriptionGroupTable, admitted_group
-from engine.broker.pulling.filters import MessageFilter
 from engine.broker.pulling.long_polls import ALL_QUEUES
 from engine.broker.settings.options import LiveOptions
 from engine.broker.topics.topic_rules import (
@@ -37,27 +34,6 @@ RETRY_FIRST_PERCENT = 20
 _MARGIN_MS = 50
 """An empty answer leaves this long before the client's own time is up."""
 _MAX_POLL_MS = 60_000
-
-
-class PopRequest(Struct, frozen=True, eq=False, gc=False):
-    """Small, because many may wait (`outcomes.Poll`)."""
-
-    topic: str
-    group: str
-    queue_id: int
-    count: int
-    invisible_ms: int
-    init_mode: int
-    is_ordered: bool
-    attempt_id: str | None
-    wanted: MessageFilter
-    deadline_ms: int
-    repaired_at: int = -1
-    """The commit-log offset of a damaged record that this pop has waited for."""
-
-    @property
-    def waiting_key(self) -> Hashable:
-        return waiting_key(self.topic, self.group, self.queue_id)
 
 
 ALL_POPS = ("pops",)
@@ -93,13 +69,11 @@ def queues_of(topic: str, queue_id: int, queue_nums: int, first: int = 0) -> lis
 
 
 def places_of(
-    request: PopRequest, queue_nums: int, retries: list[Place], draw: Callable[[int], int]
+    topic: str, queue_id: int, queue_nums: int, retries: list[Place], draw: Callable[[int], int]
 ) -> list[Place]:
     """The queues in the order in which they are read: from a random one on, what came back mostly last."""
     dice = draw(100)
-    places = queues_of(request.topic, request.queue_id, queue_nums, dice)
-    if request.is_ordered:
-        return places
+    places = queues_of(topic, queue_id, queue_nums, dice)
     return retries + places if dice < RETRY_FIRST_PERCENT else places + retries
 
 
