@@ -12,8 +12,7 @@ from engine.broker.clients.handlers import ClientHandlers
 from engine.broker.clients.handlers_admin import ClientAdminHandlers
 from engine.broker.clients.handlers_assignment import AssignmentHandlers, LockHandlers
 from engine.broker.damage.handlers import DamageHandlers
-from engine.broker.delivery.handlers_send_back import SendBackHandlers
-from engine.broker.delivery.handlers_timers import TimerHandlers
+from engine.broker.delivery.handlers import SendBackHandlers, TimerHandlers
 from engine.broker.delivery.parked_messages import Parking
 from engine.broker.delivery.retries import RetryRule
 from engine.broker.failover.handlers import BrokerGroupHandlers
