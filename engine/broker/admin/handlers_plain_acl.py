@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import orjson
 
 from engine.access.plain_files import PlainFiles
-from engine.broker.admin.refused_codes import access_is_off
+from engine.broker.admin.refused_codes import switched_on
 from engine.broker.settings.identity import BrokerIdentity
 from engine.errors import BadInput, BadRequest, Refused
 from engine.net.connection import Connection
@@ -48,9 +48,7 @@ class PlainAclHandlers:
 
     @property
     def _files(self) -> PlainFiles:
-        if self.files is None:
-            raise access_is_off("aclEnable=true")
-        return self.files
+        return switched_on(self.files, "aclEnable=true")
 
     def put(self, request: Command, client: Connection) -> Outcome:
         files = self._files

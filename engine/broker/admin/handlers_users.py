@@ -14,7 +14,7 @@ from engine.access.access_file import ACCESS_FILE
 from engine.access.accounts import Account, AccountTable, UserStatus, UserType
 from engine.access.policies import parse_policies, policy_infos
 from engine.access.resources import PolicyType, named_member, not_valid, parse_resource
-from engine.broker.admin.refused_codes import access_is_off
+from engine.broker.admin.refused_codes import switched_on
 from engine.errors import NotPermitted, Refused
 from engine.net.connection import Connection
 from engine.net.outcomes import Handler, Outcome, Persist, Reply
@@ -54,9 +54,7 @@ class UserHandlers:
 
     @property
     def _users(self) -> AccountTable:
-        if self.users is None:
-            raise access_is_off("authenticationEnabled=true")
-        return self.users
+        return switched_on(self.users, "authenticationEnabled=true")
 
     def create(self, request: Command, client: Connection) -> Outcome:
         users = self._users
@@ -158,9 +156,7 @@ class PolicyHandlers:
 
     @property
     def _users(self) -> AccountTable:
-        if self.users is None:
-            raise access_is_off("authenticationEnabled=true")
-        return self.users
+        return switched_on(self.users, "authenticationEnabled=true")
 
     def put(self, request: Command, client: Connection) -> Outcome:
         """Creating and updating are the same, as in RocketMQ: entries join what the user has."""

@@ -6,8 +6,12 @@ neither here nor routed is unknown and gets the plain "not supported".
 
 from __future__ import annotations
 
+from typing import TypeVar
+
 from engine.errors import Refused
 from engine.protocol.codes import RequestCode as Q
+
+T = TypeVar("T")
 
 _ACTING = "slaves do not act as masters here: a slave asks its master itself whether it is alive"
 _CONTROLLER = "there is no controller: automatic failover is not part of this version yet"
@@ -67,6 +71,8 @@ REFUSALS: dict[Q, str] = {
 }
 
 
-def access_is_off(setting: str) -> Refused:
-    """For requests about users where there are none: whoever asks first must not become the first user."""
-    return Refused(f"this kind of access control is off: {setting} turns it on")
+def switched_on(accounts: T | None, setting: str) -> T:
+    """Refuses requests about users where there are none: the first caller must not become the first user."""
+    if accounts is None:
+        raise Refused(f"this kind of access control is off: {setting} turns it on")
+    return accounts

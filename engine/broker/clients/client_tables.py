@@ -112,13 +112,9 @@ class ConsumerTable(Generic[C]):
         known.last_update_ms = client.last_update_ms
         return False
 
-    def unregister(self, name: str, channel: C) -> bool:
-        """The client behind the channel leaves the group; True when it was a member."""
-        return self._remove(name, channel)
-
     def drop_channel(self, channel: C) -> list[str]:
         """The channel is gone; the groups that lost a member."""
-        return [name for name in self._groups_of.pop(channel, set()) if self._remove(name, channel)]
+        return [name for name in self._groups_of.pop(channel, set()) if self.unregister(name, channel)]
 
     def take_changed(self) -> set[str]:
         """The groups whose members or subscriptions may have changed since it was last asked."""
@@ -134,7 +130,8 @@ class ConsumerTable(Generic[C]):
             if now_ms - info.last_update_ms > CLIENT_EXPIRY_MS
         ]
 
-    def _remove(self, name: str, channel: C) -> bool:
+    def unregister(self, name: str, channel: C) -> bool:
+        """The client behind the channel leaves the group; True when it was a member."""
         group = self._groups.get(name)
         if group is None or group.clients.pop(channel, None) is None:
             return False
@@ -171,12 +168,9 @@ class ProducerTable(Generic[C]):
         self._groups_of.setdefault(channel, set()).add(group)
         self._channels[client.client_id] = channel
 
-    def unregister(self, group: str, channel: C) -> None:
-        self._remove(group, channel)
-
     def drop_channel(self, channel: C) -> None:
         for group in list(self._groups_of.get(channel, ())):
-            self._remove(group, channel)
+            self.unregister(group, channel)
 
     def expired(self, now_ms: int) -> list[C]:
         return [
@@ -186,7 +180,7 @@ class ProducerTable(Generic[C]):
             if now_ms - info.last_update_ms > CLIENT_EXPIRY_MS
         ]
 
-    def _remove(self, group: str, channel: C) -> None:
+    def unregister(self, group: str, channel: C) -> None:
         members = self._groups.get(group, {})
         client = members.pop(channel, None)
         if not members:

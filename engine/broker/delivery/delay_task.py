@@ -66,10 +66,6 @@ class DelayDelivery:
         for _ in range(2):
             self.offsets.settle(self.store.commit_log_max_offset, self.store.replica.kept_end)
 
-    def start_over(self) -> None:
-        """Another is master."""
-        self.offsets.start_over()
-
     async def _deliver_forever(self) -> None:
         while True:
             has_more = False
@@ -217,7 +213,7 @@ class WaitingMessages:
 
     def start_over(self, now_ms: int) -> None:
         """The log is another master's from now on."""
-        self.delays.start_over()
+        self.delays.offsets.start_over()
         self.timer_store.start_over(now_ms)
 
     def log_was_cut(self, now_ms: int) -> None:

@@ -16,7 +16,6 @@ from engine.broker.delivery.timed_messages import asked_time_ms, park_timed, rec
 from engine.broker.settings.options import LiveOptions
 from engine.errors import Refused
 from engine.protocol.hosts import pack_host
-from engine.protocol.message_ids import encode_recall_handle
 from engine.protocol.names import TIMER_TOPIC, is_valid_topic
 from engine.protocol.properties import Property, decode_properties, encode_properties
 from engine.protocol.records import Record, decode_record, decode_records, encode_record
@@ -153,8 +152,7 @@ class Parking:
         if parked.topic != TIMER_TOPIC:
             return None
         properties = decode_properties(parked.properties.decode("utf-8", "replace"))
-        handle = recall_handle(properties, self.broker_name)
-        return None if handle is None else encode_recall_handle(handle)
+        return recall_handle(properties, self.broker_name)
 
 
 def _moved(draft: MessageDraft, topic: str, queue_id: int, properties: Mapping[str, str]) -> MessageDraft:

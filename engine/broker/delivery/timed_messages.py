@@ -17,11 +17,10 @@ from collections.abc import Iterable, Mapping
 from heapq import heappop, heappush
 from typing import Any
 
-from engine.errors import Refused
+from engine.broker.sending.admission import illegal
 from engine.protocol.bodies.basics import DataVersion
-from engine.protocol.codes import ResponseCode
 from engine.protocol.layouts.timer_files import TIMER_DEFAULT, TIMER_DELETE, TIMER_ROLL, TimerLogUnit
-from engine.protocol.message_ids import RecallHandle
+from engine.protocol.message_ids import RecallHandle, encode_recall_handle
 from engine.protocol.names import TIMER_TOPIC
 from engine.protocol.properties import Property
 from engine.store.results import MessageDraft
@@ -46,7 +45,7 @@ def asked_time_ms(properties: Mapping[str, str], now_ms: int) -> int | None:
 def _number(name: str, text: str) -> int:
     digits = text.removeprefix("-")
     if not (digits.isascii() and digits.isdigit() and len(digits) <= _MAX_DIGITS):
-        raise _illegal(f"{name}={text:.40} is not a number")
+        raise illegal(f"{name}={text:.40} is not a number")
     return int(text)
 
 
@@ -60,12 +59,12 @@ def park_timed(
 ) -> tuple[str, int, dict[str, str]] | None:
     """Topic, queue and properties under which it waits; None: it is due already and an ordinary message."""
     if deliver_ms - now_ms > max_delay_s * 1000:
-        raise _illegal(
+        raise illegal(
             f"the time of delivery is {(deliver_ms - now_ms) // 1000} s ahead, timerMaxDelaySec={max_delay_s}"
         )
     if deliver_ms <= now_ms:
         if Property.TIMER_DEL_UNIQKEY in properties:
-            raise _illegal("the message that is called back has been delivered")
+            raise illegal("the message that is called back has been delivered")
         return None
     kept = {name: value for name, value in properties.items() if name != Property.DELAY}
     kept[Property.TIMER_OUT_MS] = str(floored(deliver_ms))
@@ -74,13 +73,14 @@ def park_timed(
     return TIMER_TOPIC, 0, kept
 
 
-def recall_handle(properties: Mapping[str, str], broker_name: str) -> RecallHandle | None:
-    """The handle of a message that waits; one more than its second, so that flooring finds the same one."""
+def recall_handle(properties: Mapping[str, str], broker_name: str) -> str | None:
+    """What the producer of a waiting message recalls it by; one more than its second, so that flooring finds
+    the same one."""
     out, topic = properties.get(Property.TIMER_OUT_MS), properties.get(Property.REAL_TOPIC)
     unique_key = properties.get(Property.UNIQ_KEY)
     if out is None or topic is None or unique_key is None:
         return None
-    return RecallHandle(topic, broker_name, int(out) + 1, unique_key)
+    return encode_recall_handle(RecallHandle(topic, broker_name, int(out) + 1, unique_key))
 
 
 def out_time_ms(properties: Mapping[str, str]) -> int | None:
@@ -119,10 +119,6 @@ def rolled(properties: Mapping[str, str]) -> dict[str, str]:
         **properties,
         Property.TIMER_ROLL_TIMES: str(int(times) + 1 if times.isdecimal() else 1),
     }
-
-
-def _illegal(text: str) -> Refused:
-    return Refused(text, code=ResponseCode.MESSAGE_ILLEGAL)
 
 
 Entry = tuple[int, int, TimerLogUnit]

@@ -18,9 +18,9 @@ from engine.broker.offsets.offset_table import ConsumerOffsets
 from engine.broker.settings.options import LiveOptions
 from engine.broker.state.table_files import GROUPS_FILE, OFFSETS_FILE
 from engine.broker.stats.traffic import Traffic
-from engine.broker.topics.topic_rules import no_such_group
+from engine.broker.topics.topic_rules import invalid, no_such_group
 from engine.broker.topics.topic_table import MAX_QUEUES_PER_TOPIC
-from engine.errors import BadRequest, Refused
+from engine.errors import BadRequest
 from engine.net.connection import Connection
 from engine.net.outcomes import Handler, Outcome, Persist, Reply
 from engine.protocol.bodies.groups import (
@@ -29,7 +29,7 @@ from engine.protocol.bodies.groups import (
     SubscriptionGroupList,
     SubscriptionGroupWrapper,
 )
-from engine.protocol.codes import RequestCode, ResponseCode
+from engine.protocol.codes import RequestCode
 from engine.protocol.commands import Command
 from engine.protocol.headers.groups import (
     DeleteSubscriptionGroupRequest,
@@ -136,15 +136,11 @@ def checked_group(
     """What is kept of an administrator's wish; attributes mean nothing here and stay as they are."""
     check_group(asked.group_name)
     if not 0 <= asked.retry_queue_nums <= MAX_QUEUES_PER_TOPIC:
-        raise _bad(f"retryQueueNums {asked.retry_queue_nums} is outside 0..{MAX_QUEUES_PER_TOPIC}")
+        raise invalid(f"retryQueueNums {asked.retry_queue_nums} is outside 0..{MAX_QUEUES_PER_TOPIC}")
     if asked.retry_max_times < -1:
-        raise _bad(f"retryMaxTimes {asked.retry_max_times} is below -1")
+        raise invalid(f"retryMaxTimes {asked.retry_max_times} is below -1")
     if asked.broker_id < 0 or asked.which_broker_when_consume_slowly < 0:
-        raise _bad("a broker id is negative")
+        raise invalid("a broker id is negative")
     if asked.attributes:
         raise BadRequest(f"unknown group attribute {next(iter(asked.attributes)):.80}; there are none")
     return replace(asked, attributes=dict(current.attributes) if current is not None else {})
-
-
-def _bad(text: str) -> Refused:
-    return Refused(text, code=ResponseCode.INVALID_PARAMETER)

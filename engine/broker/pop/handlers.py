@@ -34,7 +34,7 @@ from engine.broker.pop.pop_requests import (
     waiting_key,
 )
 from engine.broker.pop.revive_log import REVIVE_QUEUES, ReviveLog
-from engine.broker.pulling.filters import NO_FILTER, MessageFilter, subscription_filter
+from engine.broker.pulling.filters import NO_FILTER, FilteredRead, MessageFilter, subscription_filter
 from engine.broker.pulling.long_polls import Holds
 from engine.broker.settings.options import LiveOptions
 from engine.broker.stats.traffic import Traffic
@@ -47,7 +47,6 @@ from engine.protocol.commands import Command
 from engine.protocol.headers.pop import PopMessageRequest
 from engine.protocol.pop_handles import ORDER_REVIVE_QUEUE
 from engine.store.message_store import MessageStore
-from engine.store.reading.reader import select_records
 from engine.store.results import Arrival, Damage, GetResult, PutResult, PutStatus
 
 
@@ -241,26 +240,19 @@ class PopHandlers:
             raise Refused(stored.remark or f"the checkpoint was not stored: {stored.status.value}")
 
     def _read_cold(self, asked: PopRequest, place: Place, begin: int, result: GetResult) -> ColdRead:
-        cold = result.cold
-        assert cold is not None
+        assert result.cold is not None
         topic, queue_id = place
-        properties = asked.wanted.wanted if topic == asked.topic else None
-
-        damages: list[Damage] = []
-
-        def read() -> bytes:
-            body, damage = self.store.read_cold(cold)
-            if damage is not None:
-                damages.append(damage)
-            return body if properties is None else b"".join(select_records(body, properties.matches))
+        cold = FilteredRead(self.store, result.cold, asked.wanted.wanted if topic == asked.topic else None)
 
         def finish(body: bytes) -> Outcome:
             is_ours = self.reads.position(topic, asked.group, queue_id, asked.init_mode) == begin
             if not is_ours or (asked.is_ordered and self._is_blocked(asked, queue_id)):
                 return self.attempt(asked)
-            next_offset = damages[0].queue_offset if damages else result.next_begin_offset
-            if next_offset == begin:
-                return self._damaged_first(asked, place, begin, damages[0], self._new_answer(asked))
+            next_offset = result.next_begin_offset
+            if cold.damage is not None:
+                next_offset = cold.damage.queue_offset
+                if next_offset == begin:
+                    return self._damaged_first(asked, place, begin, cold.damage, self._new_answer(asked))
             if not body:
                 self.reads.advance(topic, asked.group, queue_id, next_offset)
                 return self.attempt(asked)
@@ -269,7 +261,7 @@ class PopHandlers:
             answer.rest = self.reads.rest(topic, asked.group, queue_id)
             return self._give(asked, answer)
 
-        return ColdRead(read, finish)
+        return ColdRead(cold.read, finish)
 
     def _damaged_first(
         self,

@@ -16,12 +16,12 @@ from engine.broker.topics.topic_rules import (
     check_broker_readable,
     check_group_enabled,
     check_topic_readable,
+    invalid,
     no_such_topic,
 )
 from engine.broker.topics.topic_table import TopicTable
 from engine.errors import NotPermitted, Refused
 from engine.protocol.bodies.topics import TopicConfig
-from engine.protocol.codes import ResponseCode
 from engine.protocol.names import is_retry_topic, pop_retry_topic, pop_retry_topic_v1
 from engine.protocol.properties import Property, encode_properties
 from engine.protocol.records import Record
@@ -97,13 +97,13 @@ class PopAdmission:
         """Queue -1: all of the topic. `host`: where the client is."""
         check_broker_readable(self.live.broker_permission)
         if count > MAX_POPPED:
-            raise _invalid(f"{count} messages are more than the {MAX_POPPED} that one pop may give")
+            raise invalid(f"{count} messages are more than the {MAX_POPPED} that one pop may give")
         config = self.topics.get(topic)
         if config is None:
             raise no_such_topic(topic)
         check_topic_readable(config)
         if not -1 <= queue_id < config.read_queue_nums:
-            raise _invalid(f"queueId[{queue_id}] is illegal, {topic} has {config.read_queue_nums} queues")
+            raise invalid(f"queueId[{queue_id}] is illegal, {topic} has {config.read_queue_nums} queues")
         found = admitted_group(self.groups, group, self.live, self.now_ms(), host, self.save)
         check_group_enabled(found)
         if self.groups.is_read_forbidden(group, topic):
@@ -121,12 +121,8 @@ def admitted_attempt(attempt_id: str | None, *, is_ordered: bool) -> str | None:
     if not is_ordered or attempt_id is None:
         return None
     if len(attempt_id) > MAX_ATTEMPT_LENGTH:
-        raise _invalid(f"an attemptId of {len(attempt_id)} characters, at most {MAX_ATTEMPT_LENGTH}")
+        raise invalid(f"an attemptId of {len(attempt_id)} characters, at most {MAX_ATTEMPT_LENGTH}")
     return attempt_id
-
-
-def _invalid(text: str) -> Refused:
-    return Refused(text, code=ResponseCode.INVALID_PARAMETER)
 
 
 def retry_draft(record: Record, topic: str, pop_time_ms: int) -> MessageDraft:

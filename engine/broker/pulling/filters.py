@@ -20,7 +20,9 @@ from engine.protocol.codes import ResponseCode
 from engine.protocol.hashes import tags_code
 from engine.protocol.sql92 import sql_filter
 from engine.protocol.text_cache import TextCache
-from engine.store.results import RecordFilter
+from engine.store.message_store import MessageStore
+from engine.store.reading.reader import select_records
+from engine.store.results import ColdRanges, Damage, RecordFilter
 
 MAX_EXPRESSION_LENGTH = 32 * 1024
 _MOST_CHARS = 256 * 1024
@@ -48,6 +50,26 @@ class MessageFilter:
 
 
 NO_FILTER = MessageFilter()
+
+
+@dataclass(eq=False, slots=True)
+class FilteredRead:
+    """A cold read whose records are filtered where they are read: in the thread."""
+
+    store: MessageStore
+    cold: ColdRanges
+    wanted: RecordFilter | None
+    damage: Damage | None = None
+    count: int | None = None
+    """Of the records that passed the filter; None without one."""
+
+    def read(self) -> bytes:
+        body, self.damage = self.store.read_cold(self.cold)
+        if self.wanted is None:
+            return body
+        selected = list(select_records(body, self.wanted.matches))
+        self.count = len(selected)
+        return b"".join(selected)
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ from engine.broker.damage.damaged_reads import DamagedReads, skip_remark, wait_r
 from engine.broker.failover.role import Role
 from engine.broker.groups.group_table import SubscriptionGroupTable, admitted_group
 from engine.broker.offsets.offset_table import ConsumerOffsets
-from engine.broker.pulling.filters import MessageFilter, announced_filter, subscription_filter
+from engine.broker.pulling.filters import FilteredRead, MessageFilter, announced_filter, subscription_filter
 from engine.broker.pulling.slave_reads import (
     check_slave_readable,
     is_corrected,
@@ -45,7 +45,7 @@ from engine.protocol.codes import RequestCode, ResponseCode
 from engine.protocol.commands import Command
 from engine.protocol.headers.pull import ForbiddenType, PullMessageRequest
 from engine.store.message_store import MessageStore
-from engine.store.reading.reader import count_records, select_records
+from engine.store.reading.reader import count_records
 from engine.store.results import Arrival, Damage, GetResult, GetStatus
 
 _MAX_SUSPEND_MS = 60_000
@@ -267,37 +267,24 @@ class PullHandlers:
         wanted: MessageFilter,
         is_second: bool,
     ) -> ColdRead:
-        """Properties of cold records are looked at where they are read: in the thread."""
-        cold, properties = result.cold, wanted.wanted
-        assert cold is not None
-        selected: list[bytes] = []
-        damages: list[Damage] = []
-
-        def read() -> bytes:
-            body, damage = self.store.read_cold(cold)
-            if damage is not None:
-                damages.append(damage)
-            if properties is None:
-                return body
-            selected.extend(select_records(body, properties.matches))
-            return b"".join(selected)
+        assert result.cold is not None
+        cold = FilteredRead(self.store, result.cold, wanted.wanted)
 
         def finish(body: bytes) -> Outcome:
-            count, cut = len(selected) or result.count, result
-            if damages:
-                damage = damages[0]
+            count, cut, damage = cold.count or result.count, result, cold.damage
+            if damage is not None:
                 if damage.queue_offset == header.queue_offset:
                     return self._damaged_first(header, group, result, wanted, damage, is_second)
                 # What lies before the damage is delivered first.
                 cut = result._replace(next_begin_offset=damage.queue_offset)
-                count = len(selected) or count_records(body)
+                count = cold.count or count_records(body)
             if body:
                 return self._found(header, group, cut, body, count)
-            is_removed = properties is None and not damages
+            is_removed = wanted.wanted is None and damage is None
             gone = GetStatus.MESSAGE_WAS_REMOVING if is_removed else GetStatus.NO_MATCHED_MESSAGE
             return Reply(response_code(gone, 0), gone.value, self._offset_fields(group, cut))
 
-        return ColdRead(read, finish)
+        return ColdRead(cold.read, finish)
 
     def _damaged_first(
         self,

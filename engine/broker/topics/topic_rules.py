@@ -45,7 +45,7 @@ class TopicRules:
     def check_name(self, topic: str) -> None:
         check_topic(topic)
         if self.is_system(topic):
-            raise _bad(f"the topic {topic} is the system's own")
+            raise invalid(f"the topic {topic} is the system's own")
 
     def is_system(self, topic: str) -> bool:
         return is_system_topic(topic, self.cluster, self.broker)
@@ -53,7 +53,9 @@ class TopicRules:
     def from_header(self, asked: CreateTopicRequest, current: TopicConfig | None) -> TopicConfig:
         self.check_name(asked.topic)
         if asked.topic_filter_type not in TopicFilterType.__members__:
-            raise _bad(f"topicFilterType {asked.topic_filter_type:.80} is neither SINGLE_TAG nor MULTI_TAG")
+            raise invalid(
+                f"topicFilterType {asked.topic_filter_type:.80} is neither SINGLE_TAG nor MULTI_TAG"
+            )
         config = TopicConfig(
             topic_name=asked.topic,
             read_queue_nums=asked.read_queue_nums,
@@ -91,7 +93,7 @@ class TopicRules:
     def _changed(self, current: TopicConfig | None, changes: Mapping[str, str | None]) -> dict[str, str]:
         is_mixed = current is not None and current.attributes.get(_TYPE) == _MIXED
         if changes.get(_TYPE) == _MIXED and not is_mixed and not self.may_be_mixed():
-            raise _bad("MIXED message type is not supported.")
+            raise invalid("MIXED message type is not supported.")
         return changed_attributes(current, changes)
 
 
@@ -128,14 +130,14 @@ def _check_numbers(config: TopicConfig) -> None:
         ("writeQueueNums", config.write_queue_nums),
     ):
         if not 1 <= count <= MAX_QUEUES_PER_TOPIC:
-            raise _bad(f"{name} {count} is outside 1..{MAX_QUEUES_PER_TOPIC}")
+            raise invalid(f"{name} {count} is outside 1..{MAX_QUEUES_PER_TOPIC}")
     if not 0 <= config.perm < PERM_PRIORITY:
-        raise _bad(f"perm {config.perm} is outside 0..{PERM_PRIORITY - 1}")
+        raise invalid(f"perm {config.perm} is outside 0..{PERM_PRIORITY - 1}")
     if config.topic_sys_flag & ~_TOPIC_FLAGS:
-        raise _bad(f"topicSysFlag {config.topic_sys_flag} has unknown bits")
+        raise invalid(f"topicSysFlag {config.topic_sys_flag} has unknown bits")
 
 
-def _bad(text: str) -> Refused:
+def invalid(text: str) -> Refused:
     return Refused(text, code=ResponseCode.INVALID_PARAMETER)
 
 

@@ -58,9 +58,7 @@ class TopicsImage:
 
     def encode(self) -> bytes:
         """What topics.json holds."""
-        table = {name: orjson.Fragment(encoded) for name, encoded in self.topics.items()}
-        content = {"dataVersion": self.version.to_json(), "topicConfigTable": table}
-        return orjson.dumps(content, option=orjson.OPT_SORT_KEYS | orjson.OPT_INDENT_2)
+        return _encoded(self.topics, self.version, orjson.OPT_SORT_KEYS | orjson.OPT_INDENT_2)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,11 +70,12 @@ class TopicsChange:
 
     def encode(self) -> bytes:
         """A line of topics.json.changes."""
-        table = {
-            name: None if encoded is None else orjson.Fragment(encoded)
-            for name, encoded in self.topics.items()
-        }
-        return orjson.dumps({"dataVersion": self.version.to_json(), "topicConfigTable": table})
+        return _encoded(self.topics, self.version)
+
+
+def _encoded(topics: Mapping[str, bytes | None], version: DataVersion, option: int = 0) -> bytes:
+    table = {name: None if topic is None else orjson.Fragment(topic) for name, topic in topics.items()}
+    return orjson.dumps({"dataVersion": version.to_json(), "topicConfigTable": table}, option=option)
 
 
 class ConfigTable(Generic[T]):
