@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from bench.crowd import ScaledBroker, ask_all, populate, pull_from, send_to
-from engine.broker.state.change_file_io import changes_path
+from engine.broker.state.state_file_io import changes_path
 
 KNOWN, NEW = 400, 40
 """400 topics are more than a file that is written anew for each change."""

@@ -20,9 +20,7 @@ from engine.broker.groups.group_table import SubscriptionGroupTable
 from engine.broker.offsets.offset_table import ConsumerOffsets
 from engine.broker.snapshots.broker_snapshot import Snapshots
 from engine.broker.stats.broker_stats import BrokerStats
-from engine.broker.stats.senders import Senders
-from engine.broker.stats.traffic import Traffic
-from engine.broker.storage.disk_room import DiskRoom
+from engine.broker.stats.traffic import Senders, Traffic
 from engine.broker.topics.topic_table import TopicTable
 from engine.protocol.bodies.clients import ConsumerData, SubscriptionData
 from engine.protocol.bodies.topics import TopicConfig
@@ -167,7 +165,6 @@ def five_thousand_groups(store: MessageStore, topic_count: int) -> Callable[[], 
             Senders(),
             store,
             stats,
-            DiskRoom(),
             {},
         )
 

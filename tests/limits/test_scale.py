@@ -16,7 +16,8 @@ from typing import Any
 import pytest
 
 from engine.broker.clients.client_tables import ClientInfo
-from engine.broker.state.table_files import GROUPS_FILE, TOPICS_FILE
+from engine.broker.groups.group_table import GROUPS_FILE
+from engine.broker.topics.topic_table import TOPICS_FILE
 from engine.protocol.bodies.clients import ConsumerData, HeartbeatData, SubscriptionData
 from engine.protocol.bodies.groups import SubscriptionGroupConfig
 from engine.protocol.bodies.topics import TopicConfig

@@ -13,7 +13,7 @@ import orjson
 
 from engine.access.plain_files import PlainFiles
 from engine.broker.admin.refused_codes import switched_on
-from engine.broker.settings.identity import BrokerIdentity
+from engine.broker.settings.options import BrokerIdentity
 from engine.errors import BadInput, BadRequest, Refused
 from engine.net.connection import Connection
 from engine.net.outcomes import Handler, Outcome, Reply

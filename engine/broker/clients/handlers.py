@@ -7,12 +7,11 @@ from dataclasses import dataclass
 
 from engine.broker.clients.client_tables import ClientInfo, ConsumerTable, ProducerTable
 from engine.broker.clients.membership_io import Membership
-from engine.broker.groups.group_table import SubscriptionGroupTable
+from engine.broker.groups.group_table import GROUPS_FILE, SubscriptionGroupTable
 from engine.broker.pulling.filters import is_tag_type, normal_subscription, subscription_filter
 from engine.broker.settings.options import LiveOptions
-from engine.broker.state.table_files import GROUPS_FILE, TOPICS_FILE
 from engine.broker.topics.auto_creation import AutoCreationRefused
-from engine.broker.topics.topic_table import TopicTable, retry_topic_config
+from engine.broker.topics.topic_table import TOPICS_FILE, TopicTable, retry_topic_config
 from engine.errors import BadRequest, NotFound
 from engine.net.connection import Connection
 from engine.net.outcomes import Handler, Outcome, Reply

@@ -20,11 +20,10 @@ from engine.broker.delivery.timed_messages import RECALL_TAG, TimerCounts, delet
 from engine.broker.sending.admission import check_disk, not_stored
 from engine.broker.sending.durability import Durability
 from engine.broker.settings.options import LiveOptions
-from engine.broker.state.table_files import TOPICS_FILE
 from engine.broker.stats.traffic import Traffic
 from engine.broker.storage.disk_room import DiskRoom
 from engine.broker.topics.topic_rules import no_such_topic
-from engine.broker.topics.topic_table import TopicTable, retry_topic_config
+from engine.broker.topics.topic_table import TOPICS_FILE, TopicTable, retry_topic_config
 from engine.broker.transactions.half_messages import topic_of
 from engine.errors import BadInput, NotFound, NotPermitted, Refused
 from engine.net.connection import Connection

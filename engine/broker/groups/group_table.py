@@ -12,7 +12,6 @@ from dataclasses import dataclass
 import orjson
 
 from engine.broker.settings.options import LiveOptions
-from engine.broker.state.table_files import GROUPS_FILE
 from engine.broker.topics.auto_creation import AutoCreated
 from engine.broker.topics.topic_rules import no_such_group
 from engine.broker.topics.topic_table import ConfigTable
@@ -24,6 +23,8 @@ from engine.protocol.bodies.groups import (
 )
 from engine.protocol.codes import ResponseCode
 from engine.protocol.names import SYSTEM_GROUPS, is_system_group, is_valid_group
+
+GROUPS_FILE = "subscriptionGroup.json"
 
 
 @dataclass(frozen=True, slots=True)

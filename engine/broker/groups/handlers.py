@@ -13,10 +13,9 @@ from dataclasses import dataclass, field
 from msgspec.structs import replace
 
 from engine.broker.admin.table_pages import TablePages, table_reply
-from engine.broker.groups.group_table import SubscriptionGroupTable
-from engine.broker.offsets.offset_table import ConsumerOffsets
+from engine.broker.groups.group_table import GROUPS_FILE, SubscriptionGroupTable
+from engine.broker.offsets.offset_table import OFFSETS_FILE, ConsumerOffsets
 from engine.broker.settings.options import LiveOptions
-from engine.broker.state.table_files import GROUPS_FILE, OFFSETS_FILE
 from engine.broker.stats.traffic import Traffic
 from engine.broker.topics.topic_rules import invalid, no_such_group
 from engine.broker.topics.topic_table import MAX_QUEUES_PER_TOPIC

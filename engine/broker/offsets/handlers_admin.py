@@ -16,11 +16,10 @@ from engine.broker.admin.table_pages import SLICE, gathered, table_reply
 from engine.broker.clients.client_tables import ConsumerTable
 from engine.broker.delivery.delay_levels import DelayOffsets
 from engine.broker.groups.group_table import SubscriptionGroupTable
-from engine.broker.offsets.offset_table import ConsumerOffsets
+from engine.broker.offsets.offset_table import OFFSETS_FILE, ConsumerOffsets
 from engine.broker.offsets.progress import ConsumeProgress
 from engine.broker.pulling.long_polls import ALL_QUEUES
 from engine.broker.settings.options import LiveOptions
-from engine.broker.state.table_files import OFFSETS_FILE
 from engine.broker.topics.topic_rules import no_such_group, no_such_topic
 from engine.broker.topics.topic_table import TopicTable
 from engine.errors import BadRequest, NotFound, Refused

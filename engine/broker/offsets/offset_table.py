@@ -14,6 +14,8 @@ from collections.abc import Iterable, Mapping
 from engine.protocol.bodies.basics import DataVersion
 from engine.protocol.names import is_valid_group, is_valid_topic
 
+OFFSETS_FILE = "consumerOffset.json"
+
 _Key = tuple[str, str]
 """(topic, group)"""
 

@@ -14,12 +14,11 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
 from engine.broker.delivery.deliverer_io import Deliverer
-from engine.broker.groups.group_table import SubscriptionGroupTable
+from engine.broker.groups.group_table import GROUPS_FILE, SubscriptionGroupTable
 from engine.broker.pop.checkpoints import Checkpoints, OpenCheckpoint
 from engine.broker.pop.pop_requests import comes_back_in, retry_draft
 from engine.broker.pop.revive_log import ReviveLog
 from engine.broker.settings.options import LiveOptions
-from engine.broker.state.table_files import GROUPS_FILE
 from engine.broker.topics.topic_table import TopicTable, retry_topic_config
 from engine.daemon.background_tasks import start_task, stop_tasks
 from engine.protocol.records import decode_record

@@ -26,10 +26,9 @@ from engine.broker.admin.handlers_plain_acl import PlainAclHandlers
 from engine.broker.admin.handlers_users import PolicyHandlers, UserHandlers
 from engine.broker.admin.refused_codes import REFUSALS
 from engine.broker.replication.replica_files import ReplicaFile, ReplicaFiles
-from engine.broker.settings.identity import BrokerIdentity
-from engine.broker.settings.options import BrokerOptions
-from engine.broker.state.admin_files_io import load_file
+from engine.broker.settings.options import BrokerIdentity, BrokerOptions
 from engine.broker.state.state_file_io import StateFile
+from engine.broker.state.state_files_io import load_file
 from engine.daemon.access_settings import AccessMode
 from engine.errors import BadInput, EngineError
 from engine.net.outcomes import Handler
@@ -111,7 +110,7 @@ class AccessControl:
         if self._seal is None:
             return {}
         path = self._config / ACCESS_FILE
-        return {ACCESS_FILE: StateFile(path, self.users.all, encode_accounts, _kept, _nothing)}
+        return {ACCESS_FILE: StateFile(path, self.users.all, encode_accounts)}
 
     def replica_files(self, save: Callable[[str], None]) -> ReplicaFiles:
         """Users for the slaves, secrets sealed: the members of a group share one key file."""
@@ -215,11 +214,3 @@ def _plain_files(home: str) -> PlainFiles:
     if not main.exists() and not (root / "conf" / "acl").is_dir():
         raise BadInput(f"aclEnable=true: there is neither {main} nor a folder conf/acl beside it")
     return PlainFiles(acl1_paths(root), main)
-
-
-def _kept(snapshot: object) -> None:
-    """Nothing waits for this file but the request that changed it."""
-
-
-def _nothing() -> None:
-    """The table itself is the truth; the next change writes it again."""

@@ -24,11 +24,9 @@ from engine.broker.process.access_wiring import AccessControl
 from engine.broker.process.events import BrokerEvents
 from engine.broker.process.ports import Ports, bind_ports
 from engine.broker.settings.config_changes import ConfigChanges
-from engine.broker.settings.identity import BrokerIdentity, identify
-from engine.broker.settings.options import BrokerOptions
+from engine.broker.settings.options import BrokerIdentity, BrokerOptions, identify
 from engine.broker.settings.store_options_io import store_options
-from engine.broker.state.admin_files_io import restored_changes
-from engine.broker.state.state_files_io import load_tables
+from engine.broker.state.state_files_io import load_tables, restored_changes
 from engine.broker.state.tables import Tables
 from engine.broker.stats.broker_stats import BrokerStats, local_day
 from engine.broker.stats.put_times import PutTimes, TimedAppends

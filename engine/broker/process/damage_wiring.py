@@ -21,8 +21,8 @@ from engine.broker.process.core import Core, now_ms
 from engine.broker.process.waits import BrokerWaits
 from engine.broker.replication.replica_files import ReplicaFile, ReplicaFiles
 from engine.broker.state.state_file_io import StateFile
-from engine.broker.state.table_files import TOPICS_FILE
 from engine.broker.state.table_writer_task import TableWriter
+from engine.broker.topics.topic_table import TOPICS_FILE
 from engine.durable_file import read_durable
 from engine.protocol.bodies.clients import MessageModel
 from engine.store.index.key_search import KeySearch
@@ -120,10 +120,8 @@ class DamageControl:
     def files(self) -> dict[str, StateFile]:
         records, scrub = self.records, self.scrub
         return {
-            DAMAGE_FILE: StateFile(
-                self._directory / DAMAGE_FILE, records.snapshot, encode_records, _kept, _nothing
-            ),
-            SCRUB_FILE: StateFile(self._directory / SCRUB_FILE, scrub.snapshot, bytes, _kept, _nothing),
+            DAMAGE_FILE: StateFile(self._directory / DAMAGE_FILE, records.snapshot, encode_records),
+            SCRUB_FILE: StateFile(self._directory / SCRUB_FILE, scrub.snapshot, bytes),
         }
 
     def replica_files(self) -> ReplicaFiles:
@@ -165,11 +163,3 @@ class DamageControl:
     def _is_broadcasting(self, group: str) -> bool:
         online = self._consumers.group(group)
         return online is not None and online.message_model is MessageModel.BROADCASTING
-
-
-def _kept(snapshot: object) -> None:
-    """Nothing waits for this file."""
-
-
-def _nothing() -> None:
-    """The table itself is the truth; the next change writes it again."""

@@ -13,8 +13,7 @@ from dataclasses import replace
 from engine.broker.process.core import Core, now_ms
 from engine.broker.quotas.handlers_gate import QUOTA_OPTIONS
 from engine.broker.settings.store_options_io import retention_rules
-from engine.broker.state.table_files import TOPICS_FILE
-from engine.broker.topics.topic_table import offer_default_topic, withdraw_default_topic
+from engine.broker.topics.topic_table import TOPICS_FILE, offer_default_topic, withdraw_default_topic
 from engine.daemon.logs import set_level
 
 _RETENTION = frozenset(

@@ -19,8 +19,8 @@ from engine.broker.pop.revive_log import LastStep, ReviveLog
 from engine.broker.pop.revive_task import Revival
 from engine.broker.process.core import Core, now_ms
 from engine.broker.process.damage_wiring import DamageControl
-from engine.broker.state.table_files import TOPICS_FILE
 from engine.broker.state.table_writer_task import TableWriter
+from engine.broker.topics.topic_table import TOPICS_FILE
 from engine.broker.transactions.check_task import TransactionChecks
 from engine.broker.transactions.half_messages import TransactionTable
 from engine.broker.transactions.transaction_log_io import TransactionLog

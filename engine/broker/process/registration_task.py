@@ -20,8 +20,7 @@ from dataclasses import replace
 from msgspec import structs
 
 from engine.broker.failover.role import Role, RoleKind
-from engine.broker.settings.identity import BrokerIdentity
-from engine.broker.settings.options import LiveOptions
+from engine.broker.settings.options import BrokerIdentity, LiveOptions
 from engine.broker.topics.topic_table import TopicTable
 from engine.daemon.background_tasks import start_task, stop_tasks
 from engine.errors import EngineError

@@ -38,10 +38,10 @@ from engine.broker.sending.durability import Durability, durability
 from engine.broker.sending.handlers import SendHandlers
 from engine.broker.sending.handlers_plain import PlainSendHandlers
 from engine.broker.sending.handlers_replies import ReplyHandlers
-from engine.broker.snapshots.broker_snapshot import Snapshots
+from engine.broker.snapshots.broker_snapshot import Snapshots, retention_state
 from engine.broker.snapshots.handlers import SnapshotHandlers
-from engine.broker.snapshots.retention_state import retention_state
-from engine.broker.stats.runtime_info_io import BrokerMoment, disk_space, runtime_info
+from engine.broker.stats.runtime_info import BrokerMoment, runtime_info
+from engine.broker.storage.housekeeping_task import disk_space
 from engine.broker.topics.handlers import TopicAdminHandlers
 from engine.broker.topics.topic_rules import TopicRules
 from engine.broker.transactions.handlers import TransactionHandlers
@@ -381,8 +381,8 @@ def _snapshots(core: Core, tasks: Tasks, status: HAStatus) -> Snapshots:
         core.figures.traffic.senders,
         store,
         core.figures.stats,
-        core.figures.disk,
         {
+            "disk": lambda: {"usageRatio": round(core.figures.disk.usage_ratio, 3)},
             "ha": ha_state,
             "retention": lambda: retention_state(store.options.retention, store.front.deleted_unexpired),
             "damage": lambda: tasks.damage.section() or {},

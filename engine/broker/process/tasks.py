@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from engine.broker.offsets.offset_table import OFFSETS_FILE
 from engine.broker.pop.orders import ORDER_FILE
 from engine.broker.process.core import Core, now_ms
 from engine.broker.process.damage_wiring import DamageControl
@@ -21,9 +22,8 @@ from engine.broker.process.role_changes import RoleChanges
 from engine.broker.process.waits import BrokerWaits
 from engine.broker.replication.metadata_task import MetadataSync
 from engine.broker.replication.replica_files import ReplicaFiles, order_file
-from engine.broker.state.admin_files_io import admin_files
-from engine.broker.state.state_files_io import state_files
-from engine.broker.state.table_files import OFFSETS_FILE
+from engine.broker.settings.config_changes import CHANGES_FILE
+from engine.broker.state.state_files_io import changes_file, state_files
 from engine.broker.state.table_writer_task import TableWriter
 from engine.broker.stats.sampling_task import Sampling
 from engine.broker.storage.dispatch_task import Dispatching
@@ -175,8 +175,8 @@ def _requester(core: Core, waits: BrokerWaits) -> Requester:
 
 def _table_writer(core: Core, flusher: Flusher, registration: Registration) -> TableWriter:
     directory, runtime = core.runtime.config_directory, core.runtime
-    files = state_files(directory, core.tables, now_ms)
-    files |= admin_files(directory, core.tables.modes, core.changes) | core.access.files()
+    files = state_files(directory, core.tables, now_ms) | core.access.files()
+    files[CHANGES_FILE] = changes_file(directory, core.changes)
     return TableWriter(
         files,
         runtime.loop,

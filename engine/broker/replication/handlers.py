@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from engine.broker.failover.role import Role
 from engine.broker.replication.handlers_status import HAStatus
-from engine.broker.settings.identity import BrokerIdentity
+from engine.broker.settings.options import BrokerIdentity
 from engine.errors import Refused
 from engine.net.connection import Connection
 from engine.net.outcomes import Handler, Outcome, Reply

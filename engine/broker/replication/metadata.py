@@ -15,8 +15,10 @@ from typing import Any
 from engine.broker.clients.queue_assignment import REQUEST_MODES_FILE, RequestModes
 from engine.broker.delivery.delay_levels import DELAY_OFFSETS_FILE
 from engine.broker.delivery.timed_messages import TIMER_METRICS_FILE
-from engine.broker.state.table_files import GROUPS_FILE, OFFSETS_FILE, TOPICS_FILE
+from engine.broker.groups.group_table import GROUPS_FILE
+from engine.broker.offsets.offset_table import OFFSETS_FILE
 from engine.broker.state.tables import Tables
+from engine.broker.topics.topic_table import TOPICS_FILE
 from engine.protocol.bodies.groups import MessageRequestModeSerializeWrapper, SubscriptionGroupWrapper
 from engine.protocol.bodies.offsets import ConsumerOffsetSerializeWrapper, DelayOffsetSerializeWrapper
 from engine.protocol.bodies.topics import TopicConfigSerializeWrapper

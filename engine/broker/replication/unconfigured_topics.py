@@ -11,8 +11,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Mapping
 
-from engine.broker.state.table_files import TOPICS_FILE
-from engine.broker.topics.topic_table import MAX_QUEUES_PER_TOPIC, TopicTable
+from engine.broker.topics.topic_table import MAX_QUEUES_PER_TOPIC, TOPICS_FILE, TopicTable
 from engine.protocol.bodies.topics import TopicConfig
 
 log = logging.getLogger(__name__)

@@ -23,11 +23,10 @@ from engine.broker.sending.admission import (
 )
 from engine.broker.sending.durability import Durability
 from engine.broker.settings.options import LiveOptions
-from engine.broker.state.table_files import TOPICS_FILE
 from engine.broker.stats.put_times import Appends
 from engine.broker.stats.traffic import Traffic
 from engine.broker.topics.topic_rules import check_broker_takes, no_such_topic
-from engine.broker.topics.topic_table import TopicTable, plan_auto_creation, retry_topic_config
+from engine.broker.topics.topic_table import TOPICS_FILE, TopicTable, plan_auto_creation, retry_topic_config
 from engine.broker.transactions.half_messages import half_draft
 from engine.broker.transactions.transaction_log_io import TransactionLog
 from engine.errors import NotPermitted, Refused

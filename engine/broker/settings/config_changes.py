@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from engine.broker.settings.forced_deletion import FORCED_DELETION_KEY, FORCED_DELETION_REFUSAL
 from engine.broker.settings.options import OPTION_KEYS, LiveOptions, apply_change, plan_change
+from engine.broker.settings.profiles import FORCED_DELETION_KEY, FORCED_DELETION_REFUSAL
 from engine.daemon.options import option_text
 from engine.errors import BadInput, BadRequest, NotPermitted, Refused
 from engine.protocol.bodies.basics import DataVersion
@@ -33,11 +33,11 @@ class ConfigChanges:
     """`plan` and `stage` a request; once the file holds them, `saved` puts them in force."""
 
     def __init__(
-        self, live: LiveOptions, *, protects_unexpired: bool = False, says_deletion: bool = False
+        self, live: LiveOptions, *, protects_unexpired: bool = False, configures_deletion: bool = False
     ) -> None:
         self._live = live
         self._protects_unexpired = protects_unexpired
-        self._says_deletion = says_deletion
+        self._configures_deletion = configures_deletion
         self.on_change: Callable[[frozenset[str]], None] = lambda changed: None
         """Told the attributes that are different; set once the broker's parts exist."""
         self._kept: dict[str, str] = {}
@@ -97,10 +97,10 @@ class ConfigChanges:
         return refused
 
     def keep_unexpired(self) -> bool:
-        """No forced deletion from now on, unless broker.conf or somebody at run time has said what is wanted.
-        Whether unexpired messages may still be deleted."""
-        is_said = self._says_deletion or FORCED_DELETION_KEY in self.snapshot()
-        if self._live.clean_file_forcibly_enable and not is_said:
+        """No forced deletion from now on, unless broker.conf or an administrator at run time has set it.
+        Returns whether unexpired messages may still be deleted."""
+        is_set = self._configures_deletion or FORCED_DELETION_KEY in self.snapshot()
+        if self._live.clean_file_forcibly_enable and not is_set:
             apply_change(self._live, {_FORCED_DELETION: False})
             self.on_change(frozenset({_FORCED_DELETION}))
         return self._live.clean_file_forcibly_enable

@@ -15,13 +15,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from engine.broker.delivery.delay_levels import DEFAULT_LEVELS, LEVELS_PATTERN
-from engine.broker.settings.forced_deletion import (
+from engine.broker.settings.profiles import (
+    PROFILE_KEY,
+    configures_deletion,
     forced_deletion_default,
     forced_deletion_warning,
+    profile_defaults,
     protects_unexpired,
-    says_deletion,
 )
-from engine.broker.settings.profiles import PROFILE_KEY, profile_defaults
 from engine.daemon.access_settings import ACCESS_KEYS, read_access
 from engine.daemon.options import (
     ADDRESSES,
@@ -43,6 +44,7 @@ from engine.daemon.options import (
 from engine.daemon.tls_settings import TLS_KEYS, ReadFile, read_tls
 from engine.errors import BadInput, NotPermitted
 from engine.protocol.bodies.config_text import format_config, parse_config
+from engine.protocol.hosts import Host, joined
 from engine.protocol.wire import camel_case
 from engine.store.retention import RATIO_BOUNDS
 
@@ -179,8 +181,8 @@ class BrokerOptions(ConnectionOptions):
     warnings: tuple[str, ...] = ()
     protects_unexpired: bool = False
     """Messages that have not expired are not deleted to make room, unless broker.conf says so explicitly."""
-    says_deletion: bool = False
-    """Whether broker.conf says anything about that (forced_deletion.py)."""
+    configures_deletion: bool = False
+    """Whether broker.conf sets anything about that (profiles.py)."""
 
     @property
     def is_sync_flush(self) -> bool:
@@ -209,6 +211,24 @@ _MUST_BE_FALSE = (
 )
 _READ_ELSEWHERE = TLS_KEYS | ACCESS_KEYS | {PROFILE_KEY}
 _MUST_BE = {"storeType": ("default",), "messageStorePlugIn": ("",)}
+
+
+@dataclass(frozen=True, slots=True)
+class BrokerIdentity:
+    """Who this broker is to others."""
+
+    cluster: str
+    name: str
+    address: str
+    ha_address: str
+
+
+def identify(options: BrokerOptions, address: Host, ha_address: str | None) -> BrokerIdentity:
+    """`ha_address`: where the HA port is, if there is one; else where RocketMQ's would be."""
+    host, port = address
+    conventional = joined(options.broker_ip2 or host, options.ha_listen_port or port + 1)
+    name = options.broker_cluster_name, options.broker_name
+    return BrokerIdentity(*name, joined(host, port), ha_address or conventional)
 
 
 def load_options(
@@ -245,7 +265,7 @@ def load_options(
         live=changeable,
         warnings=tuple(warnings),
         protects_unexpired=is_protected,
-        says_deletion=says_deletion(given),
+        configures_deletion=configures_deletion(given),
     )
 
 

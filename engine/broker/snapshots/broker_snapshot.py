@@ -22,8 +22,8 @@ what really became different. Store times come from a thread (`UnreadTimes`). Lo
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from typing import Any, Generic, TypeVar
 
 import orjson
 
@@ -31,17 +31,18 @@ from engine.broker.clients.client_tables import ConsumerGroup, ConsumerTable
 from engine.broker.groups.group_table import SubscriptionGroupTable
 from engine.broker.offsets.offset_table import ConsumerOffsets
 from engine.broker.offsets.progress import Pair, QueuePlace, UnreadTimes
-from engine.broker.snapshots.due_names import Due, in_slices
 from engine.broker.snapshots.journal import Change, Journal
 from engine.broker.stats.broker_stats import BrokerStats
-from engine.broker.stats.senders import Senders
-from engine.broker.storage.disk_room import DiskRoom
+from engine.broker.stats.traffic import Senders
 from engine.broker.topics.topic_table import TopicTable
 from engine.protocol.bodies.clients import ConsumeType, MessageModel
 from engine.protocol.bodies.topics import TopicConfig
 from engine.protocol.fastjson import compact
+from engine.store.log.log_front import DeletedUnexpired
 from engine.store.message_store import MessageStore
+from engine.store.options import RetentionRules
 from engine.store.queues.queue_offsets import QueueKey
+from engine.store.retention import used_ratio
 
 SLICE = 64
 """Entries that are looked at in one go: a millisecond at most."""
@@ -50,9 +51,61 @@ Bounds = tuple[int, int, int]
 _Look = tuple[str, list[Pair], list[Bounds]]
 """A topic, those of its pairs that are looked at, and its queues."""
 
+K = TypeVar("K", bound=Hashable)
 _NOBODY = b'{"members":[]}'
 _MODELS = {model: model.name.encode() for model in MessageModel}
 _TYPES = {kind: kind.name.encode() for kind in ConsumeType}
+
+
+class Due(Generic[K]):
+    """What is still to be looked at, taken a slice at a time.
+
+    Callers deal with a slice at once; what nobody took stays, so that work which one reader began and left
+    (its connection closed) is done by the next.
+    """
+
+    def __init__(self) -> None:
+        self._once: set[K] = set()
+        self._listed: list[K] = []
+
+    def __len__(self) -> int:
+        return len(self._once) + len(self._listed)
+
+    def add(self, keys: Iterable[K]) -> None:
+        self._once.update(keys)
+
+    def add_set(self, keys: set[K]) -> None:
+        """Like `add`, for a set that is ours from now on."""
+        if self._once:
+            self._once |= keys
+        else:
+            self._once = keys
+
+    def add_list(self, keys: list[K]) -> None:
+        """A whole table: cheaper than `add`, and the list is ours from now on."""
+        self._listed = self._listed + keys if self._listed else keys
+
+    def discard(self, keys: Iterable[K]) -> None:
+        """Somebody else deals with these."""
+        if self._once:
+            self._once.difference_update(keys)
+
+    def take(self, count: int) -> list[K]:
+        listed, once = self._listed, self._once
+        if listed:
+            taken = listed[-count:]
+            del listed[-count:]
+            if once:
+                once.difference_update(taken)
+            return taken
+        return [once.pop() for _ in range(min(count, len(once)))]
+
+
+def in_slices(due: Due[K], count: int, work: Callable[[list[K]], None]) -> Iterator[None]:
+    """Do all that is due, also what becomes due meanwhile; stops after every slice: others may run then."""
+    while taken := due.take(count):
+        work(taken)
+        yield
 
 
 def _dumps(value: object) -> bytes:
@@ -70,7 +123,6 @@ class Snapshots:
         senders: Senders,
         store: MessageStore,
         stats: BrokerStats,
-        disk: DiskRoom,
         singles: Mapping[str, Callable[[], dict[str, object]]],
     ) -> None:
         self._topics = topics
@@ -80,7 +132,6 @@ class Snapshots:
         self._senders = senders
         self._store = store
         self._stats = stats
-        self._disk = disk
         self._singles = singles
         """Other sections with one value; an empty one is absent."""
         self._is_new = True
@@ -160,7 +211,6 @@ class Snapshots:
                 "pullsMissed": round(rates.pulls_missed, 1),
             },
         )
-        put("disk", {"usageRatio": round(self._disk.usage_ratio, 3)})
         put(
             "log",
             {
@@ -298,3 +348,23 @@ def _group_value(online: ConsumerGroup[Any]) -> bytes:
         _TYPES[online.consume_type],
         orjson.dumps(subscriptions),
     )
+
+
+def retention_state(rules: RetentionRules, deleted: DeletedUnexpired) -> dict[str, object]:
+    """Section `retention` (docs/collector.md): the rules in force, and what was deleted before its time."""
+    state: dict[str, object] = {
+        "mayDeleteUnexpired": rules.clean_file_forcibly_enable,
+        "reservedHours": rules.file_reserved_time_hours,
+        "cleanRatio": used_ratio(rules, "disk_max_used_space_ratio"),
+        "forceRatio": used_ratio(rules, "disk_space_clean_forcibly_ratio"),
+        "refuseRatio": used_ratio(rules, "disk_space_warning_level_ratio"),
+    }
+    if deleted.segments:
+        state["deletedUnexpired"] = {
+            "segments": deleted.segments,
+            "bytes": deleted.size_bytes,
+            "fromOffset": deleted.from_offset,
+            "toOffset": deleted.to_offset,
+            "atMs": deleted.at_ms,
+        }
+    return state

@@ -13,7 +13,7 @@ from collections.abc import Callable
 
 from engine.broker.admin.table_pages import gathered
 from engine.broker.snapshots.broker_snapshot import SLICE, Snapshots
-from engine.broker.snapshots.snapshot_bodies import encode_changes
+from engine.broker.snapshots.journal import encode_changes
 from engine.net.connection import Connection
 from engine.net.outcomes import ColdRead, Handler, Outcome, Reply
 from engine.protocol.codes import RequestCode

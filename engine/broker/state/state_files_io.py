@@ -1,7 +1,7 @@
-"""Which table lies in which file under config/, and how it is read back at start.
+"""Which table is kept in which file under config/, and how it is read back at the start.
 
 A file that cannot be read, and whose .bak cannot either, refuses the start: going on with an empty table
-would forget topics or consume everything again.
+would forget topics, consume everything again, or silently undo what an administrator decided.
 """
 
 from __future__ import annotations
@@ -16,15 +16,21 @@ import orjson
 from engine.broker.clients.queue_assignment import REQUEST_MODES_FILE, RequestModes
 from engine.broker.delivery.delay_levels import DELAY_OFFSETS_FILE, DelayOffsets
 from engine.broker.delivery.timed_messages import TIMER_METRICS_FILE, TimerCounts
-from engine.broker.groups.group_table import GroupsChange, SubscriptionGroupTable
-from engine.broker.offsets.offset_table import ConsumerOffsets
+from engine.broker.groups.group_table import GROUPS_FILE, GroupsChange, SubscriptionGroupTable
+from engine.broker.offsets.offset_table import OFFSETS_FILE, ConsumerOffsets
 from engine.broker.pop.orders import ORDER_FILE, OrderInfoWrapper, OrderTable
-from engine.broker.state.admin_files_io import load_file
-from engine.broker.state.change_file_io import ChangeFile, TableChanges, apply_change, image_of, read_changes
-from engine.broker.state.state_file_io import StateFile
-from engine.broker.state.table_files import GROUPS_FILE, OFFSETS_FILE, TOPICS_FILE
+from engine.broker.settings.config_changes import CHANGES_FILE, ConfigChanges, encode_changes
+from engine.broker.settings.options import BrokerOptions
+from engine.broker.state.state_file_io import (
+    ChangeFile,
+    StateFile,
+    TableChanges,
+    apply_change,
+    image_of,
+    read_changes,
+)
 from engine.broker.state.tables import Found, Image, Tables
-from engine.broker.topics.topic_table import TopicsChange, TopicsImage, TopicTable
+from engine.broker.topics.topic_table import TOPICS_FILE, TopicsChange, TopicsImage, TopicTable
 from engine.durable_file import read_durable
 from engine.errors import BadInput, EngineError
 from engine.protocol import fastjson
@@ -36,6 +42,7 @@ from engine.protocol.wire import Body
 log = logging.getLogger(__name__)
 
 _FILE_LIMIT_BYTES = 1 << 30
+_T = TypeVar("_T")
 _B = TypeVar("_B", bound=Body)
 
 
@@ -78,7 +85,6 @@ def state_files(directory: Path, tables: Tables, now_ms: Callable[[], int]) -> d
             topics.image,
             TopicsImage.encode,
             topics.saved,
-            _nothing,
             changes=TableChanges(topics.take_change, TopicsChange.encode),
             change_file=_change_file(directory / TOPICS_FILE, tables.found),
         ),
@@ -86,8 +92,6 @@ def state_files(directory: Path, tables: Tables, now_ms: Callable[[], int]) -> d
             directory / GROUPS_FILE,
             groups.snapshot,
             _encode_body,
-            _kept,
-            _nothing,
             changes=TableChanges(groups.take_change, GroupsChange.encode),
             change_file=_change_file(directory / GROUPS_FILE, tables.found),
         ),
@@ -95,27 +99,24 @@ def state_files(directory: Path, tables: Tables, now_ms: Callable[[], int]) -> d
             directory / OFFSETS_FILE,
             lambda: offsets.snapshot(now_ms()),
             fastjson.dumps_pretty,
-            _kept,
-            offsets.mark_dirty,
-            offsets.without_given,
+            failed=offsets.mark_dirty,
+            without_log=offsets.without_given,
         ),
         DELAY_OFFSETS_FILE: StateFile(
             directory / DELAY_OFFSETS_FILE,
             lambda: delays.snapshot(now_ms()),
             _encode_body,
-            _kept,
-            delays.mark_dirty,
+            failed=delays.mark_dirty,
         ),
         TIMER_METRICS_FILE: StateFile(
             directory / TIMER_METRICS_FILE,
             lambda: timer_counts.snapshot(now_ms()),
             fastjson.dumps_pretty,
-            _kept,
-            _nothing,
         ),
         ORDER_FILE: StateFile(
-            directory / ORDER_FILE, orders.snapshot, _encode_body, _kept, orders.mark_dirty
+            directory / ORDER_FILE, orders.snapshot, _encode_body, failed=orders.mark_dirty
         ),
+        REQUEST_MODES_FILE: StateFile(directory / REQUEST_MODES_FILE, tables.modes.snapshot, _encode_body),
     }
 
 
@@ -124,48 +125,65 @@ def _change_file(path: Path, found: Mapping[str, Found]) -> ChangeFile:
     return ChangeFile(path, known.image, has_changes=known.has_changes)
 
 
+def restored_changes(directory: Path, options: BrokerOptions) -> ConfigChanges:
+    """Settings that administrators changed at run time win over broker.conf, and are named in the log."""
+    changes = ConfigChanges(
+        options.live,
+        protects_unexpired=options.protects_unexpired,
+        configures_deletion=options.configures_deletion,
+    )
+    text = load_file(directory / CHANGES_FILE, lambda data: data.decode("utf-8")) or ""
+    for refusal in changes.restore(text):
+        log.warning("%s: %s", CHANGES_FILE, refusal)
+    for name, value in changes.snapshot().items():
+        log.warning("%s=%s comes from %s, not from broker.conf", name, value, CHANGES_FILE)
+    return changes
+
+
+def changes_file(directory: Path, changes: ConfigChanges) -> StateFile:
+    return StateFile(
+        directory / CHANGES_FILE, changes.snapshot, encode_changes, changes.saved, changes.failed
+    )
+
+
 def _load_with_changes(path: Path, shape: type[_B]) -> tuple[_B | None, Found]:
     """The table, with the changes that belong to the file that was read."""
-    images: list[Image] = []
+    image: Image | None = None
     has_changes = False
 
     def parse(data: bytes) -> _B:
-        nonlocal has_changes
+        nonlocal image, has_changes
         content = _json(data)
-        image = image_of(data)
-        changes, damage = read_changes(path, image)
+        changes, damage = read_changes(path, image_of(data))
         if damage is not None:
             log.warning("%s: %s", path.parent, damage)
         for change in changes:
             apply_change(content, change)
-        table = _shaped(content, shape)
-        images.append(image)
-        has_changes = bool(changes) or damage is not None
+        table = shape.from_json(content)
+        image, has_changes = image_of(data), bool(changes) or damage is not None
         return table
 
     table, damage = _read(path, parse)
-    return table, Found(images[0] if images and damage is None and path.exists() else None, has_changes)
+    return table, Found(image if damage is None and path.exists() else None, has_changes)
 
 
 def _load(path: Path, shape: type[_B]) -> _B | None:
-    return _read(path, lambda data: _shaped(_json(data), shape))[0]
+    return load_file(path, lambda data: shape.from_json(_json(data)))
 
 
-def _json(data: bytes) -> Any:
-    try:
-        return fastjson.loads(data, dialect_limit_bytes=_FILE_LIMIT_BYTES)
-    except EngineError as error:
-        raise ValueError(error.text) from None
+def load_file(path: Path, decode: Callable[[bytes], _T]) -> _T | None:
+    return _read(path, decode)[0]
 
 
-def _shaped(content: Any, shape: type[_B]) -> _B:
-    try:
-        return shape.from_json(content)
-    except EngineError as error:
-        raise ValueError(error.text) from None
+def _read(path: Path, decode: Callable[[bytes], _T]) -> tuple[_T | None, str | None]:
+    """The file's content (None: there is no file), and why its .bak was read instead."""
 
+    def parse(data: bytes) -> _T:
+        try:
+            return decode(data)
+        except EngineError as error:
+            raise ValueError(error.text) from None
 
-def _read(path: Path, parse: Callable[[bytes], _B]) -> tuple[_B | None, str | None]:
     content, damage = read_durable(path, parse)
     if content is None and damage is not None:
         raise BadInput(f"{path}: {damage}; restore it, or move it and its .bak away to start without it")
@@ -174,13 +192,9 @@ def _read(path: Path, parse: Callable[[bytes], _B]) -> tuple[_B | None, str | No
     return content, damage
 
 
+def _json(data: bytes) -> Any:
+    return fastjson.loads(data, dialect_limit_bytes=_FILE_LIMIT_BYTES)
+
+
 def _encode_body(body: Body) -> bytes:
     return fastjson.dumps_pretty(body.to_json())
-
-
-def _kept(snapshot: object) -> None:
-    """Nothing waits for this file."""
-
-
-def _nothing() -> None:
-    """The table itself knows what is not saved."""

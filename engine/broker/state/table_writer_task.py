@@ -17,11 +17,12 @@ from collections.abc import Awaitable, Callable, Mapping
 from concurrent.futures import Executor
 from typing import Any
 
-from engine.broker.state.change_file_io import REWRITE_S
-from engine.broker.state.state_file_io import StateFile
-from engine.broker.state.table_files import Done
+from engine.broker.state.state_file_io import REWRITE_S, StateFile
 
 log = logging.getLogger(__name__)
+
+Done = Callable[[OSError | None], None]
+"""Called once the file is on disk, or with the error that prevented it."""
 
 SLOW_S = 1.0
 """A write that takes longer is worth a line: what a crash takes back grows by as much."""

@@ -1,4 +1,4 @@
-"""The tables of a broker that outlive it, as they were read at the start. Pure."""
+"""The tables of a broker that are kept on disk, as they were read at the start. Pure."""
 
 from __future__ import annotations
 

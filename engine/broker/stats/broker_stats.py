@@ -9,14 +9,83 @@ Pure: time is passed in. Loop thread only.
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
 from typing import Any, Generic, NamedTuple, TypeVar
 
-from engine.broker.stats.history import Track
 from engine.broker.stats.traffic import Count, Traffic
 from engine.protocol.bodies.stats import BrokerStatsData, BrokerStatsItem
 from engine.store.results import StoreStats
+
+
+class Track:
+    """The recent past of counters that only grow: how much did they grow within the last minute, hour, day?
+
+    Keeps rows of (time, values…) at least `interval_ms` apart and hardly older than `span_ms`, flat stretches
+    as their two ends only. What lies between two rows is taken as a straight line. Rows are packed in one
+    array (8 bytes a number), because a broker keeps three tracks per busy topic.
+    """
+
+    __slots__ = ("_began_ms", "_interval_ms", "_rows", "_span_ms", "_width")
+
+    def __init__(self, interval_ms: int, span_ms: int, now_ms: int, values: tuple[int, ...]) -> None:
+        self._interval_ms = interval_ms
+        self._span_ms = span_ms
+        self._began_ms = now_ms
+        self._width = len(values) + 1
+        self._rows = array("q", (now_ms, *values))
+
+    def note(self, now_ms: int, previous_ms: int, values: tuple[int, ...]) -> None:
+        """The counters now; `previous_ms` is when this was called last."""
+        rows, width = self._rows, self._width
+        last_ms = rows[-width]
+        if now_ms <= last_ms or now_ms - last_ms < self._interval_ms or self._last() == values:
+            return
+        if previous_ms - last_ms >= self._interval_ms:
+            # They stood still until the previous call: a line from the last row to here would hide that.
+            rows.extend((previous_ms, *rows[1 - width :]))
+        rows.extend((now_ms, *values))
+        self._forget(now_ms - self._span_ms)
+
+    def _forget(self, oldest_ms: int) -> None:
+        """Drop rows from the front; the newest of those that are too old stays, as the beginning."""
+        rows, width = self._rows, self._width
+        count = 0
+        while (count + 1) * width < len(rows) and rows[(count + 1) * width] <= oldest_ms:
+            count += 1
+        del rows[: count * width]
+
+    def growth(self, now_ms: int, window_ms: int, values: tuple[int, ...]) -> tuple[int, ...]:
+        """By how much the counters, which are `values` now, grew within the last `window_ms`."""
+        base = self._at(now_ms - window_ms)
+        return tuple(max(0, value - then) for value, then in zip(values, base, strict=True))
+
+    def covered_ms(self, now_ms: int, window_ms: int) -> int:
+        """How much of the window this track has seen; never 0, because rates divide by it."""
+        return max(1, min(window_ms, now_ms - self._began_ms))
+
+    def _at(self, time_ms: int) -> tuple[int, ...]:
+        rows, width = self._rows, self._width
+        after = 0
+        while after < len(rows) and rows[after] <= time_ms:
+            after += width
+        if after == 0:
+            return tuple(rows[1:width])
+        if after == len(rows):
+            return self._last()
+        begin_ms, end_ms = rows[after - width], rows[after]
+        part = (time_ms - begin_ms) / (end_ms - begin_ms)
+        return tuple(
+            low + int((high - low) * part)
+            for low, high in zip(
+                rows[after - width + 1 : after], rows[after + 1 : after + width], strict=True
+            )
+        )
+
+    def _last(self) -> tuple[int, ...]:
+        return tuple(self._rows[1 - self._width :])
+
 
 TICK_MS = 10_000
 MAX_ITEMS = 20_000
@@ -108,6 +177,11 @@ class _Items(Generic[_K]):
             return None
         return self._pasts.get(key) or Past(self._ticked_ms, _NOTHING), _values(count)
 
+    def rate(self, key: _K, now_ms: int) -> float:
+        """Messages per second, over the last minute."""
+        found = self.find(key)
+        return found[0].rate(now_ms, found[1], 0) if found else 0.0
+
 
 _NOTHING = (0, 0, 0)
 
@@ -154,11 +228,16 @@ class BrokerStats:
         self._store_stats = store_stats
         self._topics = _Items(traffic.put_by_topic, now_ms)
         self._pairs = _Items(traffic.got_by_pair, now_ms)
-        self._by_pair = {
-            "SNDBCK_PUT_NUMS": _Items(traffic.sent_back_by_pair, now_ms),
-            "GROUP_ACK_NUMS": _Items(traffic.acked_by_pair, now_ms),
-            "GROUP_CK_NUMS": _Items(traffic.checkpoints_by_pair, now_ms),
+        self._views: dict[str, tuple[_Items[Any], int]] = {
+            "TOPIC_PUT_NUMS": (self._topics, 0),
+            "TOPIC_PUT_SIZE": (self._topics, 1),
+            "GROUP_GET_NUMS": (self._pairs, 0),
+            "GROUP_GET_SIZE": (self._pairs, 1),
+            "SNDBCK_PUT_NUMS": (_Items(traffic.sent_back_by_pair, now_ms), 0),
+            "GROUP_ACK_NUMS": (_Items(traffic.acked_by_pair, now_ms), 0),
+            "GROUP_CK_NUMS": (_Items(traffic.checkpoints_by_pair, now_ms), 0),
         }
+        """Items and the column of their counters, under RocketMQ's names."""
         self._broker = {name: Past(now_ms, values) for name, values in self._broker_values().items()}
         self._rates = Track(0, _RATE_SPAN_MS, now_ms, self.totals())
         self._ticked_ms = now_ms
@@ -174,7 +253,7 @@ class BrokerStats:
     def tick(self, now_ms: int) -> Iterator[None]:
         """Every ten seconds; the caller goes on with it until it ends, and may do other things between."""
         self._tick_broker(now_ms)
-        tables: list[_Items[Any]] = [self._topics, self._pairs, *self._by_pair.values()]
+        tables = list(dict.fromkeys(items for items, _ in self._views.values()))
         for items in tables:
             others = sum(len(other) for other in tables if other is not items)
             yield from items.tick(now_ms, MAX_ITEMS - others)
@@ -197,17 +276,11 @@ class BrokerStats:
 
     def view(self, name: str, key: str, now_ms: int) -> BrokerStatsData | None:
         """Under RocketMQ's names; None: there is no such item."""
-        if name in _TOPIC_COLUMNS:
-            found = self._topics.find(key)
-            return found and found[0].data(now_ms, found[1], _TOPIC_COLUMNS[name])
-        if name in _PAIR_COLUMNS:
+        if name in self._views:
+            items, column = self._views[name]
             topic, _, group = key.partition("@")
-            found = self._pairs.find((topic, group))
-            return found and found[0].data(now_ms, found[1], _PAIR_COLUMNS[name])
-        if name in self._by_pair:
-            topic, _, group = key.partition("@")
-            found = self._by_pair[name].find((topic, group))
-            return found and found[0].data(now_ms, found[1], 0)
+            found = items.find(key if items is self._topics else (topic, group))
+            return found and found[0].data(now_ms, found[1], column)
         if name in self._broker and key == self._cluster:
             return self._broker[name].data(now_ms, self._broker_values()[name], 0)
         return None
@@ -221,12 +294,10 @@ class BrokerStats:
         }
 
     def put_rate(self, topic: str, now_ms: int) -> float:
-        found = self._topics.find(topic)
-        return found[0].rate(now_ms, found[1], 0) if found else 0.0
+        return self._topics.rate(topic, now_ms)
 
     def get_rate(self, topic: str, group: str, now_ms: int) -> float:
-        found = self._pairs.find((topic, group))
-        return found[0].rate(now_ms, found[1], 0) if found else 0.0
+        return self._pairs.rate((topic, group), now_ms)
 
     def rates(self, now_ms: int, window_s: int) -> Rates:
         """Over the last 10, 60 or 600 seconds."""
@@ -234,10 +305,6 @@ class BrokerStats:
         seconds = self._rates.covered_ms(now_ms, window_ms) / _SECOND_MS
         growth = self._rates.growth(now_ms, window_ms, self.totals())
         return Rates(*(grown / seconds for grown in growth))
-
-
-_TOPIC_COLUMNS = {"TOPIC_PUT_NUMS": 0, "TOPIC_PUT_SIZE": 1}
-_PAIR_COLUMNS = {"GROUP_GET_NUMS": 0, "GROUP_GET_SIZE": 1}
 
 
 def local_day(now_ms: int) -> int:

@@ -1,6 +1,6 @@
 """Running totals of what went in and out, by topic and group. Incremented on the hot path, sampled by others.
 
-Plain counters that only grow; rates, days and windows are made by whoever samples them. Loop thread only.
+Plain counters that only grow; `broker_stats` makes rates, days and windows of them. Pure. Loop thread only.
 """
 
 from __future__ import annotations
@@ -8,7 +8,58 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from engine.broker.stats.senders import Senders
+KEPT_MS = 600_000
+LOOK_EVERY_MS = 30_000
+MOST_GROUPS = 64
+MOST_NAME = 255
+
+
+class Senders:
+    """Which producer groups send to which topics, by their sends: heartbeats name no topics.
+
+    A group counts for ten minutes after its last message. Names come from clients, so their length and their
+    number per topic are bounded; beyond that a topic's list is cut, not wrong. On the hot path: two look-ups
+    for each send.
+    """
+
+    def __init__(self) -> None:
+        self._last_ms: dict[str, dict[str, int]] = {}
+        """By topic and group."""
+        self._changed: set[str] = set()
+        self._looked_ms = 0
+
+    def note(self, topic: str, group: str, now_ms: int) -> None:
+        groups = self._last_ms.get(topic)
+        if groups is None:
+            groups = self._last_ms[topic] = {}
+        if group not in groups:
+            if not group or len(group) > MOST_NAME or len(groups) >= MOST_GROUPS:
+                return
+            self._changed.add(topic)
+        groups[group] = now_ms
+
+    def names(self, topic: str) -> list[str]:
+        groups = self._last_ms.get(topic)
+        return sorted(groups) if groups else []
+
+    def forget_topic(self, topic: str) -> None:
+        self._last_ms.pop(topic, None)
+
+    def take_changed(self, now_ms: int) -> set[str]:
+        """Topics that got a new sender, or lost one."""
+        if now_ms - self._looked_ms >= LOOK_EVERY_MS:
+            self._looked_ms = now_ms
+            self._expire(now_ms - KEPT_MS)
+        changed, self._changed = self._changed, set()
+        return changed
+
+    def _expire(self, before_ms: int) -> None:
+        for topic, groups in list(self._last_ms.items()):
+            for group in [group for group, last_ms in groups.items() if last_ms < before_ms]:
+                del groups[group]
+                self._changed.add(topic)
+            if not groups:
+                del self._last_ms[topic]
 
 
 @dataclass(slots=True)
@@ -53,20 +104,13 @@ class Traffic:
         self.pulls_found += 1
 
     def sent_back(self, topic: str, group: str, size_bytes: int) -> None:
-        count = self.sent_back_by_pair.setdefault((topic, group), Count())
-        count.messages += 1
-        count.size_bytes += size_bytes
-        count.requests += 1
+        _add(self.sent_back_by_pair, (topic, group), 1, size_bytes)
 
     def acked(self, topic: str, group: str, messages: int) -> None:
-        count = self.acked_by_pair.setdefault((topic, group), Count())
-        count.messages += messages
-        count.requests += 1
+        _add(self.acked_by_pair, (topic, group), messages)
 
     def checkpoint(self, topic: str, group: str) -> None:
-        count = self.checkpoints_by_pair.setdefault((topic, group), Count())
-        count.messages += 1
-        count.requests += 1
+        _add(self.checkpoints_by_pair, (topic, group), 1)
 
     def forget_topic(self, topic: str) -> None:
         self.put_by_topic.pop(topic, None)
@@ -85,3 +129,12 @@ class Traffic:
         ):
             for pair in list(filter(is_gone, counts)):
                 del counts[pair]
+
+
+def _add(
+    counts: dict[tuple[str, str], Count], pair: tuple[str, str], messages: int, size_bytes: int = 0
+) -> None:
+    count = counts.setdefault(pair, Count())
+    count.messages += messages
+    count.size_bytes += size_bytes
+    count.requests += 1

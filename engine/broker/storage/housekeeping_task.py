@@ -17,7 +17,7 @@ from engine.broker.clients.membership_io import Membership
 from engine.broker.clients.queue_assignment import QueueLocks
 from engine.broker.offsets.offset_table import ConsumerOffsets
 from engine.broker.settings.options import LiveOptions
-from engine.broker.storage.disk_room import DiskRoom
+from engine.broker.storage.disk_room import DiskRoom, DiskSpace
 from engine.daemon.background_tasks import start_task, stop_tasks
 from engine.errors import EngineError
 from engine.store.log.log_front import Deletion
@@ -106,7 +106,7 @@ class Housekeeping:
     async def clean(self) -> None:
         loop = asyncio.get_running_loop()
         path = str(self._store.options.commit_log_path)
-        self._disk.usage_ratio = await loop.run_in_executor(self._threads, disk_usage_ratio, path)
+        self._disk.usage_ratio = (await loop.run_in_executor(self._threads, disk_space, path)).usage_ratio
         now_ms = self._now_ms()
         hour = datetime.fromtimestamp(now_ms / 1000).hour
         is_manual = self._manual_rounds > 0
@@ -174,11 +174,12 @@ class Housekeeping:
                 self._save_offsets()
 
 
-def disk_usage_ratio(path: str) -> float:
-    """The used part of what this process may use, as `df` counts it. Blocking."""
+def disk_space(path: str) -> DiskSpace:
+    """What this process may use, as `df` counts it; nothing of a folder that is not there yet. Blocking."""
     try:
         disk = os.statvfs(path)
     except FileNotFoundError:
-        return 0.0
+        return DiskSpace(0, 0, 0.0)
     used = disk.f_blocks - disk.f_bfree
-    return used / max(1, used + disk.f_bavail)
+    ratio = used / max(1, used + disk.f_bavail)
+    return DiskSpace(disk.f_blocks * disk.f_frsize, disk.f_bavail * disk.f_frsize, ratio)

@@ -11,12 +11,11 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 
 from engine.broker.admin.table_pages import SLICE, TablePages, gathered, table_reply
-from engine.broker.offsets.offset_table import ConsumerOffsets
-from engine.broker.state.table_files import OFFSETS_FILE, TOPICS_FILE
+from engine.broker.offsets.offset_table import OFFSETS_FILE, ConsumerOffsets
 from engine.broker.stats.broker_stats import BrokerStats
 from engine.broker.stats.traffic import Traffic
 from engine.broker.topics.topic_rules import TopicRules, no_such_topic
-from engine.broker.topics.topic_table import TopicTable
+from engine.broker.topics.topic_table import TOPICS_FILE, TopicTable
 from engine.net.connection import Connection
 from engine.net.outcomes import Announce, Handler, Outcome, Reply
 from engine.protocol.bodies.basics import MessageQueue, TopicList

@@ -41,6 +41,7 @@ from engine.protocol.names import (
     sync_member_topic,
 )
 
+TOPICS_FILE = "topics.json"
 MAX_QUEUES_PER_TOPIC = 65_536
 """RocketMQ has no limit; a typing error in queueNums must not announce a million queues to all clients."""
 

@@ -17,9 +17,8 @@ from dataclasses import dataclass, field, replace
 from engine.broker.clients.client_tables import ProducerTable
 from engine.broker.damage.damaged_records import RepairWait
 from engine.broker.settings.options import LiveOptions
-from engine.broker.state.table_files import TOPICS_FILE
 from engine.broker.storage.disk_room import DiskRoom
-from engine.broker.topics.topic_table import TopicTable
+from engine.broker.topics.topic_table import TOPICS_FILE, TopicTable
 from engine.broker.transactions.half_messages import (
     HALF_QUEUE,
     OpenTransaction,

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.broker.state import change_file_io as change_file
+from engine.broker.state import state_file_io as change_file
 from engine.errors import BadInput, EngineError
 from engine.namesrv.namesrv import Namesrv
 from engine.namesrv.options import NamesrvOptions

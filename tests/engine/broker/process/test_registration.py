@@ -11,8 +11,7 @@ import pytest
 from engine.broker.failover.role import Role, RoleKind
 from engine.broker.process import registration_task as registration
 from engine.broker.process.registration_task import Registration, encode_parts
-from engine.broker.settings.identity import BrokerIdentity
-from engine.broker.settings.options import LiveOptions
+from engine.broker.settings.options import BrokerIdentity, LiveOptions
 from engine.broker.topics.topic_table import TopicTable
 from engine.daemon.background_tasks import stop_tasks
 from engine.namesrv.namesrv import Namesrv

@@ -14,8 +14,7 @@ from engine.broker.replication import metadata_task as metadata_sync
 from engine.broker.replication import table_reads_io as table_reads
 from engine.broker.replication.replica_files import ReplicaFile
 from engine.broker.replication.unconfigured_topics import Strangers
-from engine.broker.state.table_files import TOPICS_FILE
-from engine.broker.topics.topic_table import MAX_QUEUES_PER_TOPIC, TopicTable
+from engine.broker.topics.topic_table import MAX_QUEUES_PER_TOPIC, TOPICS_FILE, TopicTable
 from engine.net.outcomes import Reply
 from engine.protocol.bodies.groups import (
     MessageRequestMode,

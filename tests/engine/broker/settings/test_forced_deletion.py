@@ -9,6 +9,7 @@ import pytest
 from engine.broker.settings.config_changes import ConfigChanges
 from engine.broker.settings.options import load_options
 from engine.broker.storage import housekeeping_task as housekeeping
+from engine.broker.storage.disk_room import DiskSpace
 from engine.protocol.bodies.stats import BrokerSnapshot
 from engine.protocol.codes import RequestCode, ResponseCode
 from tests.engine.broker.conftest import StartBroker
@@ -77,7 +78,7 @@ def test_a_value_kept_from_run_time_never_weakens_a_protected_broker() -> None:
 )
 def test_a_master_that_says_nothing_takes_its_groups_rule(text: str, kept: str, may_delete: bool) -> None:
     options = load_options(text)
-    changes = ConfigChanges(options.live, says_deletion=options.says_deletion)
+    changes = ConfigChanges(options.live, configures_deletion=options.configures_deletion)
     changes.restore(kept)
     told: list[frozenset[str]] = []
     changes.on_change = told.append
@@ -133,7 +134,7 @@ async def test_what_is_deleted_before_its_time_is_logged_counted_and_told(
     peer = Peer(broker.address)
     await _fill(peer, broker, 3)
     assert "deletedUnexpired" not in await _retention(peer)
-    monkeypatch.setattr(housekeeping, "disk_usage_ratio", lambda path: 0.86)
+    monkeypatch.setattr(housekeeping, "disk_space", lambda path: DiskSpace(0, 0, 0.86))
     with caplog.at_level(logging.WARNING):
         await broker.inner.tasks.log.housekeeping.clean()
     end = broker.inner.core.store.commit_log_min_offset
@@ -165,7 +166,7 @@ async def test_a_protected_broker_refuses_writes_and_deletes_nothing(
     broker = await start_broker(**SMALL_SEGMENTS, **settings, autoCreateTopicEnable="true")
     peer = Peer(broker.address)
     await _fill(peer, broker, 3)
-    monkeypatch.setattr(housekeeping, "disk_usage_ratio", lambda path: 0.95)
+    monkeypatch.setattr(housekeeping, "disk_space", lambda path: DiskSpace(0, 0, 0.95))
     await broker.inner.tasks.log.housekeeping.clean()
     assert broker.inner.core.store.commit_log_min_offset == 0
     assert (await peer.send("orders")).code == ResponseCode.SERVICE_NOT_AVAILABLE

@@ -6,6 +6,7 @@ import pytest
 
 from engine.broker.settings import store_options_io as store_options
 from engine.broker.storage import housekeeping_task as housekeeping
+from engine.broker.storage.disk_room import DiskSpace
 from engine.protocol.codes import ResponseCode
 from tests.engine.broker.conftest import StartBroker
 from tests.engine.broker.peers import WAITING, Peer, RunningBroker, eventually, records
@@ -16,7 +17,7 @@ async def test_a_disk_over_ninety_percent_takes_nothing_until_there_is_room(
 ) -> None:
     await peer.send("orders")
     usage = 0.91
-    monkeypatch.setattr(housekeeping, "disk_usage_ratio", lambda path: usage)
+    monkeypatch.setattr(housekeeping, "disk_space", lambda path: DiskSpace(0, 0, usage))
 
     await broker.inner.tasks.log.housekeeping.clean()
 

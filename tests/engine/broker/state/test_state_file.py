@@ -12,13 +12,13 @@ from pathlib import Path
 
 import pytest
 
-from engine.broker.groups.group_table import SubscriptionGroupTable
-from engine.broker.state import change_file_io as change_file
-from engine.broker.state.change_file_io import changes_path
+from engine.broker.groups.group_table import GROUPS_FILE, SubscriptionGroupTable
+from engine.broker.state import state_file_io as change_file
+from engine.broker.state.state_file_io import changes_path
 from engine.broker.state.state_files_io import load_tables, state_files
-from engine.broker.state.table_files import GROUPS_FILE, TOPICS_FILE
 from engine.broker.state.table_writer_task import TableWriter
 from engine.broker.state.tables import Tables
+from engine.broker.topics.topic_table import TOPICS_FILE
 from engine.protocol.bodies.groups import SubscriptionGroupConfig
 from engine.protocol.bodies.topics import TopicConfig
 

@@ -1,19 +1,18 @@
-"""What GET_BROKER_RUNTIME_INFO (28) tells: every key that mqadmin and the dashboards read, as text.
+"""What GET_BROKER_RUNTIME_INFO (28) returns: every key that mqadmin and the dashboards read, as text.
 
 Tools feed these into parsers that throw: a number is always a number, never empty or "NaN". The …Tps values
 are three decimals, for the last 10, 60 and 600 seconds. Keys of features that this version does not have
-(thread pools) stand at zero, because `clusterList` parses them. But for `disk_space`, which looks at
-the disk, everything is passed in.
+(thread pools) stand at zero, because `clusterList` parses them. Everything is passed in.
 """
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from engine.broker.stats.broker_stats import BrokerStats, Totals
 from engine.broker.stats.put_times import PutTimes
+from engine.broker.storage.disk_room import DiskSpace
 from engine.protocol.codes import MQ_VERSION
 from engine.store.message_store import MessageStore
 
@@ -26,13 +25,6 @@ _UNITS = ("B", "KiB", "MiB", "GiB", "TiB", "PiB")
 
 
 @dataclass(frozen=True, slots=True)
-class DiskSpace:
-    total_bytes: int
-    free_bytes: int
-    usage_ratio: float
-
-
-@dataclass(frozen=True, slots=True)
 class BrokerMoment:
     """What the tables do not know: clocks, the disk, the loop."""
 
@@ -42,17 +34,6 @@ class BrokerMoment:
     disk: DiskSpace
     start_accepting_ms: int
     is_active: bool
-
-
-def disk_space(path: str) -> DiskSpace:
-    """As `df` counts it; of a folder that is not there yet nothing is used."""
-    try:
-        disk = os.statvfs(path)
-    except FileNotFoundError:
-        return DiskSpace(0, 0, 0.0)
-    used = disk.f_blocks - disk.f_bfree
-    ratio = used / max(1, used + disk.f_bavail)
-    return DiskSpace(disk.f_blocks * disk.f_frsize, disk.f_bavail * disk.f_frsize, ratio)
 
 
 def runtime_info(

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.broker.state.missing_files_io import missing_tables
+from engine.broker.storage.store_opening_io import missing_tables
 from engine.errors import StoreError
 from tests.engine.broker.conftest import StartBroker
 from tests.engine.broker.peers import SMALL, Peer

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engine.broker.stats.senders import KEPT_MS, LOOK_EVERY_MS, MOST_GROUPS, Senders
+from engine.broker.stats.traffic import KEPT_MS, LOOK_EVERY_MS, MOST_GROUPS, Senders
 
 NOW_MS = 1_700_000_000_000
 
