@@ -61,6 +61,20 @@ def named(error: OSError, descriptor: int) -> OSError:
     return error
 
 
+def pwrite_all(fd: int, data: bytes | bytearray | memoryview, position: int) -> None:
+    """Write all of it or raise; no sync. On a disk that is just full `pwrite` writes what fits and returns
+    how much that was: here the rest is tried again, and then the kernel says why not. What was written of it
+    lies behind the end that the caller knows, and is overwritten next time."""
+    view = memoryview(data)
+    while view:
+        try:
+            written = os.pwrite(fd, view, position)
+        except OSError as error:
+            raise named(error, fd) from None
+        position += written
+        view = view[written:]
+
+
 def read_durable(path: Path, parse: Callable[[bytes], _T]) -> tuple[_T | None, str | None]:
     """(content, what was wrong): (None, None) when neither file exists, (None, text) when both are bad."""
     damage: str | None = None

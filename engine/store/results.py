@@ -11,6 +11,9 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import NamedTuple
 
+QueueKey = tuple[str, int]
+"""Topic and queue id."""
+
 
 class PutStatus(Enum):
     """Everything but PUT_OK means: not stored, and never will be."""

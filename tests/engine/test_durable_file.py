@@ -129,3 +129,11 @@ def test_a_full_disk_without_a_backup_changes_nothing_and_is_named(tmp_path, mon
         write_durable(path, b"[2]")
     assert failed.value.filename == str(tmp_path / "x.json.tmp")
     assert path.read_bytes() == b"[1]"
+
+
+def test_a_missing_file_falls_back_to_its_backup(tmp_path):
+    path = tmp_path / "topics.json"
+    write_durable(path, b'{"n": 1}')
+    write_durable(path, b'{"n": 2}')
+    path.unlink()
+    assert read_durable(path, json.loads) == ({"n": 1}, None)

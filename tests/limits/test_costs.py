@@ -26,6 +26,7 @@ from engine.protocol.bodies.clients import ConsumerData, SubscriptionData
 from engine.protocol.bodies.topics import TopicConfig
 from engine.protocol.sql92 import sql_filter
 from engine.store.message_store import MessageStore
+from engine.store.queues.message_queues import MessageQueues
 from engine.store.results import RecordFilter
 from tests.engine.store.samples import NOW_MS, crash, dispatch_all, draft, open_store, put
 from tests.requirements_probe import need_compiled_modules
@@ -94,7 +95,7 @@ def test_a_scanned_message_costs_at_most_ten_microseconds_at_half_match(store: M
     def scan() -> None:
         offset = count = 0
         while offset < MESSAGES:
-            result = store.get("Orders", 0, offset, 32, None, None, wanted)
+            result = store.queues.get("Orders", 0, offset, 32, None, None, wanted)
             offset, count = result.next_begin_offset, count + result.count
         assert count == MESSAGES // 2
 
@@ -151,7 +152,7 @@ def five_thousand_groups(store: MessageStore, topic_count: int) -> Callable[[], 
         consumers.register(ConsumerData(group), subscriptions, _Channel(), client)
         for queue_id in range(QUEUES):
             offsets.commit(topic, group, queue_id, 0)
-    stats = BrokerStats("c", Traffic(), store.stats(), NOW_MS, lambda now_ms: 0)
+    stats = BrokerStats("c", Traffic(), store.stats, NOW_MS, lambda now_ms: 0)
 
     def make() -> Snapshots:
         for name in consumers.names():
@@ -222,13 +223,13 @@ def test_a_topic_and_its_group_are_one_look_at_its_queues(
     store: MessageStore, snapshots: Callable[[], Snapshots], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     looks: list[str] = []
-    bounds = MessageStore.queue_bounds
+    bounds = MessageQueues.bounds
 
-    def counted(self: MessageStore, topics: list[str]) -> list[list[tuple[int, int, int]]]:
+    def counted(self: MessageQueues, topics: list[str]) -> list[list[tuple[int, int, int]]]:
         looks.extend(topics)
         return bounds(self, topics)
 
-    monkeypatch.setattr(MessageStore, "queue_bounds", counted)
+    monkeypatch.setattr(MessageQueues, "bounds", counted)
     refresh(five_thousand_groups(store, 1_000)())
     # Five groups on each topic: those that do not fit into the topics' slice are looked at by themselves.
     assert len(looks) <= 2.5 * 1_000

@@ -75,8 +75,8 @@ class Scaled:
         handler = self.inner.routes[code]
         for request in requests:
             handler(request, self.client)
-        while self.inner.core.store.has_undispatched():
-            self.inner.core.store.dispatch(1024)
+        while self.inner.core.store.queues.has_undispatched():
+            self.inner.core.store.queues.dispatch(1024)
 
     async def make_new(self, prefix: str) -> None:
         """A topic and a group, one after the other, each on disk before the next."""

@@ -93,14 +93,14 @@ class StoreAdminHandlers:
 
     def clean_queues(self, request: Command, client: Connection) -> Outcome:
         self._check_cleaning()
-        self.store.clean_expired_queues()
+        self.store.queues.delete_expired()
         return Reply()
 
     def clean_topics(self, request: Command, client: Connection) -> Outcome:
         """Queues of topics that no longer exist."""
-        for topic in self.store.queue_table():
+        for topic in self.store.queues.ids_by_topic():
             if topic not in self.topics:
-                self.store.delete_topic_queues(topic)
+                self.store.queues.delete_topic(topic)
         return Reply()
 
     def delete_segments(self, request: Command, client: Connection) -> Outcome:
@@ -125,7 +125,7 @@ class StoreAdminHandlers:
         subscription = None
         if header.consumer_group:
             subscription = self.consumers.subscription(header.consumer_group, topic)
-        units = self.store.queue_units(topic, queue_id, header.index, min(header.count, _MAX_UNITS))
+        units = self.store.queues.units(topic, queue_id, header.index, min(header.count, _MAX_UNITS))
         body = QueryConsumeQueueResponseBody(
             subscription_data=subscription,
             queue_data=tuple(
@@ -137,8 +137,8 @@ class StoreAdminHandlers:
                 )
                 for unit in units
             ),
-            max_queue_index=self.store.max_offset(topic, queue_id),
-            min_queue_index=self.store.min_offset(topic, queue_id),
+            max_queue_index=self.store.queues.max_offset(topic, queue_id),
+            min_queue_index=self.store.queues.min_offset(topic, queue_id),
         )
         return Reply(body=body.encode())
 

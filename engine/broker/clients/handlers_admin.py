@@ -139,7 +139,7 @@ class ClientAdminHandlers:
         if not header.client_id or not header.msg_id:
             raise BadRequest("clientId and msgId are needed")
         member = self._member(header.consumer_group, header.client_id)
-        read = self.store.plan_record(_place_of(header.msg_id))
+        read = self.store.log.plan_record(_place_of(header.msg_id))
 
         def finish(data: bytes) -> Outcome:
             if not data:

@@ -47,7 +47,7 @@ class DamagedDeliveries:
     def is_in_log(self, place: Place) -> bool:
         """Whether what cannot be read there is damaged, and not just gone."""
         start, size = place
-        log_start, log_end = self._store.commit_log_min_offset, self._store.commit_log_max_offset
+        log_start, log_end = self._store.log.min_offset, self._store.log.max_offset
         return size > 0 and log_start <= start and start + size <= log_end
 
     async def repaired(self, places: Sequence[Place]) -> list[Place]:

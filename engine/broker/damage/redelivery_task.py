@@ -127,7 +127,7 @@ class Redelivery:
 
     async def _read(self, damage: Damage) -> tuple[Record, int] | None:
         """The message, and what its queue says besides its place: of a delayed one, when it is due."""
-        units = self.store.queue_units(damage.topic, damage.queue_id, damage.queue_offset, 1)
+        units = self.store.queues.units(damage.topic, damage.queue_id, damage.queue_offset, 1)
         if damage.topic and not units:
             return None
         place = (units[0].commit_log_offset, units[0].size) if units else (damage.commit_log_offset, 0)
@@ -171,17 +171,17 @@ class Redelivery:
         if key is None or draft.topic == TIMER_TOPIC:
             return False
         begin_ms = due_ms - _INDEX_SLACK_MS
-        found = await self.search(self.store.search(draft.topic, key, _MAX_FOUND, begin_ms, now_ms))
+        found = await self.search(self.store.search.plan(draft.topic, key, _MAX_FOUND, begin_ms, now_ms))
         if was_delivered(found, draft, due_ms) or message.topic != TIMER_TOPIC:
             return was_delivered(found, draft, due_ms)
         begin_ms = message.store_timestamp - _INDEX_SLACK_MS
-        recalls = self.store.search(TIMER_TOPIC, key, _MAX_FOUND, begin_ms, now_ms)
+        recalls = self.store.search.plan(TIMER_TOPIC, key, _MAX_FOUND, begin_ms, now_ms)
         return was_recalled(message, await self.search(recalls))
 
     def _append(self, draft: MessageDraft, message: Record, skip: Skip) -> None:
         if not self.role.is_master:
             return
-        result = self.store.put(draft, self.now_ms())
+        result = self.store.log.put(draft, self.now_ms())
         if result.status is not PutStatus.PUT_OK:
             return
         self.appended()

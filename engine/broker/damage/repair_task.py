@@ -205,7 +205,7 @@ class RepairTask:
         await self._redeliver()
 
     async def _repair_again(self) -> None:
-        log_min_offset = self._store.commit_log_min_offset
+        log_min_offset = self._store.log.min_offset
         self._store.repairs.damaged.drop_before(log_min_offset)
         if self._records.forget_expired(log_min_offset):
             self._save(DAMAGE_FILE)

@@ -109,7 +109,7 @@ class ScrubTask:
         if self.offset is None and not self._begin_round():
             return 0
         assert self.offset is not None
-        start = max(self.offset, self._store.commit_log_min_offset)
+        start = max(self.offset, self._store.log.min_offset)
         plan = self._store.repairs.plan_scrub(start, SLICE_BYTES)
         if plan is None:
             self._end_round()
@@ -127,7 +127,7 @@ class ScrubTask:
         now_ms = self._now_ms()
         if not is_round_due(now_ms, self.round_started_ms, self._live.signalbox_scrub_interval_seconds):
             return False
-        self.offset, self.round_started_ms = self._store.commit_log_min_offset, now_ms
+        self.offset, self.round_started_ms = self._store.log.min_offset, now_ms
         return True
 
     def _end_round(self) -> None:
@@ -143,7 +143,7 @@ class ScrubTask:
         start, size = part.start, part.end - part.start
         message = part.message
         if message is not None:
-            units = self._store.queue_units(*message, 1)
+            units = self._store.queues.units(*message, 1)
             if not units or (units[0].commit_log_offset, units[0].size) != (start, size):
                 message = None
         file = segment_name(self._store.repairs.segment_start(start))

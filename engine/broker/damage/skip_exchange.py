@@ -102,7 +102,7 @@ class SkipExchange:
         return len(set(owed))
 
     def _merge(self, records: list[DamagedRecord], *, is_masters: bool) -> int:
-        log_start, repairs = self._store.commit_log_min_offset, self._store.repairs
+        log_start, repairs = self._store.log.min_offset, self._store.repairs
         news = 0
         for record in records:
             offset, size = record.damage.commit_log_offset, record.damage.size

@@ -64,7 +64,7 @@ class DelayDelivery:
     def settle(self) -> None:
         """Note what may be saved; at the end, once the log is on disk, that is everything."""
         for _ in range(2):
-            self.offsets.settle(self.store.commit_log_max_offset, self.store.replica.kept_end)
+            self.offsets.settle(self.store.log.max_offset, self.store.replica.kept_end)
 
     async def _deliver_forever(self) -> None:
         while True:
@@ -87,12 +87,12 @@ class DelayDelivery:
     async def deliver_some(self, level: int) -> bool:
         """A slice of what is due on this level; whether there may be more."""
         offset = self.offsets.get(level)
-        end = self.store.max_offset(SCHEDULE_TOPIC, level - 1)
+        end = self.store.queues.max_offset(SCHEDULE_TOPIC, level - 1)
         now_ms = self.now_ms()
         head_offset, head_due_ms = self._heads.get(level, (-1, None))
         if offset == end or (head_offset == offset and head_due_ms is not None and now_ms < head_due_ms):
             return False
-        units = self.store.queue_units(SCHEDULE_TOPIC, level - 1, offset, _SLICE)
+        units = self.store.queues.units(SCHEDULE_TOPIC, level - 1, offset, _SLICE)
         if not units or offset > end:
             return self._correct(level, offset, end)
         known_due_ms = head_due_ms if head_offset == offset else None
@@ -150,7 +150,7 @@ class DelayDelivery:
 
     def _correct(self, level: int, offset: int, end: int) -> bool:
         """The queue does not have the offset: its start was deleted, or a power cut took its end."""
-        start = self.store.min_offset(SCHEDULE_TOPIC, level - 1)
+        start = self.store.queues.min_offset(SCHEDULE_TOPIC, level - 1)
         corrected = min(max(offset, start), end)
         if corrected == offset:
             return False
@@ -161,7 +161,7 @@ class DelayDelivery:
     def progress(self) -> dict[str, str]:
         """For the runtime info: delivered offset and end of each level that was ever used."""
         ends = {
-            level: self.store.max_offset(SCHEDULE_TOPIC, level - 1)
+            level: self.store.queues.max_offset(SCHEDULE_TOPIC, level - 1)
             for level in range(1, len(self.level_ms) + 1)
         }
         return {
@@ -218,7 +218,7 @@ class WaitingMessages:
 
     def log_was_cut(self, now_ms: int) -> None:
         """What is on the wheel of what was cut must go: its places in the log are others' now."""
-        if self.timer_store.queue_offset > self._store.max_offset(TIMER_TOPIC, 0):
+        if self.timer_store.queue_offset > self._store.queues.max_offset(TIMER_TOPIC, 0):
             self.start_over(now_ms)
 
     async def settle(self) -> None:

@@ -61,7 +61,7 @@ class Deliverer:
         return [records[place] for place in places]
 
     async def _read(self, places: Sequence[Place]) -> list[bytes | None]:
-        reads = self.store.plan_record_reads(places)
+        reads = self.store.log.plan_record_reads(places)
         if reads.is_hot:
             return reads.run()
         return await asyncio.get_running_loop().run_in_executor(self.threads, reads.run)
@@ -69,7 +69,7 @@ class Deliverer:
     def deliver(self, draft: MessageDraft, due_ms: int, now_ms: int) -> Delivered:
         if due_ms <= self.since_ms and self._was_appended(draft, due_ms, now_ms):
             return Delivered.DONE
-        result = self.store.put(draft, now_ms)
+        result = self.store.log.put(draft, now_ms)
         if result.status is PutStatus.PUT_OK:
             self.traffic.put(draft.topic, 1, result.size)
             self.appended()
@@ -83,5 +83,5 @@ class Deliverer:
         unique_key = find_property(draft.properties.decode("utf-8", "replace"), Property.UNIQ_KEY)
         if unique_key is None:
             return False
-        found = self.store.query(draft.topic, unique_key, _MAX_FOUND, due_ms - _INDEX_SLACK_MS, now_ms)
+        found = self.store.search.query(draft.topic, unique_key, _MAX_FOUND, due_ms - _INDEX_SLACK_MS, now_ms)
         return was_delivered(found.records, draft, due_ms)

@@ -73,9 +73,9 @@ class SendBackHandlers:
         check_disk(self.disk)
         if group.retry_queue_nums <= 0:
             return Reply()
-        reads = self.store.plan_record_reads([(header.offset, 0)])
+        reads = self.store.log.plan_record_reads([(header.offset, 0)])
         if reads.is_hot:
-            return self._take(self.store.raw_record_at(header.offset), header, group, request, client)
+            return self._take(self.store.log.raw_record_at(header.offset), header, group, request, client)
         return ColdRead(
             lambda: reads.run()[0] or b"",
             lambda data: self._take(data, header, group, request, client),
@@ -107,7 +107,7 @@ class SendBackHandlers:
         self.durability.check()
         now_ms = self.now_ms()
         draft = self.parking.plan(plan.draft, now_ms)
-        result = self.store.put(draft, now_ms)
+        result = self.store.log.put(draft, now_ms)
         if result.status is not PutStatus.PUT_OK:
             self.traffic.put_failed += 1
             raise not_stored(result)
@@ -159,7 +159,7 @@ class TimerHandlers:
         self.durability.check()
         now_ms = self.now_ms()
         handle = self._checked(header, now_ms)
-        result = self.store.put(self.parking.plan(_recall_draft(handle, client, now_ms), now_ms), now_ms)
+        result = self.store.log.put(self.parking.plan(_recall_draft(handle, client, now_ms), now_ms), now_ms)
         if result.status is not PutStatus.PUT_OK:
             raise not_stored(result, ResponseCode.SERVICE_NOT_AVAILABLE)
         # Producers trace a recall only when they are told the region.

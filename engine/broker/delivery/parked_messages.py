@@ -84,11 +84,11 @@ def encoded_as(record: Record, topic: str, queue_id: int, properties: Mapping[st
 
 def read_queue(store: MessageStore, topic: str, queue_id: int, queue_offset: int) -> Iterator[Record]:
     """All messages of a system queue from an offset on; damaged ones are left out. May wait for the disk."""
-    while queue_offset < store.max_offset(topic, queue_id):
-        result = store.get(topic, queue_id, queue_offset, _READ_COUNT)
+    while queue_offset < store.queues.max_offset(topic, queue_id):
+        result = store.queues.get(topic, queue_id, queue_offset, _READ_COUNT)
         read = ColdBody(result.body, result.damage)
         if result.cold is not None:
-            read = store.read_cold(result.cold)
+            read = store.queues.read_cold(result.cold)
         if result.status is GetStatus.FOUND:
             yield from decode_records(read.body, check_crc=False)
         if read.damage is not None:

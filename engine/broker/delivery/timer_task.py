@@ -69,7 +69,7 @@ class TimerDelivery:
 
     def start(self) -> None:
         self._seconds.clear()
-        end = self.store.max_offset(TIMER_TOPIC, 0)
+        end = self.store.queues.max_offset(TIMER_TOPIC, 0)
         if self.timers.queue_offset > end:
             log.warning("the timer queue ends at %d, not at %d", end, self.timers.queue_offset)
             self.timers.queue_offset = end
@@ -82,8 +82,8 @@ class TimerDelivery:
     def _begin_early_enough(self) -> None:
         """No second may be passed by while a message for it, or its recall, is still in the queue. (Only a
         store whose timercheck is lost, or older than the log, begins anywhere else than it says.)"""
-        start = max(self.timers.queue_offset, self.store.min_offset(TIMER_TOPIC, 0))
-        first_ms = self.store.store_time_at(TIMER_TOPIC, 0, start)
+        start = max(self.timers.queue_offset, self.store.queues.min_offset(TIMER_TOPIC, 0))
+        first_ms = self.store.search.store_time_at(TIMER_TOPIC, 0, start)
         if first_ms >= 0:
             earliest_ms = max(
                 first_ms - first_ms % PRECISION_MS - PRECISION_MS, self.timers.delivered_before_ms
@@ -107,11 +107,11 @@ class TimerDelivery:
     async def _round(self) -> None:
         """Everything that waits goes on the wheel, then whatever is due comes off it."""
         while True:
-            now_ms, log_end = self.now_ms(), self.store.commit_log_max_offset
+            now_ms, log_end = self.now_ms(), self.store.log.max_offset
             has_begun = now_ms > self.timers.read_time_ms
-            while has_begun and self.store.dispatched_offset < log_end:
+            while has_begun and self.store.queues.dispatched_offset < log_end:
                 await asyncio.sleep(_DISPATCH_S)
-            end = self.store.max_offset(TIMER_TOPIC, 0)
+            end = self.store.queues.max_offset(TIMER_TOPIC, 0)
             while await self._enqueue_some(end):
                 await asyncio.sleep(0)
             if not has_begun or self.timers.queue_offset < end or not await self._pass_seconds(now_ms):
@@ -143,9 +143,9 @@ class TimerDelivery:
         timers = self.timers
         if timers.queue_offset >= end:
             return False
-        units = self.store.queue_units(TIMER_TOPIC, 0, timers.queue_offset, _SLICE)
+        units = self.store.queues.units(TIMER_TOPIC, 0, timers.queue_offset, _SLICE)
         if not units:
-            start = self.store.min_offset(TIMER_TOPIC, 0)
+            start = self.store.queues.min_offset(TIMER_TOPIC, 0)
             is_behind = start > timers.queue_offset
             timers.queue_offset = max(timers.queue_offset, start)
             return is_behind
@@ -306,7 +306,7 @@ class TimerDelivery:
 
     async def sync(self, slack_ms: int = 0) -> None:
         store = self.store
-        sync = self.timers.plan_sync(store.commit_log_max_offset, store.replica.kept_end, slack_ms)
+        sync = self.timers.plan_sync(store.log.max_offset, store.replica.kept_end, slack_ms)
         if sync is None:
             return
         async with self._sync_turn:
@@ -317,6 +317,6 @@ class TimerDelivery:
     def progress(self) -> dict[str, str]:
         """For the runtime info: seconds behind, messages not yet on the wheel, messages that wait."""
         behind_ms = self.now_ms() - self.timers.read_time_ms - PRECISION_MS
-        end = self.store.max_offset(TIMER_TOPIC, 0)
+        end = self.store.queues.max_offset(TIMER_TOPIC, 0)
         figures = (behind_ms // 1000, end - self.timers.queue_offset, self.counts.total())
         return {key: str(max(0, figure)) for key, figure in zip(TIMER_KEYS, figures, strict=True)}

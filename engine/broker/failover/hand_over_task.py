@@ -31,7 +31,7 @@ async def wait_for_heir(mastering: Mastering, store: MessageStore, member_id: in
     deadline = loop.time() + timeout_ms / 1000
     while loop.time() < deadline:
         link = mastering.links.get(member_id)
-        if link is not None and link.acknowledged_offset >= store.commit_log_max_offset:
+        if link is not None and link.acknowledged_offset >= store.log.max_offset:
             return
         await asyncio.sleep(_LOOK_S)
     raise Refused(f"member {member_id} did not catch up within {timeout_ms} ms")

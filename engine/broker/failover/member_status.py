@@ -21,7 +21,7 @@ def member_status(
     now_ms: int,
 ) -> GroupStatus:
     """`is_linked`: a slave that hears its master now."""
-    told, rules, log_start = state.in_sync, store.options.retention, store.commit_log_min_offset
+    told, rules, log_start = state.in_sync, store.options.retention, store.log.min_offset
     missing = None if role == "master" else own_missing_from(state, store, is_linked=is_linked, now_ms=now_ms)
     return GroupStatus(
         cluster_name=name.cluster,
@@ -36,7 +36,7 @@ def member_status(
         log_end=store.replica.durable_end,
         copied_from=state.copied_from,
         whole_at=state.whole_at,
-        confirmed_offset=store.confirmed_offset or state.confirmed_offset,
+        confirmed_offset=store.replica.confirmed_offset or state.confirmed_offset,
         in_sync=InSyncInfo(told.epoch, told.version, told.ids, told.min_in_sync, told.settled),
         members={str(member): address for member, address in state.members.items()},
         ha_address=ha_address,
@@ -51,4 +51,4 @@ def member_status(
 def own_missing_from(state: GroupState, store: MessageStore, *, is_linked: bool, now_ms: int) -> int | None:
     """Where this log should start, when it starts later; of whoever is not master."""
     is_old = store.front.lacks_only_expired(store.options.retention, now_ms)
-    return missing_from(state, store.commit_log_min_offset, is_linked=is_linked, lacks_only_expired=is_old)
+    return missing_from(state, store.log.min_offset, is_linked=is_linked, lacks_only_expired=is_old)

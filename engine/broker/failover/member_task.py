@@ -169,7 +169,7 @@ class Replication:
 
     def _sober(self, state: GroupState) -> GroupState:
         """After a power cut the log may end before entries that are on disk: they were not reached."""
-        end = self._store.commit_log_max_offset
+        end = self._store.log.max_offset
         history = tuple(entry for entry in state.history if entry.start_offset <= end)
         members = {**state.members, self._name.member_id: self._address}
         changed = replace(state, history=history, members=members)
@@ -326,7 +326,7 @@ class Replication:
         mastering, following = self.mastering, self.following
         if mastering is not None:
             start = max(planned_start(), self._state.start_offset or 0)
-            if start <= self._store.commit_log_min_offset:
+            if start <= self._store.log.min_offset:
                 return None
             await mastering.decide_start(start)
             return start if self.mastering is mastering else None
@@ -366,11 +366,11 @@ class Replication:
         async with self._turn:
             if self.mastering is not None and self._state.epoch == epoch:
                 return
-            me, end = self._name.member_id, self._store.commit_log_max_offset
+            me, end = self._name.member_id, self._store.log.max_offset
             crown(self._state, epoch, reign, me, end)  # whoever is refused disturbs nothing
-            if (whole := self._store.replica.whole_end()) < self._store.commit_log_max_offset:
+            if (whole := self._store.replica.whole_end()) < self._store.log.max_offset:
                 await self._hooks.cut_log(whole)
-            end = self._store.commit_log_max_offset
+            end = self._store.log.max_offset
             await self._file.change(lambda state: crown(state, epoch, reign, me, end))
             await self._reign()
 
@@ -448,7 +448,7 @@ class Replication:
                 await self._look_for_elder_group()
 
     async def _save_confirmed(self) -> None:
-        confirmed = min(self._confirmed.value or 0, self._store.dispatched_offset)
+        confirmed = min(self._confirmed.value or 0, self._store.queues.dispatched_offset)
         if confirmed > self._state.confirmed_offset:
             await self._file.change(lambda state: replace(state, confirmed_offset=confirmed))
 

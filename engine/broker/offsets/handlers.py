@@ -62,9 +62,9 @@ class OffsetHandlers:
 
     def _is_young(self, topic: str, queue_id: int) -> bool:
         """Whether the queue's very first message is still at hand."""
-        if topic not in self.topics or self.store.min_offset(topic, queue_id) > 0:
+        if topic not in self.topics or self.store.queues.min_offset(topic, queue_id) > 0:
             return False
-        return self.store.is_hot(topic, queue_id, 0)
+        return self.store.queues.is_hot(topic, queue_id, 0)
 
     def update(self, request: Command, client: Connection) -> Outcome:
         header = UpdateConsumerOffsetRequest.decode(request.fields)
@@ -85,7 +85,7 @@ class OffsetHandlers:
         if header.topic not in self.topics:
             return _offset(0)
         return _offset(
-            self.store.offset_by_time(
+            self.store.search.offset_by_time(
                 header.topic, header.queue_id, header.timestamp, upper=header.wants_upper
             )
         )
@@ -93,17 +93,17 @@ class OffsetHandlers:
     def max_offset(self, request: Command, client: Connection) -> Outcome:
         header = GetMaxOffsetRequest.decode(request.fields)
         known = header.topic in self.topics
-        return _offset(self.store.max_offset(header.topic, header.queue_id) if known else 0)
+        return _offset(self.store.queues.max_offset(header.topic, header.queue_id) if known else 0)
 
     def min_offset(self, request: Command, client: Connection) -> Outcome:
         header = GetMinOffsetRequest.decode(request.fields)
         known = header.topic in self.topics
-        return _offset(self.store.min_offset(header.topic, header.queue_id) if known else 0)
+        return _offset(self.store.queues.min_offset(header.topic, header.queue_id) if known else 0)
 
     def earliest(self, request: Command, client: Connection) -> Outcome:
         header = GetEarliestMsgStoretimeRequest.decode(request.fields)
         known = header.topic in self.topics
-        time_ms = self.store.earliest_store_time(header.topic, header.queue_id) if known else -1
+        time_ms = self.store.search.earliest_store_time(header.topic, header.queue_id) if known else -1
         return Reply(fields={"timestamp": str(time_ms)})
 
 

@@ -115,8 +115,8 @@ class OffsetAdminHandlers:
         if header.offset is None or header.offset == _NO_OFFSET:
             return {queue_id: self._offset_at(header.topic, queue_id, header.timestamp)}
         low, high = (
-            self.store.min_offset(header.topic, queue_id),
-            self.store.max_offset(header.topic, queue_id),
+            self.store.queues.min_offset(header.topic, queue_id),
+            self.store.queues.max_offset(header.topic, queue_id),
         )
         if not max(0, low) <= header.offset <= high + 1:
             raise BadRequest(
@@ -126,8 +126,8 @@ class OffsetAdminHandlers:
 
     def _offset_at(self, topic: str, queue_id: int, timestamp_ms: int) -> int:
         if timestamp_ms == TO_THE_END:
-            return max(0, self.store.max_offset(topic, queue_id))
-        return max(0, self.store.offset_by_time(topic, queue_id, timestamp_ms))
+            return max(0, self.store.queues.max_offset(topic, queue_id))
+        return max(0, self.store.search.offset_by_time(topic, queue_id, timestamp_ms))
 
     def _reset_body(self, topic: str, offsets: dict[int, int]) -> ResetOffsetBody:
         return ResetOffsetBody(

@@ -24,7 +24,7 @@ from engine.protocol.bodies.basics import MessageQueue
 from engine.protocol.bodies.stats import OffsetWrapper, QueueTimeSpan
 from engine.protocol.bodies.topics import TopicConfig
 from engine.store.message_store import MessageStore
-from engine.store.reading.store_times import StoreTimes
+from engine.store.reading.message_search import StoreTimes
 
 
 @dataclass(eq=False, repr=False)
@@ -64,7 +64,7 @@ class ConsumeProgress:
     def _progress(self, group: str, topic: str, queue_id: int) -> OffsetWrapper:
         consumed = self.offsets.committed(topic, group, queue_id) or 0
         return OffsetWrapper(
-            broker_offset=max(0, self.store.max_offset(topic, queue_id)),
+            broker_offset=max(0, self.store.queues.max_offset(topic, queue_id)),
             consumer_offset=consumed,
             pull_offset=self.offsets.pulled(topic, group, queue_id),
             last_timestamp=self._store_time(topic, queue_id, consumed - 1),
@@ -76,7 +76,7 @@ class ConsumeProgress:
             config = self.topics.get(topic)
             if config is not None:
                 lag = sum(
-                    max(0, self.store.max_offset(topic, queue_id) - max(0, queue_offset))
+                    max(0, self.store.queues.max_offset(topic, queue_id) - max(0, queue_offset))
                     for queue_id, queue_offset in self.offsets.queues(topic, group).items()
                 )
                 yield group, topic, lag
@@ -90,15 +90,15 @@ class ConsumeProgress:
     def _time_span(self, group: str, topic: str, queue_id: int, now_ms: int) -> QueueTimeSpan:
         """Store times of the queue's first and last message and of the last one consumed (−1: none)."""
         store = self.store
-        first_ms = store.earliest_store_time(topic, queue_id)
-        end = store.max_offset(topic, queue_id)
+        first_ms = store.search.earliest_store_time(topic, queue_id)
+        end = store.queues.max_offset(topic, queue_id)
         consumed = self.offsets.committed(topic, group, queue_id) or 0
-        consumed_ms = store.store_time_at(topic, queue_id, consumed - 1) if consumed > 0 else first_ms
-        waiting_ms = store.store_time_at(topic, queue_id, consumed) if consumed < end else -1
+        consumed_ms = store.search.store_time_at(topic, queue_id, consumed - 1) if consumed > 0 else first_ms
+        waiting_ms = store.search.store_time_at(topic, queue_id, consumed) if consumed < end else -1
         return QueueTimeSpan(
             message_queue=MessageQueue(topic, self.broker_name, queue_id),
             min_time_stamp=first_ms,
-            max_time_stamp=store.store_time_at(topic, queue_id, end - 1) if end > 0 else -1,
+            max_time_stamp=store.search.store_time_at(topic, queue_id, end - 1) if end > 0 else -1,
             consume_time_stamp=consumed_ms,
             delay_time=max(0, now_ms - waiting_ms) if waiting_ms > 0 else 0,
         )
@@ -106,7 +106,7 @@ class ConsumeProgress:
     def _store_time(self, topic: str, queue_id: int, queue_offset: int) -> int:
         if queue_offset < 0:
             return 0
-        return max(0, self.store.store_time_at(topic, queue_id, queue_offset))
+        return max(0, self.store.search.store_time_at(topic, queue_id, queue_offset))
 
 
 MAX_READS = 2_000
@@ -162,7 +162,7 @@ class UnreadTimes:
             return None
         wanted, self._wanted, self._wanted_count = self._wanted, {}, 0
         places = dict.fromkeys((pair[0], *place) for pair, missing in wanted.items() for place in missing)
-        return self._store.plan_store_times(list(places)), set(wanted)
+        return self._store.search.plan_store_times(list(places)), set(wanted)
 
     def note(self, read: StoreTimes, times_ms: list[int]) -> None:
         """What was read; negative: it could not be."""

@@ -299,7 +299,7 @@ class PopHandlers:
         if not self.is_sync_flush or asked.is_ordered:
             return reply
         # Late or not: the messages come back by themselves if the checkpoint is lost with the power.
-        return WaitFlush(self.store.commit_log_max_offset, self.live.sync_flush_timeout, reply, reply)
+        return WaitFlush(self.store.log.max_offset, self.live.sync_flush_timeout, reply, reply)
 
     # -- waiting --------------------------------------------------------------------------------------------
 

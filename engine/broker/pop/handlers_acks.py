@@ -187,7 +187,10 @@ class PopAckHandlers:
                 code=ResponseCode.MESSAGE_ILLEGAL,
             )
         handle = parse_handle(header.extra_info, header.offset)
-        low, high = self.store.min_offset(topic, queue_id), self.store.max_offset(topic, queue_id)
+        low, high = (
+            self.store.queues.min_offset(topic, queue_id),
+            self.store.queues.max_offset(topic, queue_id),
+        )
         if not low <= header.offset <= high:
             raise _no_message(f"offset {header.offset} of {topic}@{queue_id} is outside {low}..{high}")
         if (handle.broker_name, handle.queue_id, handle.queue_offset) != (

@@ -118,17 +118,17 @@ class PopLookHandlers:
 
     def _peek_queue(self, place: Place, group: str, count: int) -> GetResult | None:
         topic, queue_id = place
-        begin = self.store.max_offset(topic, queue_id) - self.reads.rest(topic, group, queue_id)
-        result = self.store.get(topic, queue_id, begin, count, None, NO_FILTER.tags, NO_FILTER.wanted)
+        begin = self.store.queues.max_offset(topic, queue_id) - self.reads.rest(topic, group, queue_id)
+        result = self.store.queues.get(topic, queue_id, begin, count, None, NO_FILTER.tags, NO_FILTER.wanted)
         if result.status is GetStatus.OFFSET_TOO_SMALL:
-            result = self.store.get(topic, queue_id, result.next_begin_offset, count)
+            result = self.store.queues.get(topic, queue_id, result.next_begin_offset, count)
         return result if result.status is GetStatus.FOUND else None
 
     def _peek_cold(self, result: GetResult) -> ColdRead:
         cold = result.cold
         assert cold is not None
         rest = result.max_offset - result.next_begin_offset
-        return ColdRead(lambda: self.store.read_cold(cold).body, lambda body: self._peeked(body, rest))
+        return ColdRead(lambda: self.store.queues.read_cold(cold).body, lambda body: self._peeked(body, rest))
 
     def _peeked(self, body: bytes, rest: int) -> Reply:
         fields = PopMessageResponse(self.now_ms(), 0, 0, rest).encode()

@@ -71,17 +71,17 @@ class QueueReads:
         if committed is not None:
             return committed
         begin = self._first(topic, queue_id, init_mode)
-        if self.store.max_offset(topic, queue_id):
+        if self.store.queues.max_offset(topic, queue_id):
             self.advance(topic, group, queue_id, begin)
         return begin
 
     def _first(self, topic: str, queue_id: int, init_mode: int) -> int:
-        low = self.store.min_offset(topic, queue_id)
+        low = self.store.queues.min_offset(topic, queue_id)
         if init_mode != INIT_MAX or is_retry_topic(topic):
             return low
-        if low == 0 and self.store.is_hot(topic, queue_id, 0):
+        if low == 0 and self.store.queues.is_hot(topic, queue_id, 0):
             return 0
-        return max(self.store.max_offset(topic, queue_id) - 1, low)
+        return max(self.store.queues.max_offset(topic, queue_id) - 1, low)
 
     def advance(self, topic: str, group: str, queue_id: int, queue_offset: int) -> None:
         self.offsets.give(topic, group, queue_id, queue_offset)
@@ -89,8 +89,8 @@ class QueueReads:
     def rest(self, topic: str, group: str, queue_id: int) -> int:
         """How many messages the group has not been given yet."""
         committed = self.offsets.committed(topic, group, queue_id)
-        begin = self.store.min_offset(topic, queue_id) if committed is None else committed
-        return max(0, self.store.max_offset(topic, queue_id) - begin)
+        begin = self.store.queues.min_offset(topic, queue_id) if committed is None else committed
+        return max(0, self.store.queues.max_offset(topic, queue_id) - begin)
 
     def read(
         self, topic: str, group: str, queue_id: int, count: int, wanted: MessageFilter, init_mode: int
@@ -98,9 +98,9 @@ class QueueReads:
         """Where the read begins, and what was found; None: nothing for now."""
         begin = self.position(topic, group, queue_id, init_mode)
         for _ in range(_MAX_STEPS):
-            if begin == self.store.max_offset(topic, queue_id):
+            if begin == self.store.queues.max_offset(topic, queue_id):
                 return begin, None
-            result = self.store.get(topic, queue_id, begin, count, None, wanted.tags, wanted.wanted)
+            result = self.store.queues.get(topic, queue_id, begin, count, None, wanted.tags, wanted.wanted)
             if result.status in (GetStatus.FOUND, GetStatus.MESSAGE_DAMAGED):
                 return begin, result
             if result.status not in _CORRECTED or result.next_begin_offset == begin:

@@ -142,7 +142,7 @@ class ReviveLog:
         properties = encode_properties(names).encode()
         host = self.store.options.store_host
         draft = MessageDraft(self.topic, revive_queue_id, 0, 0, now_ms, host, 0, 0, body.encode(), properties)
-        result = self.store.put(draft, now_ms)
+        result = self.store.log.put(draft, now_ms)
         if result.status is PutStatus.PUT_OK:
             self._own[revive_queue_id].add(result.queue_offset)
             self.appended()
@@ -173,7 +173,7 @@ class ReviveLog:
     def catch_up(self, now_ms: int) -> None:
         """Look at what others (the timers of an Apache store) have put into the log."""
         for queue_id, own in self._own.items():
-            end = self.store.max_offset(self.topic, queue_id)
+            end = self.store.queues.max_offset(self.topic, queue_id)
             at = self._next.get(queue_id, 0)
             while at < end and at in own:
                 own.remove(at)
@@ -210,14 +210,16 @@ class ReviveLog:
             self.offsets.commit(topic, group, queue_id, behind)
 
     def _ends(self, queue_id: int) -> tuple[int, int]:
-        return self.store.min_offset(self.topic, queue_id), self.store.max_offset(self.topic, queue_id)
+        return self.store.queues.min_offset(self.topic, queue_id), self.store.queues.max_offset(
+            self.topic, queue_id
+        )
 
     # -- where a start reads from ---------------------------------------------------------------------------
 
     def commit_offsets(self) -> None:
         self._commit_staged()
         if self._staged is None:
-            self._staged = self._read_from(), self.store.commit_log_max_offset
+            self._staged = self._read_from(), self.store.log.max_offset
             self._commit_staged()
 
     def _read_from(self) -> dict[int, int]:
@@ -259,11 +261,11 @@ class LastStep:
 
     def _last_record(self, topic: str, queue_id: int) -> Record | None:
         """The queue's last message, if no other record of the log is behind it."""
-        last = self.store.max_offset(topic, queue_id) - 1
-        units = self.store.queue_units(topic, queue_id, last, 1) if last >= 0 else []
-        if not units or units[0].commit_log_offset + units[0].size != self.store.commit_log_max_offset:
+        last = self.store.queues.max_offset(topic, queue_id) - 1
+        units = self.store.queues.units(topic, queue_id, last, 1) if last >= 0 else []
+        if not units or units[0].commit_log_offset + units[0].size != self.store.log.max_offset:
             return None
-        return self.store.record_at(units[0].commit_log_offset)
+        return self.store.log.record_at(units[0].commit_log_offset)
 
     def _comes_back_in(self, entry: OpenCheckpoint) -> str:
         return comes_back_in(entry.topic, entry.group, is_v2=self.live.enable_retry_topic_v2)
@@ -290,8 +292,8 @@ class LastStep:
                     return
 
     def _popped(self, entry: OpenCheckpoint, queue_offset: int) -> Record | None:
-        units = self.store.queue_units(entry.topic, entry.queue_id, queue_offset, 1)
-        return self.store.record_at(units[0].commit_log_offset) if units else None
+        units = self.store.queues.units(entry.topic, entry.queue_id, queue_offset, 1)
+        return self.store.log.record_at(units[0].commit_log_offset) if units else None
 
     def _ack(self, entry: OpenCheckpoint, queue_offsets: list[int], now_ms: int) -> None:
         if queue_offsets and self.revive_log.ack(entry.key, queue_offsets, now_ms) is not None:

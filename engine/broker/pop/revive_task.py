@@ -88,7 +88,7 @@ class Revival:
         queue, damaged = (entry.topic, entry.queue_id, queue_offset), self.deliverer.damaged
         if self.store.repairs.mend_queue(*queue):
             return False
-        for unit in self.store.queue_units(*queue, 1):
+        for unit in self.store.queues.units(*queue, 1):
             place = unit.commit_log_offset, unit.size
             if damaged.is_in_log(place):
                 damage = Damage(*queue, *place, self.store.repairs.damage_at(*place).file)
@@ -114,7 +114,7 @@ class Revival:
     async def _read(self, entry: OpenCheckpoint) -> dict[int, bytes | None]:
         places: list[tuple[int, int]] = []
         for queue_offset in entry.unacked:
-            units = self.store.queue_units(entry.topic, entry.queue_id, queue_offset, 1)
+            units = self.store.queues.units(entry.topic, entry.queue_id, queue_offset, 1)
             places.append((units[0].commit_log_offset, units[0].size) if units else (-1, 0))
         offsets = list(entry.unacked)
         return dict(zip(offsets, await self.deliverer.read(places), strict=True))
@@ -125,7 +125,7 @@ class Revival:
             return self._close(entry, [queue_offset])
         now_ms = self.now_ms()
         draft = retry_draft(decode_record(raw, 0, False), target, entry.key[4])
-        if self.store.put(draft, now_ms).status is not PutStatus.PUT_OK:
+        if self.store.log.put(draft, now_ms).status is not PutStatus.PUT_OK:
             return False
         self.appended()
         return self._close(entry, [queue_offset])

@@ -180,12 +180,12 @@ def _figures(
     now: int,
 ) -> Figures:
     traffic, put_times = Traffic(), PutTimes()
-    stats = BrokerStats(options.broker_cluster_name, traffic, store.stats(), now, local_day)
+    stats = BrokerStats(options.broker_cluster_name, traffic, store.stats, now, local_day)
     return Figures(
         traffic,
         stats,
         put_times,
-        TimedAppends(store, put_times, time.perf_counter_ns),
+        TimedAppends(store.log, put_times, time.perf_counter_ns),
         ConsumeProgress(options.broker_name, tables.topics, tables.offsets, consumers, store, stats),
         DiskRoom(),
         LoopLag(runtime.loop),

@@ -144,7 +144,7 @@ class DamageControl:
         await self.repairs.stop()
 
     async def _read(self, place: Place) -> bytes | None:
-        return (await self._in_thread(self._store.plan_record_reads([place]).run))[0]
+        return (await self._in_thread(self._store.log.plan_record_reads([place]).run))[0]
 
     async def _search(self, search: KeySearch) -> tuple[bytes, ...]:
         return (await self._in_thread(search.run)).records

@@ -112,7 +112,7 @@ def metadata_sync(
         files,
         save=save,
         is_own_topic=lambda topic: is_system_topic(topic, cluster, name),
-        drop_queues=core.store.delete_topic_queues,
+        drop_queues=core.store.queues.delete_topic,
         timers_read=timers_read,
         now_ms=now_ms,
     )
@@ -124,7 +124,7 @@ def metadata_sync(
         return group is not None and group.replication.is_under(status)
 
     sync = MetadataSync(core.role, core.store, targets, ask=ask, is_master=is_master, clock_s=time.monotonic)
-    core.store.when_queue_made(sync.saw)
+    core.store.queues.when_made(sync.saw)
     core.events.on_promoting.append(sync.take_over)
     core.events.on_new_master.append(sync.wake)
     return sync

@@ -122,17 +122,17 @@ class BrokerCollector(Collector):
 
     def _storage(self) -> Iterator[Metric]:
         store = self._core.store
-        end = store.commit_log_max_offset
+        end = store.log.max_offset
         gauges = {
-            "rocketmq_storage_size": ("Bytes of the commit log in use", end - store.commit_log_min_offset),
-            "rocketmq_storage_flush_behind_bytes": ("Bytes not on disk yet", end - store.flushed_offset),
+            "rocketmq_storage_size": ("Bytes of the commit log in use", end - store.log.min_offset),
+            "rocketmq_storage_flush_behind_bytes": ("Bytes not on disk yet", end - store.log.flushed_offset),
             "rocketmq_storage_dispatch_behind_bytes": (
                 "Bytes not in a queue yet",
-                end - store.dispatched_offset,
+                end - store.queues.dispatched_offset,
             ),
             "rocketmq_storage_disk_ratio": ("Used part of the disk, 0 to 1", self._figures.disk.usage_ratio),
             "rocketmq_broker_permission": ("2 write, 4 read", self._core.options.live.broker_permission),
-            "signalbox_store_fenced": ("1 when a sync has failed", int(store.is_fenced)),
+            "signalbox_store_fenced": ("1 when a sync has failed", int(store.log.is_fenced)),
         }
         for name, (text, value) in gauges.items():
             yield self._gauge(name, text, value)

@@ -60,7 +60,7 @@ class RoleChanges:
             self._tasks.load()
             self._tasks.start()
         else:
-            self._store.close_writes(refusal.text)
+            self._store.log.close_writes(refusal.text)
 
     async def become_master(self, epoch: int) -> None:
         """Returns once writes are taken, or another role was asked for meanwhile."""
@@ -75,8 +75,8 @@ class RoleChanges:
         async with self._one_at_a_time:
             if not await self._all_dispatched(turn):
                 return
-            self._store.adopt_queue_offsets()
-            self._store.open_writes()
+            self._store.replica.adopt_queue_offsets()
+            self._store.log.open_writes()
             self._events.promoting()
             self._tasks.load()
             role.become(RoleKind.MASTER, MASTER_ID, epoch, None)
@@ -114,17 +114,17 @@ class RoleChanges:
 
     def _end_writes(self) -> None:
         refusal = self._role.refusal()
-        self._store.close_writes(refusal.text if refusal is not None else "")
+        self._store.log.close_writes(refusal.text if refusal is not None else "")
         self._events.routes_changed()
         self._waits.demoted()
 
     async def cut_log(self, commit_log_offset: int) -> None:
         """Drop the log from this record boundary on, while no flush runs."""
         async with self._flusher.pause():
-            self._store.truncate(commit_log_offset)
+            self._store.replica.truncate(commit_log_offset)
             self._tasks.waiting.log_was_cut(now_ms())
             # Requests that write the same offsets again must wait for a sync of their own.
-            self._waits.flushed(min(commit_log_offset, self._store.flushed_offset))
+            self._waits.flushed(min(commit_log_offset, self._store.log.flushed_offset))
 
     def _next_turn(self) -> int:
         self._turn += 1
@@ -138,12 +138,12 @@ class RoleChanges:
         """
         polls = 0
         while turn == self._turn:
-            seen_to = min(self._store.dispatched_offset, self._store.readable_end())
-            if seen_to >= self._store.commit_log_max_offset:
+            seen_to = min(self._store.queues.dispatched_offset, self._store.log.readable_end())
+            if seen_to >= self._store.log.max_offset:
                 return True
             if self._store.replica.ends_in_partial_record():
                 # The old master died while it sent this: nobody will ever send the rest.
-                await self.cut_log(self._store.dispatched_offset)
+                await self.cut_log(self._store.queues.dispatched_offset)
                 continue
             self._log_events.appended()
             await asyncio.sleep(_DISPATCH_POLL_S)
@@ -151,7 +151,7 @@ class RoleChanges:
             if polls % _COMPLAIN_POLLS == 0:
                 log.warning(
                     "not master yet: the log ends at %d, but only %d is confirmed and dispatched",
-                    self._store.commit_log_max_offset,
-                    self._store.dispatched_offset,
+                    self._store.log.max_offset,
+                    self._store.queues.dispatched_offset,
                 )
         return False

@@ -21,7 +21,7 @@ from engine.protocol.hashes import tags_code
 from engine.protocol.sql92 import sql_filter
 from engine.protocol.text_cache import TextCache
 from engine.store.message_store import MessageStore
-from engine.store.reading.reader import select_records
+from engine.store.reading.cold_reads import select_records
 from engine.store.results import ColdRanges, Damage, RecordFilter
 
 MAX_EXPRESSION_LENGTH = 32 * 1024
@@ -64,7 +64,7 @@ class FilteredRead:
     """Of the records that passed the filter; None without one."""
 
     def read(self) -> bytes:
-        body, self.damage = self.store.read_cold(self.cold)
+        body, self.damage = self.store.queues.read_cold(self.cold)
         if self.wanted is None:
             return body
         selected = list(select_records(body, self.wanted.matches))

@@ -45,7 +45,7 @@ from engine.protocol.codes import RequestCode, ResponseCode
 from engine.protocol.commands import Command
 from engine.protocol.headers.pull import ForbiddenType, PullMessageRequest
 from engine.store.message_store import MessageStore
-from engine.store.reading.reader import count_records
+from engine.store.reading.cold_reads import count_records
 from engine.store.results import Arrival, Damage, GetResult, GetStatus
 
 _MAX_SUSPEND_MS = 60_000
@@ -198,7 +198,7 @@ class PullHandlers:
         is_second: bool = False,
     ) -> Outcome:
         """`is_second`: a damaged record was met, and whatever could be done for it is done."""
-        result = self.store.get(
+        result = self.store.queues.get(
             header.topic,
             header.queue_id,
             header.queue_offset,
@@ -251,7 +251,9 @@ class PullHandlers:
         at, tags, properties = arrival.next_queue_offset, held.wanted.tags, held.wanted.wanted
         if at <= held.queue_offset or (tags is not None and not tags(arrival.tags_code)):
             return False
-        return properties is None or self.store.wanted_at(held.topic, held.queue_id, at - 1, properties)
+        return properties is None or self.store.queues.wanted_at(
+            held.topic, held.queue_id, at - 1, properties
+        )
 
     def read_again(
         self, header: PullMessageRequest, group: SubscriptionGroupConfig, wanted: MessageFilter
@@ -332,13 +334,16 @@ class PullHandlers:
         reset = self.offsets.take_reset(topic, header.consumer_group, queue_id)
         if reset is None:
             return None
-        low, high = self.store.min_offset(topic, queue_id), self.store.max_offset(topic, queue_id)
+        low, high = (
+            self.store.queues.min_offset(topic, queue_id),
+            self.store.queues.max_offset(topic, queue_id),
+        )
         return Reply(ResponseCode.PULL_OFFSET_MOVED, "OFFSET_RESET", _fields(0, reset, low, high))
 
     def _offset_fields(self, group: SubscriptionGroupConfig, result: GetResult) -> dict[str, str]:
         broker_id = 0
         if self.live.slave_read_enable:
-            behind = self.store.commit_log_max_offset - result.first_commit_log_offset
+            behind = self.store.log.max_offset - result.first_commit_log_offset
             is_slow = result.first_commit_log_offset >= 0 and behind > self.hot_window_bytes
             broker_id = suggested_broker(self.role, group, is_slow=is_slow)
         return _fields(broker_id, result.next_begin_offset, result.min_offset, result.max_offset)

@@ -45,7 +45,7 @@ class QueryHandlers:
         header = QueryMessageRequest.decode(request.fields)
         check_topic(header.topic)
         wanted = self.live.default_query_max_num if header.unique_key_query else header.max_num
-        search = self.store.search(
+        search = self.store.search.plan(
             header.topic,
             header.key,
             max(0, min(wanted, _MAX_FOUND)),
@@ -63,7 +63,7 @@ class QueryHandlers:
 
     def view(self, request: Command, client: Connection) -> Outcome:
         header = ViewMessageRequest.decode(request.fields)
-        read = self.store.plan_record(header.offset)
+        read = self.store.log.plan_record(header.offset)
 
         def finish(record: bytes) -> Reply:
             reply = _viewed(header.offset, record)

@@ -17,11 +17,11 @@ class ConfirmedOffset:
 
     @property
     def value(self) -> int | None:
-        return self._store.confirmed_offset
+        return self._store.replica.confirmed_offset
 
     def move(self, commit_log_offset: int | None) -> None:
         """Also backwards: a role begins with what this member's disk says is confirmed."""
-        self._store.confirmed_offset = commit_log_offset
+        self._store.replica.confirmed_offset = commit_log_offset
         self._events.visible()
 
     def advance(self, commit_log_offset: int) -> None:

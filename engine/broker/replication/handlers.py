@@ -39,7 +39,7 @@ class HAAdminHandlers:
         if not ExchangeHAInfoRequest.decode(request.fields).only_asks or not self._role.is_master:
             return Reply()
         who = self._identity
-        answer = ExchangeHAInfoResponse(who.ha_address, self._store.flushed_offset, who.address)
+        answer = ExchangeHAInfoResponse(who.ha_address, self._store.log.flushed_offset, who.address)
         return Reply(fields=answer.encode())
 
     def status(self, request: Command, client: Connection) -> Outcome:
@@ -55,6 +55,6 @@ class HAAdminHandlers:
         entries, who = self._status.epochs(), self._identity
         if not entries:
             raise Refused("this broker is in no group: it keeps no epochs")
-        end = self._store.commit_log_max_offset
+        end = self._store.log.max_offset
         cache = EpochEntryCache(who.cluster, who.name, self._role.broker_id, entries, end)
         return Reply(body=cache.encode())

@@ -21,4 +21,4 @@ class ReplicaStateHandlers:
 
     def state(self, request: Command, client: Connection) -> Outcome:
         files = {name: file.take() for name, file in self._files.items()}
-        return Reply(body=ReplicaState.of(self._store.commit_log_max_offset, files).encode())
+        return Reply(body=ReplicaState.of(self._store.log.max_offset, files).encode())

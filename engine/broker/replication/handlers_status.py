@@ -57,12 +57,12 @@ class HAStatus:
             return HARuntimeInfo(ha_client_runtime_info=self._as_slave())
         slaves = self._slaves()
         in_sync = sum(slave.in_sync for slave in slaves)
-        return HARuntimeInfo(True, self._store.commit_log_max_offset, in_sync, slaves)
+        return HARuntimeInfo(True, self._store.log.max_offset, in_sync, slaves)
 
     def epochs(self) -> tuple[EpochEntry, ...]:
         """Which epoch wrote which part of the log; none where there is no group."""
         history = self._streams.history if self._streams is not None else ()
-        ends = [*(entry.start_offset for entry in history[1:]), self._store.commit_log_max_offset]
+        ends = [*(entry.start_offset for entry in history[1:]), self._store.log.max_offset]
         return tuple(
             EpochEntry(entry.number, entry.start_offset, end)
             for entry, end in zip(history, ends, strict=False)
@@ -84,7 +84,7 @@ class HAStatus:
         mastering = self._streams.mastering if self._streams is not None else None
         if mastering is None:
             return {}
-        current, end = mastering.table.current, self._store.commit_log_max_offset
+        current, end = mastering.table.current, self._store.log.max_offset
         slaves: list[dict[str, object]] = [
             {
                 "memberId": member,
@@ -115,7 +115,7 @@ class HAStatus:
         if self._role.master_address:
             section["master"] = self._role.master_address
         if following is not None and following.link is not None and following.link.master_end:
-            section["lagBytes"] = max(0, following.link.master_end - self._store.commit_log_max_offset)
+            section["lagBytes"] = max(0, following.link.master_end - self._store.log.max_offset)
         return section
 
     def _slaves(self) -> tuple[HAConnectionRuntimeInfo, ...]:
@@ -137,7 +137,7 @@ class HAStatus:
     ) -> HAConnectionRuntimeInfo:
         """A RocketMQ slave is in no set: it counts as in sync as RocketMQ counts."""
         mastering = self._streams.mastering if self._streams is not None else None
-        behind = max(0, self._store.commit_log_max_offset - acknowledged)
+        behind = max(0, self._store.log.max_offset - acknowledged)
         is_in_set = mastering is not None and member_id in mastering.table.current.ids
         is_in_sync = is_in_set if member_id is not None else behind < MAX_GAP_BYTES
         speed = self._speed(address, acknowledged)
@@ -146,7 +146,7 @@ class HAStatus:
     def _as_slave(self) -> HAClientRuntimeInfo:
         following = self._streams.following if self._streams is not None else None
         link = following.link if following is not None else None
-        end = self._store.commit_log_max_offset
+        end = self._store.log.max_offset
         address = self._role.master_ha_address or self._role.master_address or ""
         return HAClientRuntimeInfo(
             master_addr=address,

@@ -131,18 +131,18 @@ class MasterLink:
 
     async def _join_histories(self, hello: MasterHello) -> None:
         store, state = self._store, self._state
-        is_empty = store.commit_log_max_offset == store.commit_log_min_offset
-        point = parting(state.history, store.commit_log_max_offset, hello.history, hello.max_offset)
+        is_empty = store.log.max_offset == store.log.min_offset
+        point = parting(state.history, store.log.max_offset, hello.history, hello.max_offset)
         if is_empty:
             self._begin_at(hello.min_offset)
         elif not point.shared:
             await self._join_tails(hello, state)
-        elif point.offset < store.commit_log_max_offset:
+        elif point.offset < store.log.max_offset:
             await self._cut(point.offset, state)
-        if store.commit_log_max_offset < hello.min_offset:
+        if store.log.max_offset < hello.min_offset:
             raise HistoriesDiffer(
                 f"the master's log begins at {hello.min_offset}, this one ends at "
-                f"{store.commit_log_max_offset}: empty this store to copy the master's"
+                f"{store.log.max_offset}: empty this store to copy the master's"
             )
         if is_empty:
             state = replace(state, copied_from=hello.copied_from, whole_at=hello.max_offset)
@@ -156,22 +156,22 @@ class MasterLink:
             raise HistoriesDiffer(
                 "this store has messages that are not of its master's group: empty it to copy the master's"
             )
-        if (whole := self._store.replica.whole_end()) < self._store.commit_log_max_offset:
+        if (whole := self._store.replica.whole_end()) < self._store.log.max_offset:
             await self._truncate(whole)
         log.warning("this log up to %d is the master's, by its last bytes", whole)
 
     def _begin_at(self, min_offset: int) -> None:
-        if not self._store.append_raw(b"", min_offset):
+        if not self._store.replica.append(b"", min_offset):
             raise StoreError(f"the empty store cannot begin at commit-log offset {min_offset}")
 
     async def _cut(self, offset: int, state: GroupState) -> None:
-        end = self._store.commit_log_max_offset
+        end = self._store.log.max_offset
         if offset < state.confirmed_offset:
             raise HistoriesDiffer(
                 f"the master does not have what this member knows to be confirmed: [{offset}, "
                 f"{state.confirmed_offset}). Nothing is cut; `promote --unclean` decides who is right"
             )
-        if offset < (start := self._store.commit_log_min_offset):
+        if offset < (start := self._store.log.min_offset):
             raise HistoriesDiffer(
                 f"this log starts at {start} and parts from the master's at {offset} already: nothing of it "
                 "is the master's. Empty this store to copy the master's log"
@@ -208,11 +208,11 @@ class MasterLink:
     def _take_log(self, head: Head, body: bytes) -> None:
         store = self._store
         if body:
-            if not store.append_raw(body, head.offset):
+            if not store.replica.append(body, head.offset):
                 raise StoreError(f"offset {head.offset} does not continue this log, or it takes no writes")
             self._appended()
         self.master_end = head.offset + len(body)
-        self._confirmed.advance(min(head.confirm_offset, store.commit_log_max_offset))
+        self._confirmed.advance(min(head.confirm_offset, store.log.max_offset))
         if body and not store.options.is_sync_flush:
             self.say()
 
@@ -240,7 +240,7 @@ class MasterLink:
     def _say_start(self) -> None:
         """Behind a log end, which is the first word that a master expects."""
         assert self._master is not None
-        start = self._store.commit_log_min_offset
+        start = self._store.log.min_offset
         if start != self._said_start and self._master.start_offset is not None:
             self._said_start = start
             self._speak(encode_report(START, start))

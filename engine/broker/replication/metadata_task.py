@@ -97,7 +97,7 @@ class MetadataSync:
         self._clock_s = clock_s
         self._woken = asyncio.Event()
         self._strangers = Strangers(
-            targets.tables.topics, store.queue_table, save=targets.save, now_ms=targets.now_ms
+            targets.tables.topics, store.queues.ids_by_topic, save=targets.save, now_ms=targets.now_ms
         )
         self._soonest_s = 0.0
         """Before this, strangers do not have the master asked again: asking has its share of the time."""
@@ -243,7 +243,7 @@ class MetadataSync:
     def settle(self) -> bool:
         """Take what waits, if the log has come that far."""
         progress, targets = self._staged, self._targets
-        if progress is None or self._store.commit_log_max_offset < progress.log_end:
+        if progress is None or self._store.log.max_offset < progress.log_end:
             return False
         self._staged = None
         for file in apply_progress(progress, targets.tables):

@@ -55,16 +55,16 @@ class PlainSlaveLink:
 
     def _start(self, offset: int) -> int:
         store = self._store
-        end = store.commit_log_max_offset
+        end = store.log.max_offset
         if offset == 0:
             start = end - end % store.options.mapped_file_size_commit_log
-            return max(start, store.commit_log_min_offset)
+            return max(start, store.log.min_offset)
         self._check(offset)
         return offset
 
     def _check(self, offset: int) -> None:
         store = self._store
-        if not store.commit_log_min_offset <= offset <= store.commit_log_max_offset:
+        if not store.log.min_offset <= offset <= store.log.max_offset:
             raise ProtocolError(f"a slave claims commit-log offset {offset}, which this log does not have")
         self.acknowledged_offset = offset
         self._acknowledged(offset)
@@ -137,11 +137,11 @@ class PlainMasterLink:
         self.heard_ms = self._now_ms()
         if not body:
             return
-        if self._store.commit_log_max_offset == 0:
+        if self._store.log.max_offset == 0:
             await self._begins_at(offset)
-        if not self._store.append_raw(body, offset):
+        if not self._store.replica.append(body, offset):
             raise StoreError(
-                f"the master sends offset {offset}, this log ends at {self._store.commit_log_max_offset}"
+                f"the master sends offset {offset}, this log ends at {self._store.log.max_offset}"
             )
         self.master_end = offset + size
         self._appended()

@@ -95,10 +95,7 @@ class SlaveLink:
 
     async def _start(self) -> int:
         kind, offset = await self._word()
-        if (
-            kind != LOG
-            or not self._store.commit_log_min_offset <= offset <= self._store.commit_log_max_offset
-        ):
+        if kind != LOG or not self._store.log.min_offset <= offset <= self._store.log.max_offset:
             raise ProtocolError(f"member {self.member_id} asked for commit-log offset {offset}")
         self._note(offset)
         return offset
@@ -116,7 +113,7 @@ class SlaveLink:
                 self._note(value)
 
     def _note(self, log_end: int) -> None:
-        if log_end > self._store.commit_log_max_offset:
+        if log_end > self._store.log.max_offset:
             raise ProtocolError(f"member {self.member_id} claims offset {log_end}, behind the log's end")
         self.acknowledged_offset = log_end
         self._events.acknowledged(self.member_id, log_end)

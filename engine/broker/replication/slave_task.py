@@ -125,7 +125,7 @@ class Following:
 
     async def _copy(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         assert self._secret is not None
-        start = {"logStart": self._store.commit_log_min_offset}
+        start = {"logStart": self._store.log.min_offset}
         hello = read_hello(
             await introduce(reader, writer, self._secret, {**self._me, **start, **self._tail()})
         )

@@ -29,12 +29,12 @@ class Tail:
 def tail_of(store: MessageStore) -> Tail | None:
     """Of the whole records; None when there are none."""
     end = store.replica.whole_end()
-    start = max(store.commit_log_min_offset, end - TAIL_BYTES)
+    start = max(store.log.min_offset, end - TAIL_BYTES)
     return Tail(start, end, _digest(store, start, end)) if start < end else None
 
 
 def has_tail(store: MessageStore, tail: Tail) -> bool:
-    if not store.commit_log_min_offset <= tail.start < tail.end <= store.commit_log_max_offset:
+    if not store.log.min_offset <= tail.start < tail.end <= store.log.max_offset:
         return False
     return hmac.compare_digest(_digest(store, tail.start, tail.end), tail.digest)
 

@@ -118,7 +118,7 @@ class ReplyHandlers:
         }
         if not self.live.store_reply_message_enable:
             return fields
-        result = self.store.put(draft, self.now_ms())
+        result = self.store.log.put(draft, self.now_ms())
         if result.status is not PutStatus.PUT_OK:
             self.traffic.put_failed += 1
             return fields

@@ -41,7 +41,7 @@ from engine.protocol.fastjson import compact
 from engine.store.log.log_front import DeletedUnexpired
 from engine.store.message_store import MessageStore
 from engine.store.options import RetentionRules
-from engine.store.queues.queue_offsets import QueueKey
+from engine.store.results import QueueKey
 from engine.store.retention import used_ratio
 
 SLICE = 64
@@ -167,7 +167,7 @@ class Snapshots:
     # -- what to look at ------------------------------------------------------------------------------------
 
     def _note_touched(self, now_ms: int) -> None:
-        self._due_queues.add_set(self._store.take_touched_queues())
+        self._due_queues.add_set(self._store.queues.take_touched())
         self._due_topics.add_set(self._topics.take_touched())
         self._due_topics.add_set(self._senders.take_changed(now_ms))
         self._due_groups.add_set(self._consumers.take_changed())
@@ -177,10 +177,10 @@ class Snapshots:
         if self._is_new:
             self._is_new = False
             self._note_all()
-        elif self._store.commit_log_min_offset != self._log_min_offset:
+        elif self._store.log.min_offset != self._log_min_offset:
             # The log has lost its beginning, and queues have with it.
             self._due_topics.add_list(self._topics.names())
-        self._log_min_offset = self._store.commit_log_min_offset
+        self._log_min_offset = self._store.log.min_offset
 
     def _note_all(self) -> None:
         self._due_queues = Due()
@@ -214,10 +214,10 @@ class Snapshots:
         put(
             "log",
             {
-                "minOffset": store.commit_log_min_offset,
-                "maxOffset": store.commit_log_max_offset,
-                "flushedOffset": store.flushed_offset,
-                "dispatchedOffset": store.dispatched_offset,
+                "minOffset": store.log.min_offset,
+                "maxOffset": store.log.max_offset,
+                "flushedOffset": store.log.flushed_offset,
+                "dispatchedOffset": store.queues.dispatched_offset,
             },
         )
         for section, state in self._singles.items():
@@ -232,7 +232,7 @@ class Snapshots:
         looks: list[_Look] = []
         looked_at: list[Pair] = []
         near: list[Pair] = []
-        all_bounds, all_pairs = self._store.queue_bounds(names), self._offsets.pairs_on(names)
+        all_bounds, all_pairs = self._store.queues.bounds(names), self._offsets.pairs_on(names)
         for name, bounds, pairs in zip(names, all_bounds, all_pairs, strict=True):
             config = configs(name)
             topics.append((name, None if config is None else _topic_value(config, bounds, senders(name))))
@@ -262,7 +262,7 @@ class Snapshots:
         by_topic: dict[str, list[Pair]] = {}
         for pair in pairs:
             by_topic.setdefault(pair[0], []).append(pair)
-        all_bounds = self._store.queue_bounds(by_topic)
+        all_bounds = self._store.queues.bounds(by_topic)
         looks = [(*found, bounds) for found, bounds in zip(by_topic.items(), all_bounds, strict=True)]
         self.journal.put_all("offsets", self._offset_changes(looks))
 

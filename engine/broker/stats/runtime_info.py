@@ -54,7 +54,7 @@ def runtime_info(
 
 
 def _store_info(moment: BrokerMoment, store: MessageStore, totals: Totals, times: PutTimes) -> dict[str, str]:
-    stored = store.stats()
+    stored = store.stats
     average = stored.put_bytes / stored.put_count if stored.put_count else _PUT_AVERAGE_UNKNOWN
     ratio = f"{moment.disk.usage_ratio:.4f}"
     return {
@@ -72,16 +72,16 @@ def _store_info(moment: BrokerMoment, store: MessageStore, totals: Totals, times
         "dispatchMaxBuffer": "0",
         "commitLogDiskRatio": ratio,
         "consumeQueueDiskRatio": ratio,
-        "commitLogMinOffset": str(store.commit_log_min_offset),
-        "commitLogMaxOffset": str(store.commit_log_max_offset),
+        "commitLogMinOffset": str(store.log.min_offset),
+        "commitLogMaxOffset": str(store.log.max_offset),
         # Our own two, for who reads the files beside us (Spark): how far the log may be read, and how far
         # the queues have followed it.
-        "commitLogReadableOffset": str(store.readable_end()),
-        "commitLogDispatchedOffset": str(store.dispatched_offset),
+        "commitLogReadableOffset": str(store.log.readable_end()),
+        "commitLogDispatchedOffset": str(store.queues.dispatched_offset),
         "commitLogDirCapacity": (
             f"Total : {format_size(moment.disk.total_bytes)}, Free : {format_size(moment.disk.free_bytes)}."
         ),
-        "remainHowManyDataToFlush": format_size(store.commit_log_max_offset - store.flushed_offset),
+        "remainHowManyDataToFlush": format_size(store.log.max_offset - store.log.flushed_offset),
         "remainHowManyDataToCommit": "0 B",
         "remainTransientStoreBufferNumbs": "2147483647",
     }
@@ -115,12 +115,12 @@ def _day_totals(stats: BrokerStats) -> dict[str, str]:
 
 
 def _broker_info(moment: BrokerMoment, store: MessageStore) -> dict[str, str]:
-    first = store.record_at(store.commit_log_min_offset)
+    first = store.log.record_at(store.log.min_offset)
     return {
         "brokerActive": "true" if moment.is_active else "false",
         "brokerVersionDesc": VERSION_NAME,
         "brokerVersion": str(MQ_VERSION),
-        "dispatchBehindBytes": str(max(0, store.commit_log_max_offset - store.dispatched_offset)),
+        "dispatchBehindBytes": str(max(0, store.log.max_offset - store.queues.dispatched_offset)),
         "pageCacheLockTimeMills": "0",
         "earliestMessageTimeStamp": str(-1 if first is None else first.store_timestamp),
         "startAcceptSendRequestTimeStamp": str(moment.start_accepting_ms),

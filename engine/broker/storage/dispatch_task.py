@@ -51,15 +51,15 @@ class Dispatching:
         if self._is_stopped:
             return
         store = self._store
-        before = store.dispatched_offset
-        arrivals = store.dispatch(RECORDS_PER_SLICE, self._awaited)
+        before = store.queues.dispatched_offset
+        arrivals = store.queues.dispatch(RECORDS_PER_SLICE, self._awaited)
         if arrivals:
             self._arrived(arrivals)
-        if not store.has_undispatched():
+        if not store.queues.has_undispatched():
             return
-        if store.dispatched_offset > before:
+        if store.queues.dispatched_offset > before:
             self.schedule()
-        elif store.is_fenced:
+        elif store.log.is_fenced:
             self._is_stopped = True
             log.critical("the disk failed while queues were written: the store is fenced")
             self._fenced()
@@ -71,5 +71,5 @@ class Dispatching:
     def finish(self) -> None:
         """Everything that may be read is in the queues; nothing runs afterwards."""
         self._is_stopped = True
-        while self._store.has_undispatched() and self._store.dispatch(RECORDS_PER_SLICE):
+        while self._store.queues.has_undispatched() and self._store.queues.dispatch(RECORDS_PER_SLICE):
             pass

@@ -92,22 +92,22 @@ class Flusher:
 
     async def flush_log(self, *, force: bool) -> None:
         async with self._log_turn:
-            plan = self._store.plan_flush(self._now_ms(), force=force)
+            plan = self._store.flush.plan_log(self._now_ms(), force=force)
             if plan is None:
                 return
             error = await self._run(plan)
-            self._store.finish_flush(plan, error)
+            self._store.flush.finish(plan, error)
         self._report(error)
         if error is None:
-            self._events.flushed(self._store.flushed_offset)
+            self._events.flushed(self._store.log.flushed_offset)
 
     async def bring_to_disk(self) -> bool:
         """Whether everything that was appended before this call is on disk now."""
-        end = self._store.commit_log_max_offset
-        if self._store.flushed_offset < end:
-            self._store.commit_transient(self._now_ms())
+        end = self._store.log.max_offset
+        if self._store.log.flushed_offset < end:
+            self._store.flush.commit_transient()
             await self.flush_log(force=True)
-        return self._store.flushed_offset >= end
+        return self._store.log.flushed_offset >= end
 
     async def _flush_queues_forever(self) -> None:
         while True:
@@ -116,19 +116,19 @@ class Flusher:
 
     async def flush_queues(self) -> None:
         async with self._queue_turn:
-            plan = self._store.plan_flush_queues(self._now_ms())
+            plan = self._store.flush.plan_queues()
             if plan is None:
                 return
             error = await self._run(plan)
-            self._store.finish_flush(plan, error)
+            self._store.flush.finish(plan, error)
         self._report(error)
 
     async def _commit_forever(self, interval_ms: int) -> None:
         """With the transient pool: bytes that lie in memory alone reach their file, and may be read then."""
         while True:
             await asyncio.sleep(interval_ms / 1000)
-            self._store.commit_transient(self._now_ms())
-            self._events.flushed(self._store.flushed_offset)
+            self._store.flush.commit_transient()
+            self._events.flushed(self._store.log.flushed_offset)
 
     async def _run(self, plan: _Plan) -> OSError | None:
         try:
@@ -140,6 +140,6 @@ class Flusher:
     def _report(self, error: OSError | None) -> None:
         if error is not None:
             log.error("a sync failed: %s", error)
-        if self._store.is_fenced:
+        if self._store.log.is_fenced:
             log.critical("the store is fenced: nothing is acknowledged until the broker is restarted")
             self._events.fenced()

@@ -22,6 +22,7 @@ from engine.daemon.background_tasks import start_task, stop_tasks
 from engine.errors import EngineError
 from engine.store.log.log_front import Deletion
 from engine.store.message_store import MessageStore
+from engine.store.retention import is_disk_writable
 
 log = logging.getLogger(__name__)
 
@@ -112,7 +113,8 @@ class Housekeeping:
         is_manual = self._manual_rounds > 0
         self._manual_rounds = max(0, self._manual_rounds - 1)
         await self._delete(now_ms, hour, is_manual=is_manual)
-        self._note_writable(self._store.is_writable(self._disk.usage_ratio) or self._store.is_fenced)
+        is_writable = is_disk_writable(self._store.options.retention, self._disk.usage_ratio)
+        self._note_writable(is_writable or self._store.log.is_fenced)
 
     async def _delete(self, now_ms: int, hour: int, *, is_manual: bool) -> None:
         front, rules, usage = self._store.front, self._store.options.retention, self._disk.usage_ratio
@@ -158,11 +160,11 @@ class Housekeeping:
         loop = asyncio.get_running_loop()
         while True:
             await asyncio.sleep(_PREPARE_S)
-            if read_ahead := self._store.plan_read_ahead():
+            if read_ahead := self._store.growth.plan_read_ahead():
                 await loop.run_in_executor(self._threads, read_ahead)
-            if self._store.needs_next_segment():
+            if self._store.growth.needs_segment():
                 try:
-                    await loop.run_in_executor(self._threads, self._store.prepare_next_segment)
+                    await loop.run_in_executor(self._threads, self._store.growth.prepare_segment)
                 except OSError as error:
                     log.warning("the next segment cannot be made ready: %s", error)
                     await asyncio.sleep(min(self._times.clean_s, _FULL_DISK_S))

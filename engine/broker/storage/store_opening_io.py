@@ -31,7 +31,7 @@ def open_store(options: StoreOptions, config_directory: Path, now_ms: int) -> Me
     """Raises StoreError; nothing stays open then. Strictly opened, a store with losses is refused."""
     store = MessageStore.open(options, now_ms, on_progress=_log_progress)
     try:
-        has_messages = store.commit_log_max_offset > store.commit_log_min_offset
+        has_messages = store.log.max_offset > store.log.min_offset
         check_tables(config_directory, has_messages=has_messages, is_strict=options.is_strict)
     except (EngineError, OSError):
         store.close(now_ms)

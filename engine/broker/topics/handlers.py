@@ -101,7 +101,7 @@ class TopicAdminHandlers:
             self.topics.delete(name, self.now_ms())
             self.offsets.forget_topic(name)
             self.traffic.forget_topic(name)
-            self.store.delete_topic_queues(name)
+            self.store.queues.delete_topic(name)
         self.save(OFFSETS_FILE)
         return Announce(TOPICS_FILE, Reply())
 
@@ -145,8 +145,11 @@ class TopicAdminHandlers:
                 yield
 
     def _queue_offsets(self, topic: str, queue_id: int) -> TopicOffset:
-        low, high = self.store.min_offset(topic, queue_id), self.store.max_offset(topic, queue_id)
-        last_ms = self.store.store_time_at(topic, queue_id, high - 1) if high > low else 0
+        low, high = (
+            self.store.queues.min_offset(topic, queue_id),
+            self.store.queues.max_offset(topic, queue_id),
+        )
+        last_ms = self.store.search.store_time_at(topic, queue_id, high - 1) if high > low else 0
         return TopicOffset(max(0, low), max(0, high), max(0, last_ms))
 
     def system_topics(self, request: Command, client: Connection) -> Outcome:

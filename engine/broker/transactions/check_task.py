@@ -78,7 +78,7 @@ class TransactionChecks:
 
     async def check(self) -> None:
         """One round."""
-        if self.disk.is_writable and not self.store.is_fenced:
+        if self.disk.is_writable and not self.store.log.is_fenced:
             due = self.transactions.table.due(self.now_ms(), self.live.transaction_time_out)
             for begin in range(0, len(due), _PER_SLICE):
                 await self._check_slice(due[begin : begin + _PER_SLICE])
@@ -90,7 +90,7 @@ class TransactionChecks:
         copies: list[Record] = []
         for entry in entries:
             # Not in its queue yet (not on disk, or not dispatched): its turn comes in the next round.
-            if entry.queue_offset >= self.store.max_offset(TRANS_HALF_TOPIC, HALF_QUEUE):
+            if entry.queue_offset >= self.store.queues.max_offset(TRANS_HALF_TOPIC, HALF_QUEUE):
                 continue
             half, is_damaged = await self._read(entry.queue_offset)
             # While a cold message was read, its producer may have decided.
@@ -121,9 +121,9 @@ class TransactionChecks:
         return records[0] if found else None, read.damage is not None
 
     async def _read_once(self, queue_offset: int) -> tuple[GetResult, ColdBody]:
-        result = self.store.get(TRANS_HALF_TOPIC, HALF_QUEUE, queue_offset, 1)
+        result = self.store.queues.get(TRANS_HALF_TOPIC, HALF_QUEUE, queue_offset, 1)
         if result.cold is not None:
-            return result, await asyncio.to_thread(self.store.read_cold, result.cold)
+            return result, await asyncio.to_thread(self.store.queues.read_cold, result.cold)
         return result, ColdBody(result.body, result.damage)
 
     def _is_hopeless(self, entry: OpenTransaction) -> bool:
@@ -162,7 +162,7 @@ class TransactionChecks:
         )
 
     def _put(self, draft: MessageDraft) -> PutResult | None:
-        result = self.store.put(draft, self.now_ms())
+        result = self.store.log.put(draft, self.now_ms())
         if result.status is not PutStatus.PUT_OK:
             log.warning("a transaction cannot be checked now: %s", result.remark or result.status.value)
             return None
@@ -172,7 +172,7 @@ class TransactionChecks:
     async def _readable(self, commit_log_offset: int) -> None:
         """The answer must find the copy, which with SYNC_FLUSH is there only once it is on disk."""
         for _ in range(_FLUSH_POLLS):
-            if self.store.readable_end() >= commit_log_offset:
+            if self.store.log.readable_end() >= commit_log_offset:
                 return
             await asyncio.sleep(_FLUSH_POLL_S)
 

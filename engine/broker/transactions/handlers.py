@@ -76,14 +76,14 @@ class TransactionHandlers:
         if header.commit_or_rollback == TRANSACTION_NONE:
             log.info("transaction %s of %s is undecided", header.msg_id, header.producer_group)
             return Reply()
-        distance = self.store.commit_log_max_offset - header.commit_log_offset
+        distance = self.store.log.max_offset - header.commit_log_offset
         if distance <= self.store.options.reads.hot_window_bytes:
-            half = self.store.record_at(header.commit_log_offset)
+            half = self.store.log.record_at(header.commit_log_offset)
             return self._decide(header, half, request, client)
         return self._end_cold(header, request, client)
 
     def _end_cold(self, header: EndTransactionRequest, request: Command, client: Connection) -> Outcome:
-        result = self.store.get(TRANS_HALF_TOPIC, HALF_QUEUE, header.tran_state_table_offset, 1)
+        result = self.store.queues.get(TRANS_HALF_TOPIC, HALF_QUEUE, header.tran_state_table_offset, 1)
 
         def finish(body: bytes) -> Outcome:
             return self._decide(header, decode_record(body) if body else None, request, client)
@@ -91,7 +91,7 @@ class TransactionHandlers:
         if result.cold is None:
             return finish(result.body)
         cold = result.cold
-        return ColdRead(lambda: self.store.read_cold(cold).body, finish)
+        return ColdRead(lambda: self.store.queues.read_cold(cold).body, finish)
 
     def _decide(
         self, header: EndTransactionRequest, half: Record | None, request: Command, client: Connection
@@ -137,7 +137,7 @@ class TransactionHandlers:
             _, commit_log_offset = parse_offset_msg_id(message_id)
         except BadInput as error:
             raise BadRequest(error.text) from None
-        record = self.store.record_at(commit_log_offset)
+        record = self.store.log.record_at(commit_log_offset)
         if record is None or record.topic != TRANS_CHECK_MAX_TIME_TOPIC:
             raise NotFound(f"no message {message_id:.200} in {TRANS_CHECK_MAX_TIME_TOPIC}")
         if self._is_resumed(record):
@@ -156,11 +156,11 @@ class TransactionHandlers:
         )
 
     def _records(self, topic: str, key: str) -> list[Record]:
-        found = self.store.query(topic, key, 64, 0, _FOREVER_MS)
+        found = self.store.search.query(topic, key, 64, 0, _FOREVER_MS)
         return [decode_record(data) for data in found.records]
 
     def _append(self, draft: MessageDraft) -> PutResult:
-        result = self.store.put(draft, self.now_ms())
+        result = self.store.log.put(draft, self.now_ms())
         if result.status is not PutStatus.PUT_OK:
             raise not_stored(result, ResponseCode.SERVICE_NOT_AVAILABLE)
         self.appended()

@@ -70,7 +70,7 @@ class TransactionLog:
         while table.unwritten:
             done = table.unwritten[:_OPS_PER_BATCH]
             draft, batch = op_batch(done, self.now_ms(), self.store.options.store_host)
-            result = self.store.put_batch(draft, batch, draft.born_timestamp)
+            result = self.store.log.put_batch(draft, batch, draft.born_timestamp)
             if result.status is not PutStatus.PUT_OK:
                 log.warning("op messages of %d transactions: %s", len(table.unwritten), result.remark)
                 self._writing = self.loop.call_later(RETRY_S, self.write_ops)
@@ -83,7 +83,7 @@ class TransactionLog:
     def commit_offsets(self) -> None:
         self._commit_staged()
         if self._staged is None:
-            self._staged = self.table.read_from(self.store.commit_log_max_offset)
+            self._staged = self.table.read_from(self.store.log.max_offset)
             self._commit_staged()
 
     def _commit_staged(self) -> None:
@@ -127,7 +127,10 @@ class TransactionLog:
         self.decided()
 
     def _begin(self, topic: str) -> int:
-        low, high = self.store.min_offset(topic, HALF_QUEUE), self.store.max_offset(topic, HALF_QUEUE)
+        low, high = (
+            self.store.queues.min_offset(topic, HALF_QUEUE),
+            self.store.queues.max_offset(topic, HALF_QUEUE),
+        )
         return min(max(self.offsets.committed(topic, TRANS_GROUP, HALF_QUEUE) or 0, low), high)
 
     def _close_committed(self, settled_at: int) -> None:
@@ -137,9 +140,9 @@ class TransactionLog:
             return
         origin_at = {entry.commit_log_offset: entry.origin for entry in entries}
         for entry in entries:
-            for unit in (self.store.queue_units(TRANS_HALF_TOPIC, HALF_QUEUE, q, 1) for q in entry.copies):
+            for unit in (self.store.queues.units(TRANS_HALF_TOPIC, HALF_QUEUE, q, 1) for q in entry.copies):
                 origin_at |= {place.commit_log_offset: entry.origin for place in unit}
-        for prepared_offset in self.store.commits_from(max(settled_at, min(origin_at))):
+        for prepared_offset in self.store.log.commits_from(max(settled_at, min(origin_at))):
             origin = origin_at.get(prepared_offset)
             if origin is not None and self.table.close(origin):
                 log.info("the half message at %d was committed before the broker ended", prepared_offset)

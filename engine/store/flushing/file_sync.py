@@ -12,12 +12,15 @@ Blocking. `run` may be called in any thread, one call at a time.
 from __future__ import annotations
 
 import ctypes
+import errno
 import os
 import re
 import stat
 from collections.abc import Callable, Collection
 
 MANY_FILES = 128
+# Out of descriptors, memory or room is no lost write: nothing was dropped, the next round tries again.
+PASSING = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ENOSPC, errno.EDQUOT)
 _FIRST_KERNEL = (5, 12)
 
 

@@ -1,4 +1,4 @@
-"""Bringing bytes to the disk: first the log, then what is derived from it, then the checkpoint that says so.
+"""Syncs (`store.flush`): first the log, then what is derived from it, then the checkpoint that says so.
 
 A flush is planned and finished on the writer's thread and run in another one: `plan` says what to sync,
 `run` blocks in fdatasync (which releases the interpreter lock; `mmap.flush` would hold it), `finish` takes
@@ -10,25 +10,25 @@ the bytes: the store is fenced for good, and nothing later is acknowledged.
 
 from __future__ import annotations
 
-import errno
 import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from engine.protocol.layouts.checkpoints import Checkpoint
-from engine.store.flushing.file_sync import FileSync
+from engine.protocol.layouts.checkpoints import Checkpoint, DurableOffsets
+from engine.store.flushing.file_sync import PASSING, FileSync
 from engine.store.index.index import Index
 from engine.store.index.index_seals import IndexSeal, write_seals
 from engine.store.log.commit_log import CommitLog
-from engine.store.log.gate import Gate
 from engine.store.log.mapped_file import MappedFile
+from engine.store.log.message_log import MessageLog
+from engine.store.options import StoreOptions
 from engine.store.queues.consume_queues import ConsumeQueues
 from engine.store.queues.dispatch import Dispatcher
-from engine.store.recovery.checkpoint import DurableOffsets, write_checkpoint
+from engine.store.recovery.checkpoint import write_checkpoint
+from engine.store.recovery.log_start import LogStart
+from engine.store.results import StoreStats
 
 _PAGE_SIZE = 4096
-# Out of descriptors, memory or room is no lost write: nothing was dropped, the next round tries again.
-PASSING = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ENOSPC, errno.EDQUOT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,49 +45,6 @@ class FlushPlan:
             os.fdatasync(file.fd)
         if self.directory_fd >= 0:
             os.fsync(self.directory_fd)
-
-
-class LogFlush:
-    def __init__(self, log: CommitLog, gate: Gate, *, least_pages: int, thorough_interval_ms: int) -> None:
-        self._log = log
-        self._gate = gate
-        self._least_bytes = least_pages * _PAGE_SIZE
-        self._thorough_interval_ms = thorough_interval_ms
-        self._last_ms = 0
-        self._running: FlushPlan | None = None
-        self.store_timestamp = 0
-        """Store time of the newest record that is on disk."""
-
-    @property
-    def is_running(self) -> bool:
-        return self._running is not None
-
-    def plan(self, now_ms: int, *, force: bool) -> FlushPlan | None:
-        """None when there is nothing to do yet, or while another plan runs."""
-        files, start, end = self._log.files, self._gate.flushed_offset, self._log.written_end_offset
-        if self._running is not None or start >= end:
-            return None
-        is_late = now_ms - self._last_ms >= self._thorough_interval_ms
-        if not force and end - start < self._least_bytes and not is_late:
-            return None
-        self._last_ms = now_ms
-        dirty = tuple(file for file in files.files if file.end_offset > start and file.fd >= 0)
-        directory_fd = files.directory_fd if files.is_directory_dirty else -1
-        files.is_directory_dirty = False
-        self._running = FlushPlan(dirty, directory_fd, end, self._log.last_store_timestamp)
-        return self._running
-
-    def finish(self, plan: FlushPlan, error: OSError | None) -> bool:
-        """Take note of the outcome; False means that the store must be fenced."""
-        self._running = None
-        if error is not None:
-            return False
-        self._gate.flushed_offset = max(self._gate.flushed_offset, plan.target_offset)
-        self.store_timestamp = plan.store_timestamp
-        for file in plan.files:
-            if file.end_offset <= plan.target_offset and file is not self._log.files.last:
-                file.close_descriptor()
-        return True
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,30 +66,66 @@ class QueueFlushPlan:
         write_checkpoint(self.checkpoint_path, self.times, self.offsets)
 
 
-class QueueFlush:
+class StoreFlush:
+    """`plan_log` or `plan_queues`, the plan's `run` in a thread, `finish`."""
+
     def __init__(
         self,
-        checkpoint_path: Path,
-        log_flush: LogFlush,
-        gate: Gate,
+        log: CommitLog,
+        messages: MessageLog,
         dispatcher: Dispatcher,
         queues: ConsumeQueues,
         index: Index | None,
+        checkpoint_path: Path,
+        log_start: LogStart,
+        stats: StoreStats,
+        options: StoreOptions,
     ) -> None:
-        self._checkpoint_path = checkpoint_path
-        self._log_flush = log_flush
-        self._gate = gate
+        self._log = log
+        self._messages = messages
         self._dispatcher = dispatcher
         self._queues = queues
         self._index = index
+        self._checkpoint_path = checkpoint_path
+        self._log_start = log_start
+        self._stats = stats
+        self._is_sync = options.is_sync_flush
+        self._least_bytes = options.flush_commit_log_least_pages * _PAGE_SIZE
+        self._thorough_interval_ms = options.flush_commit_log_thorough_interval_ms
+        self._last_ms = 0
+        self._is_log_running = self._is_queues_running = False
         self._written: DurableOffsets | None = None
         self._sealed: tuple[IndexSeal, ...] = ()
-        self._running = False
+        self.store_timestamp = 0
+        """Store time of the newest record that is on disk."""
 
-    def plan(self, *, is_closing: bool = False) -> QueueFlushPlan | None:
-        """Everything dirty; None when the last checkpoint is still true, or while another plan runs."""
+    def plan_log(self, now_ms: int, force: bool = False) -> FlushPlan | None:
+        """None when there is nothing to do yet, while another plan runs, or when the store is fenced."""
+        return None if self._messages.is_fenced else self._plan_log(now_ms, force=force or self._is_sync)
+
+    def _plan_log(self, now_ms: int, *, force: bool) -> FlushPlan | None:
+        files, start, end = self._log.files, self._log.flushed_offset, self._log.written_end_offset
+        if self._is_log_running or start >= end:
+            return None
+        is_late = now_ms - self._last_ms >= self._thorough_interval_ms
+        if not force and end - start < self._least_bytes and not is_late:
+            return None
+        self._last_ms = now_ms
+        dirty = tuple(file for file in files.files if file.end_offset > start and file.fd >= 0)
+        directory_fd = files.directory_fd if files.is_directory_dirty else -1
+        files.is_directory_dirty = False
+        self._is_log_running = True
+        return FlushPlan(dirty, directory_fd, end, self._log.last_store_timestamp)
+
+    def plan_queues(self) -> QueueFlushPlan | None:
+        """Everything dirty; None when the last checkpoint is still true, while another plan runs, or when
+        the store is fenced."""
+        return None if self._messages.is_fenced else self._plan_queues()
+
+    def _plan_queues(self, *, is_closing: bool = False) -> QueueFlushPlan | None:
         offsets = self._offsets()
-        if self._running or (offsets == self._written and not self._queues.dirty and not is_closing):
+        is_unchanged = offsets == self._written and not self._queues.dirty
+        if self._is_queues_running or (is_unchanged and not is_closing):
             return None
         paths = frozenset(self._queues.dirty)
         self._queues.dirty.clear()
@@ -140,7 +133,7 @@ class QueueFlush:
         if self._index is not None:
             paths |= self._index.take_dirty()
             seals = self._index.seals(is_closing=is_closing)
-        self._running = True
+        self._is_queues_running = True
         seals_path = self._index.seals_path if self._index is not None and seals != self._sealed else None
         return QueueFlushPlan(
             paths, self._queues.file_sync, self._checkpoint_path, self._times(), offsets, seals_path, seals
@@ -149,25 +142,66 @@ class QueueFlush:
     def _offsets(self) -> DurableOffsets:
         dispatcher = self._dispatcher
         return DurableOffsets(
-            self._gate.flushed_offset, dispatcher.offset, dispatcher.verify_from, len(self._queues.table)
+            self._log.flushed_offset, dispatcher.offset, dispatcher.verify_from, len(self._queues.table)
         )
 
     def _times(self) -> Checkpoint:
         # As in RocketMQ a time of the past is always safe: it only makes the next scan start earlier.
         dispatched = self._dispatcher.store_timestamp
         return Checkpoint(
-            physic_msg_timestamp=self._log_flush.store_timestamp,
+            physic_msg_timestamp=self.store_timestamp,
             logics_msg_timestamp=dispatched,
             index_msg_timestamp=dispatched,
-            confirm_offset=self._gate.confirmed_offset or 0,
+            confirm_offset=self._log.confirmed_offset or 0,
         )
 
-    def finish(self, plan: QueueFlushPlan, error: OSError | None) -> bool:
+    def finish(self, plan: FlushPlan | QueueFlushPlan, error: OSError | None) -> None:
+        """Success raises the flushed offset (or notes the checkpoint); failure fences the store for good."""
+        if isinstance(plan, FlushPlan):
+            is_good = self._finish_log(plan, error)
+        else:
+            is_good = self._finish_queues(plan, error)
+            self._log_start.note()
+        self._stats.flush_count += 1
+        if not is_good:
+            self._messages.fence()
+
+    def _finish_log(self, plan: FlushPlan, error: OSError | None) -> bool:
         """False means that the store must be fenced."""
-        self._running = False
+        self._is_log_running = False
+        if error is not None:
+            return False
+        self._log.flushed_offset = max(self._log.flushed_offset, plan.target_offset)
+        self.store_timestamp = plan.store_timestamp
+        for file in plan.files:
+            if file.end_offset <= plan.target_offset and file is not self._log.files.last:
+                file.close_descriptor()
+        return True
+
+    def _finish_queues(self, plan: QueueFlushPlan, error: OSError | None) -> bool:
+        """False means that the store must be fenced."""
+        self._is_queues_running = False
         if error is None:
             self._written = plan.offsets
             self._sealed = plan.seals
             return True
         self._queues.dirty |= plan.paths
         return error.errno in PASSING
+
+    def commit_transient(self) -> None:
+        """With a transient pool, every 200 ms at the latest: what is committed survives the process."""
+        self._log.commit()
+
+    def flush_log_now(self, now_ms: int) -> None:
+        """Blocks."""
+        plan = self._plan_log(now_ms, force=True)
+        if plan is not None:
+            plan.run()
+            self._finish_log(plan, None)
+
+    def write_checkpoint(self, *, is_closing: bool = False) -> None:
+        """Sync what is dirty in queues and index, then write the checkpoint. Blocks."""
+        plan = self._plan_queues(is_closing=is_closing)
+        if plan is not None:
+            plan.run()
+            self._finish_queues(plan, None)

@@ -19,7 +19,7 @@ from itertools import islice
 from pathlib import Path
 from zlib import crc32
 
-from engine.durable_file import named
+from engine.durable_file import named, pwrite_all
 from engine.protocol._index_cy import chain_entries, write_slots
 from engine.protocol.layouts.store_files import (
     FIRST_ENTRY,
@@ -35,7 +35,6 @@ from engine.protocol.layouts.store_files import (
     encode_index_header,
     index_file_size,
 )
-from engine.store.flushing.whole_writes import pwrite_all
 from engine.store.index.index_seals import IndexSeal
 from engine.store.index.index_walk import IndexView
 

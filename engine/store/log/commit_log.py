@@ -5,38 +5,78 @@ the record starts the next. The size of a record is written last, so that a proc
 append leaves a zero size, which is the end of the log: a record (or a batch, by the size of its first) is
 there whole or not at all. Whatever lies behind the end is zeros (see `recovery`).
 
+`readable_end` is the one gate of visibility: nothing else decides what may be read. A message is readable
+once it is in the files, on disk when flushing is synchronous, and confirmed by replicas when the log is
+replicated. Dispatch follows the log up to here, and everything a consumer can see follows dispatch.
+
 Invariants: `end_offset` is a record boundary (on a slave: any byte); store times never decrease.
-One writer, no locks. What may be read is not decided here but by `gate`.
+One writer, no locks.
 """
 
 from __future__ import annotations
 
 import errno
 import mmap
+import os
 from collections.abc import Container
 from struct import Struct
 
+from engine.durable_file import pwrite_all
 from engine.errors import BadInput, DiskFull, StoreError
 from engine.protocol._records_cy import SCAN_BLANK, Derived, Row, derive_records, scan_records
 from engine.protocol.record_layout import BLANK_SIZE
 from engine.protocol.records import encode_blank
-from engine.store.flushing.whole_writes import pwrite_all
 from engine.store.log.mapped_file import MappedFile
 from engine.store.log.mapped_files import MappedFiles
 from engine.store.log.next_segment import NextSegment
-from engine.store.log.transient_pool import TransientPool
-from engine.store.queues.queue_offsets import QueueKey
+from engine.store.options import StoreOptions
+from engine.store.results import QueueKey
 
 _pack_size_into = Struct(">i").pack_into
 
 
+class TransientPool:
+    """The write buffer of `transientStorePoolEnable`: puts go to anonymous memory and reach the file later.
+
+    Puts then never touch the page cache, so writeback cannot stall them. The price is a loss window: what is
+    not yet committed dies with the process, also on kill -9: at most 200 ms of messages when the broker
+    commits on time. Nothing uncommitted is readable, so no consumer sees what a crash takes back.
+
+    One buffer serves all segments: a segment is committed in full before the next one begins.
+    """
+
+    def __init__(self, file_size: int) -> None:
+        self.buffer = mmap.mmap(-1, file_size)
+        self.committed_offset = 0
+
+    def commit(self, file: MappedFile, end_offset: int) -> None:
+        """Write what lies between the committed offset and `end_offset` (of this segment) into its file."""
+        pos = self.committed_offset - file.base_offset
+        end = end_offset - file.base_offset
+        while pos < end:
+            pos += os.pwrite(file.fd, self.buffer[pos:end], pos)
+        self.committed_offset = max(self.committed_offset, end_offset)
+
+    def close(self) -> None:
+        self.buffer.close()
+
+
 class CommitLog:
-    def __init__(self, files: MappedFiles, next_segment: NextSegment, pool: TransientPool | None) -> None:
-        self.files = files
-        self.file_size = files.file_size
-        self.next_segment = next_segment
-        self.pool = pool
-        self.end_offset = files.min_offset
+    def __init__(self, options: StoreOptions) -> None:
+        """Nothing is opened yet."""
+        size, directory = options.mapped_file_size_commit_log, options.commit_log_path
+        self.files = MappedFiles(directory, size, options.max_mapped_segments)
+        self.file_size = size
+        self.next_segment = NextSegment(directory, size, options.pretouch_bytes)
+        self.pool = TransientPool(size) if options.transient_store_pool_enable else None
+        self._waits_for_flush = options.is_sync_flush
+        self._hot_bytes = options.reads.hot_window_bytes
+        self.flushed_offset = 0
+        self.confirmed_offset: int | None = None
+        """Set by replication; None means that the log is not replicated."""
+        self.checked_from = 0
+        """Records from here on were written or checked by this process."""
+        self.end_offset = 0
         self.last_store_timestamp = 0
         self._target: mmap.mmap | None = None
         self._target_base = 0
@@ -51,6 +91,19 @@ class CommitLog:
     def written_end_offset(self) -> int:
         """The end of what is in the files: behind `end_offset` only while a transient pool holds the rest."""
         return self.end_offset if self.pool is None else self.pool.committed_offset
+
+    @property
+    def hot_from(self) -> int:
+        """Records from here on are likely to be in memory."""
+        return self.end_offset - self._hot_bytes
+
+    def readable_end(self) -> int:
+        end = self.end_offset if self.pool is None else self.pool.committed_offset
+        if self._waits_for_flush and self.flushed_offset < end:
+            end = self.flushed_offset
+        if self.confirmed_offset is not None and self.confirmed_offset < end:
+            end = self.confirmed_offset
+        return end
 
     def start_at(self, end_offset: int) -> None:
         """Put the writing end where recovery found it."""

@@ -13,7 +13,7 @@ Not thread safe.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
@@ -22,6 +22,8 @@ from engine.store.log.commit_log import CommitLog
 from engine.store.log.mapped_file import MappedFile
 from engine.store.options import RetentionRules
 from engine.store.queues.consume_queues import ConsumeQueues
+from engine.store.queues.dispatch import Dispatcher
+from engine.store.recovery.log_start import LogStart
 from engine.store.retention import SegmentAge, expiry_limit_ms, plan_expiry
 
 _STORE_TIME: Final = 7
@@ -53,20 +55,26 @@ class DeletedUnexpired:
 
 
 class LogFront:
-    """`settled`: what ends before this commit-log offset is on disk and dispatched."""
-
     def __init__(
-        self, log: CommitLog, queues: ConsumeQueues, index: Index | None, settled: Callable[[], int]
+        self,
+        log: CommitLog,
+        queues: ConsumeQueues,
+        index: Index | None,
+        dispatcher: Dispatcher,
+        log_start: LogStart,
     ) -> None:
         self._log = log
         self._queues = queues
         self._index = index
-        self._settled = settled
+        self._dispatcher = dispatcher
+        self._log_start = log_start
         self._first_times_ms: dict[int, int] = {}
         """Segment's base offset: store time of its first record, which never changes."""
         self.deleted_unexpired = DeletedUnexpired()
-        self.before_start: Callable[[int], object] = lambda log_start: None
-        """Told of the new start before anything is deleted."""
+
+    def _settled(self) -> int:
+        """What ends before this commit-log offset is on disk and dispatched."""
+        return min(self._log.flushed_offset, self._dispatcher.offset)
 
     def plan(
         self,
@@ -130,7 +138,7 @@ class LogFront:
             return Deletion()
         limit_ms = expiry_limit_ms(rules, now_ms)
         young = [files[number] for number in range(count) if self._is_young(number, limit_ms)]
-        self.before_start(files[count].base_offset)
+        self._log_start.note_start(files[count].base_offset)  # before anything is deleted
         for file in files[:count]:
             self._first_times_ms.pop(file.base_offset, None)
         paths = [str(path) for path in self._log.files.drop_oldest(count)]

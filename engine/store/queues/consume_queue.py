@@ -16,8 +16,8 @@ import os
 import shutil
 from collections.abc import Callable
 
+from engine.durable_file import pwrite_all
 from engine.protocol.layouts.store_files import CQ_BLANK, CQ_UNIT, CQ_UNIT_SIZE, segment_name
-from engine.store.flushing.whole_writes import pwrite_all
 from engine.store.queues.descriptors import Descriptors
 from engine.store.queues.queue_survey import QueueSurvey
 

@@ -6,9 +6,10 @@ the name came from a send, from a replica or from a record found during recovery
 
 from __future__ import annotations
 
+import contextlib
 import os
 from bisect import insort
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from operator import attrgetter
 from pathlib import Path
 
@@ -17,8 +18,8 @@ from engine.protocol.names import is_valid_topic
 from engine.store.flushing.file_sync import FileSync
 from engine.store.queues.consume_queue import ConsumeQueue
 from engine.store.queues.descriptors import Descriptors
-from engine.store.queues.queue_offsets import QueueKey
 from engine.store.queues.queue_survey import survey_queues
+from engine.store.results import QueueKey
 
 _ID = attrgetter("queue_id")
 
@@ -33,9 +34,9 @@ class ConsumeQueues:
         """Files with bytes that no sync has covered yet."""
         self.table: dict[QueueKey, ConsumeQueue] = {}
         self._of_topic: dict[str, list[ConsumeQueue]] = {}
-        """The same queues, by id: one look-up for who wants all of a topic."""
-        self.when_made: Callable[[str], object] = _nobody
-        """Told the topic of a queue that was not there before."""
+        """The same queues, by id: one look-up for all queues of a topic."""
+        self.when_made: Callable[[str], object] = lambda topic: None
+        """Called with the topic of a queue that was not there before."""
 
     def load(self) -> list[QueueKey]:
         """Find the queues on disk; the keys of those whose files contradict each other (now empty)."""
@@ -78,68 +79,28 @@ class ConsumeQueues:
         self.table[queue.topic, queue.queue_id] = queue
         insort(self._of_topic.setdefault(queue.topic, []), queue, key=_ID)
 
-    def _delete(self, queue: ConsumeQueue) -> None:
+    def delete(self, queue: ConsumeQueue) -> None:
         del self.table[queue.topic, queue.queue_id]
         of_topic = self._of_topic[queue.topic]
         of_topic.remove(queue)
         if not of_topic:
             del self._of_topic[queue.topic]
         queue.delete()
+        with contextlib.suppress(OSError):  # another queue is still in it
+            os.rmdir(f"{self._directory}/{queue.topic}")
 
     def ends(self) -> Iterator[tuple[QueueKey, int]]:
         return ((key, queue.end) for key, queue in self.table.items())
 
-    def bounds(self, topics: Iterable[str], log_min_offset: int) -> list[list[tuple[int, int, int]]]:
-        """For each topic: id, lowest offset and end of its queues, those that hold or held a message."""
-        of_topic = self._of_topic.get
-        if not log_min_offset:  # before the log has lost its beginning, so has no queue
-            return [[(q.queue_id, 0, q.end) for q in of_topic(topic, ()) if q.end] for topic in topics]
-        return [
-            [(q.queue_id, q.min_offset(log_min_offset), q.end) for q in of_topic(topic, ()) if q.end]
-            for topic in topics
-        ]
-
-    def queue_ids(self) -> dict[str, list[int]]:
-        return {
-            topic: [queue.queue_id for queue in self._of_topic[topic]] for topic in sorted(self._of_topic)
-        }
-
-    def delete_topic(self, topic: str) -> int:
-        """Delete the topic's queues and folder; how many there were."""
-        queues = list(self._of_topic.get(topic, ()))
-        for queue in queues:
-            self._delete(queue)
-        if queues:
-            _remove_empty_folder(f"{self._directory}/{topic}")
-        return len(queues)
-
     def drop_expired(self, log_min_offset: int) -> list[str]:
         return [path for queue in self.table.values() for path in queue.drop_expired(log_min_offset)]
 
-    def delete_dead(self, log_min_offset: int) -> list[QueueKey]:
-        """Delete queues of which the log holds nothing any more; their offsets live on in the caller's
-        table."""
-        dead = [
-            queue
-            for queue in self.table.values()
-            if queue.end > queue.first and queue.min_offset(log_min_offset) >= queue.end
-        ]
-        for queue in dead:
-            self._delete(queue)
-            _remove_empty_folder(f"{self._directory}/{queue.topic}")
-        return [(queue.topic, queue.queue_id) for queue in dead]
+    def of_topic(self, topic: str) -> Sequence[ConsumeQueue]:
+        return self._of_topic.get(topic, ())
+
+    def topics(self) -> list[str]:
+        return sorted(self._of_topic)
 
     def close(self) -> None:
         self.descriptors.close()
         self.file_sync.close()
-
-
-def _nobody(topic: str) -> None:
-    """Nobody wants to know."""
-
-
-def _remove_empty_folder(folder: str) -> None:
-    try:
-        os.rmdir(folder)
-    except OSError:
-        return  # another queue is still in it

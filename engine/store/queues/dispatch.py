@@ -3,6 +3,11 @@
 Runs in slices on the writer's thread. One slice writes each touched queue once. Everything it writes is
 placed by what the record says, so a slice that failed half way (disk full) is simply run again, and
 replaying any part of the log any number of times ends in the same files.
+
+Units of records that cannot be read (*gap units*) have offset and length of the damaged part of the log, and
+a tag code that passes every filter (that of an address in RocketMQ's extended queues): whoever follows such a
+unit finds the damage, so no message is skipped in silence. The real unit takes its place once the part is
+repaired.
 """
 
 from __future__ import annotations
@@ -12,25 +17,32 @@ from collections.abc import Callable, Container
 
 from engine.protocol._records_cy import Derived
 from engine.protocol.layouts.store_files import CQ_UNIT, CQ_UNIT_SIZE
+from engine.store.flushing.file_sync import PASSING
 from engine.store.index.index import Index
 from engine.store.log.commit_log import CommitLog
-from engine.store.log.gate import Gate
 from engine.store.log.log_end import record_after
+from engine.store.log.message_log import MessageLog
 from engine.store.queues.consume_queue import BLANK_UNIT_SIZE, ConsumeQueue
 from engine.store.queues.consume_queues import ConsumeQueues
-from engine.store.queues.gap_units import SMALLEST_RECORD, gap_unit
-from engine.store.queues.queue_offsets import QueueKey
-from engine.store.results import Arrival, StoreStats
+from engine.store.results import Arrival, QueueKey, StoreStats
 
 _SIZE_AND_MAGIC = 8
 _MARKS = 4
+_SMALLEST_RECORD = 92
+_LARGEST_SIZE = 0x7FFF_FFFE
+_ANY_TAG = -(1 << 63)
+
+
+def gap_unit(start: int, end: int) -> bytes:
+    """A unit that leads to the damaged part [start, end) of the log."""
+    return CQ_UNIT.pack(start, min(end - start, _LARGEST_SIZE), _ANY_TAG)
 
 
 class Dispatcher:
     def __init__(
         self,
         log: CommitLog,
-        gate: Gate,
+        messages: MessageLog,
         queues: ConsumeQueues,
         index: Index | None,
         stats: StoreStats,
@@ -39,7 +51,7 @@ class Dispatcher:
         verify_on_open_bytes: int,
     ) -> None:
         self._log = log
-        self._gate = gate
+        self._messages = messages
         self._queues = queues
         self._index = index
         self._stats = stats
@@ -50,7 +62,7 @@ class Dispatcher:
         self.gaps: list[tuple[int, int]] = []
         """Parts of the log without a whole record that were passed over."""
         self.touched: set[QueueKey] = set()
-        """Queues that got units; whoever wants to know takes them out."""
+        """Queues that got units since `MessageQueues.take_touched`."""
         self.when_damaged: Callable[[int, int], object] = lambda start, end: None
         self.store_timestamp = 0
         """Store time of the newest record that queues and index know of."""
@@ -66,12 +78,25 @@ class Dispatcher:
         self._marks.append(min(verify_from, offset))
 
     def has_work(self) -> bool:
-        return self.offset < self._gate.readable_end()
+        return self.offset < self._log.readable_end()
 
-    def step(self, max_records: int, awaited: Container[QueueKey] | None = None) -> list[Arrival]:
-        """Dispatch up to `max_records`. OSError leaves the offset where it was, for another try. Of queues
-        that are not `awaited` (None: all are) the arrivals are left out."""
-        end = self._gate.readable_end()
+    def dispatch(self, max_records: int, awaited: Container[QueueKey] | None = None) -> list[Arrival]:
+        """Build queue units and index entries for the next readable records; arrivals of `awaited` queues
+        (None: of all). Empty also when the disk is full: puts are then refused, and a later call tries
+        again. Any other error of the disk fences the store."""
+        try:
+            arrivals = self._dispatch(max_records, awaited)
+        except OSError as error:
+            if error.errno not in PASSING:
+                self._messages.fence()
+            self._messages.note_full(True)
+            return []
+        self._messages.note_full(False)
+        return arrivals
+
+    def _dispatch(self, max_records: int, awaited: Container[QueueKey] | None) -> list[Arrival]:
+        """OSError leaves the offset where it was, for another try."""
+        end = self._log.readable_end()
         while self.offset < end:
             derived = self.derive(self.offset, end, max_records)
             next_offset = derived.next
@@ -176,7 +201,7 @@ class Dispatcher:
             if self.gaps and self._log.min_offset == 0:  # else retention may have taken the others
                 self._fill(queue, queue_offset, 0)
             return True
-        if queue_offset - queue.end > max(offset - behind, 0) // SMALLEST_RECORD:
+        if queue_offset - queue.end > max(offset - behind, 0) // _SMALLEST_RECORD:
             self.note_gap(offset, offset + size)  # there is no room in the log for so many before it
             return False
         self._fill(queue, queue_offset, behind)
@@ -187,7 +212,7 @@ class Dispatcher:
         messages in silence. Not more of them than the part has room for."""
         for start, end in self.gaps:
             count = queue_offset - queue.end
-            if start >= behind and 0 < count <= (end - start) // SMALLEST_RECORD:
+            if start >= behind and 0 < count <= (end - start) // _SMALLEST_RECORD:
                 queue.write(queue.end, gap_unit(start, end) * count)
                 return
 

@@ -17,8 +17,7 @@ from engine.store.log.commit_log import CommitLog
 from engine.store.log.log_end import record_after
 from engine.store.queues.consume_queue import BLANK_UNIT_SIZE, ConsumeQueue, Unit
 from engine.store.queues.consume_queues import ConsumeQueues
-from engine.store.queues.dispatch import Dispatcher
-from engine.store.queues.gap_units import gap_unit
+from engine.store.queues.dispatch import Dispatcher, gap_unit
 
 _SLICE = 4096
 _MAX_SPAN_UNITS = 100_000

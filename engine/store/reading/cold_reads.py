@@ -1,15 +1,18 @@
-"""Reads of records that nobody has looked at since they were written: fetched in a thread, each one checked.
+"""Reads of records outside the hot window: fetched in a thread, each one checked.
 
 A record must be whole, have the right CRC, lie where it says, and be the one that its queue promised. The
 records in front of the first one that is not are returned, and that one is named: a damaged byte costs its
-own message and no other. A disk that cannot read a sector (EIO) is damage too. Any thread."""
+own message and no other. A disk that cannot read a sector (EIO) is damage too. Any thread.
+"""
 
 from __future__ import annotations
 
 import errno
 import os
+from collections.abc import Callable
 
 from engine.protocol._records_cy import scan_records
+from engine.protocol.records import raw_properties
 from engine.store.results import ColdBody, ColdRange, ColdRanges, Damage
 
 
@@ -67,3 +70,24 @@ def _damage(cold: ColdRanges, item: ColdRange, pos: int, number: int) -> Damage:
         item.sizes[number],
         os.path.basename(item.path),
     )
+
+
+def select_records(body: bytes, matches: Callable[[bytes], bool]) -> list[bytes]:
+    """The records of a checked body that match; any thread."""
+    kept = []
+    pos = 0
+    while pos < len(body):
+        end = pos + int.from_bytes(body[pos : pos + 4], "big")
+        if matches(raw_properties(body, pos)):
+            kept.append(body[pos:end])
+        pos = end
+    return kept
+
+
+def count_records(body: bytes) -> int:
+    """Of a checked body."""
+    count = pos = 0
+    while pos < len(body):
+        pos += int.from_bytes(body[pos : pos + 4], "big")
+        count += 1
+    return count

@@ -4,6 +4,10 @@ A range is hot when it lies in the last `hot_window_bytes` of the log and was wr
 process: it is copied from the map at once. Everything else is cold: `read_cold` fetches it in a thread, with
 descriptors of its own, and checks every record against its CRC and against the queue that led to it, because
 nobody has looked at those bytes since they were written. A segment deleted meanwhile simply yields nothing.
+
+Queues normally end at the log's readable end. After a restart, and when a term begins, they reach to the end
+of the log, whose last records no replica may have confirmed: `get` holds those back as if they had not
+arrived.
 """
 
 from __future__ import annotations
@@ -18,6 +22,7 @@ from engine.store.log.commit_log import CommitLog
 from engine.store.options import ReadLimits
 from engine.store.queues.consume_queue import BLANK_UNIT_SIZE, ConsumeQueue
 from engine.store.queues.consume_queues import ConsumeQueues
+from engine.store.queues.dispatch import Dispatcher
 from engine.store.queues.queue_repair import QueueRepair
 from engine.store.reading.cold_reads import read_ranges
 from engine.store.recovery.damaged_ranges import DamagedRanges
@@ -58,19 +63,20 @@ class Reader:
         self,
         log: CommitLog,
         queues: ConsumeQueues,
+        dispatcher: Dispatcher,
         repair: QueueRepair,
+        damaged: DamagedRanges,
         limits: ReadLimits,
         stats: StoreStats,
     ) -> None:
         self._log = log
         self._queues = queues
+        self._dispatcher = dispatcher
         self._repair = repair
         self._limits = limits
         self._stats = stats
-        self.damaged = DamagedRanges()
+        self._damaged = damaged
         """Known damage; hot reads that touch it are checked like cold ones."""
-        self.checked_from = 0
-        """Records from here on were written or checked by this process."""
 
     def get(
         self,
@@ -78,12 +84,50 @@ class Reader:
         queue_id: int,
         queue_offset: int,
         max_messages: int,
-        max_bytes: int | None,
-        matches: Matches | None,
+        max_bytes: int | None = None,
+        matches: Matches | None = None,
         wanted: RecordFilter | None = None,
     ) -> GetResult:
         """`matches` is asked about tag codes, `wanted` about properties, of hot records only: of cold ones
-        all are in the result, for whoever reads them to choose (`select_records`)."""
+        all are in the result, for the caller to choose from (`select_records`)."""
+        if self._dispatcher.offset <= self._log.readable_end():
+            return self._get(topic, queue_id, queue_offset, max_messages, max_bytes, matches, wanted)
+        return self._get_visible(topic, queue_id, queue_offset, max_messages, max_bytes, matches, wanted)
+
+    def _get_visible(
+        self,
+        topic: str,
+        queue_id: int,
+        queue_offset: int,
+        max_messages: int,
+        max_bytes: int | None,
+        matches: Matches | None,
+        wanted: RecordFilter | None,
+    ) -> GetResult:
+        """While the queue may have units of records that nobody may see yet."""
+        queue, limit = self._queues.get(topic, queue_id), self._log.readable_end()
+        if queue is None:
+            return self._get(topic, queue_id, queue_offset, max_messages, max_bytes, matches, wanted)
+        low = queue.min_offset(self._log.min_offset)
+        visible_end = queue.search(low, lambda unit: unit[0] + unit[1] > limit)
+        nothing_yet = GetResult(GetStatus.OFFSET_OVERFLOW_ONE, queue_offset, low, queue.end)
+        if visible_end <= queue_offset < queue.end:
+            return nothing_yet
+        max_messages = min(max_messages, max(visible_end - queue_offset, 1))
+        result = self._get(topic, queue_id, queue_offset, max_messages, max_bytes, matches, wanted)
+        # A filter scans further than it finds: rather nothing for the moment than one too many.
+        return nothing_yet if queue_offset < visible_end < result.next_begin_offset else result
+
+    def _get(
+        self,
+        topic: str,
+        queue_id: int,
+        queue_offset: int,
+        max_messages: int,
+        max_bytes: int | None,
+        matches: Matches | None,
+        wanted: RecordFilter | None,
+    ) -> GetResult:
         if self._repair.reports:
             self._repair.mend_reported()
         queue = self._queues.table.get((topic, queue_id))
@@ -131,12 +175,12 @@ class Reader:
             return self._select(queue, queue_offset, max_messages, max_bytes, wanted)
         limits = self._limits
         log_min, log_end = self._log.files.min_offset, self._log.end_offset
-        hot_from = self._log.end_offset - limits.hot_window_bytes
+        hot_from = self._log.hot_from
         hot_bytes = min(max_bytes, limits.max_transfer_bytes_in_memory)
         hot_count = min(max_messages, limits.max_transfer_count_in_memory)
         if matches is None and queue_offset >= queue.checked_from:
             batch = _plain_batch(
-                queue, queue_offset, hot_count, hot_bytes, max(log_min, hot_from, self.checked_from)
+                queue, queue_offset, hot_count, hot_bytes, max(log_min, hot_from, self._log.checked_from)
             )
             if batch is not None:
                 return batch
@@ -211,8 +255,8 @@ class Reader:
         return raw_properties(cast(bytes, file.map), commit_log_offset - file.base_offset)
 
     def wanted_at(self, topic: str, queue_id: int, queue_offset: int, wanted: RecordFilter) -> bool:
-        """Whether this message, which has just become readable, is wanted. A doubt is a yes: whoever reads
-        it asks again."""
+        """Whether this message, which has just become readable, is wanted. In doubt True: the pull checks
+        again."""
         queue = self._queues.table.get((topic, queue_id))
         unit = queue.unit(queue_offset) if queue is not None else None
         if unit is None or not self._is_sound_and_hot(unit[0], unit[1]):
@@ -226,7 +270,7 @@ class Reader:
         stats.get_bytes += batch.size
         first = batch.spans[0]
         body, cold = b"", None
-        if self.is_hot(first) and not self._touches_damage(batch.spans):
+        if self._is_hot(first) and not self._touches_damage(batch.spans):
             body = self._copy(batch.spans)
         else:
             cold = self._cold(queue, queue_offset, batch)
@@ -242,25 +286,25 @@ class Reader:
             batch.size,
         )
 
-    def is_hot(self, commit_log_offset: int) -> bool:
+    def _is_hot(self, commit_log_offset: int) -> bool:
         """Whether the record may be copied from the map without a look at it and without a page fault."""
         file = self._log.files.at(commit_log_offset)
         return (
-            commit_log_offset >= self.checked_from
-            and commit_log_offset >= self._log.end_offset - self._limits.hot_window_bytes
+            commit_log_offset >= self._log.checked_from
+            and commit_log_offset >= self._log.hot_from
             and file is not None
             and file.map is not None
         )
 
     def _is_sound_and_hot(self, commit_log_offset: int, size: int) -> bool:
-        is_damaged = self.damaged and self.damaged.touches(commit_log_offset, commit_log_offset + size)
-        return not is_damaged and self.is_hot(commit_log_offset)
+        is_damaged = self._damaged and self._damaged.touches(commit_log_offset, commit_log_offset + size)
+        return not is_damaged and self._is_hot(commit_log_offset)
 
     def _touches_damage(self, spans: list[int]) -> bool:
-        if not self.damaged:
+        if not self._damaged:
             return False
         pairs = zip(spans[::2], spans[1::2], strict=True)
-        return any(self.damaged.touches(start, end) for start, end in pairs)
+        return any(self._damaged.touches(start, end) for start, end in pairs)
 
     def _copy(self, spans: list[int]) -> bytes:
         starts, ends = spans[::2], spans[1::2]
@@ -323,24 +367,3 @@ def _plain_batch(
     batch.next_offset = queue_offset + batch.count
     batch.spans, batch.size = found
     return batch
-
-
-def select_records(body: bytes, matches: Callable[[bytes], bool]) -> list[bytes]:
-    """The records of a checked body that are wanted; any thread."""
-    kept = []
-    pos = 0
-    while pos < len(body):
-        end = pos + int.from_bytes(body[pos : pos + 4], "big")
-        if matches(raw_properties(body, pos)):
-            kept.append(body[pos:end])
-        pos = end
-    return kept
-
-
-def count_records(body: bytes) -> int:
-    """Of a checked body."""
-    count = pos = 0
-    while pos < len(body):
-        pos += int.from_bytes(body[pos : pos + 4], "big")
-        count += 1
-    return count

@@ -89,10 +89,9 @@ class LogView:
         return data if is_readable else None
 
 
-def view_log(log: CommitLog, readable_end: int) -> LogView:
-    files = log.files
-    paths = tuple(str(file.path) for file in files.files)
-    return LogView(paths, files.min_offset, files.file_size, readable_end)
+def view_log(log: CommitLog) -> LogView:
+    paths = tuple(str(file.path) for file in log.files.files)
+    return LogView(paths, log.min_offset, log.file_size, log.readable_end())
 
 
 def plan_record_reads(log: CommitLog, places: Sequence[Place], hot_from: int) -> RecordReads:

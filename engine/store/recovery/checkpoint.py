@@ -19,15 +19,6 @@ from engine.protocol.layouts.checkpoints import (
     encode_page,
 )
 
-__all__ = [
-    "CheckpointPage",
-    "DurableOffsets",
-    "decode_page",
-    "encode_page",
-    "read_checkpoint",
-    "write_checkpoint",
-]
-
 
 def read_checkpoint(path: Path, now_ms: int) -> CheckpointPage:
     try:

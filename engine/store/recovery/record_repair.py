@@ -20,11 +20,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from engine.durable_file import pwrite_all
 from engine.protocol._records_cy import SCAN_BLANK, scan_records
 from engine.protocol.layouts.store_files import segment_name
-from engine.store.flushing.whole_writes import pwrite_all
 from engine.store.log.commit_log import CommitLog
-from engine.store.log.gate import Gate
+from engine.store.queues.dispatch import Dispatcher
 from engine.store.queues.queue_repair import QueueRepair
 from engine.store.reading.cold_reads import read_part
 from engine.store.recovery.damaged_ranges import DamagedRanges
@@ -80,18 +80,17 @@ class RecordRepair:
     def __init__(
         self,
         log: CommitLog,
-        gate: Gate,
         damaged: DamagedRanges,
         queues: QueueRepair,
+        dispatcher: Dispatcher,
         root: Path,
-        dispatched_offset: Callable[[], int],
     ) -> None:
         self._log = log
-        self._gate = gate
         self._queues = queues
-        self._dispatched_offset = dispatched_offset
+        self._dispatcher = dispatcher
         self._folder = root / "damaged"
         self.damaged = damaged
+        self.mend_queue = queues.mend_unit
 
     def locate(self, commit_log_offset: int, size: int) -> LogRange | None:
         """None: the range is not all in one segment, or not all readable yet, or too large for a repair."""
@@ -116,7 +115,7 @@ class RecordRepair:
 
     def plan_scrub(self, start: int, max_bytes: int) -> ScrubSlice | None:
         """The next part of the log to check, from a record boundary on; `run` it in any thread."""
-        return plan_scrub(self._log, start, min(self.settled_end, self._dispatched_offset()), max_bytes)
+        return plan_scrub(self._log, start, min(self.settled_end, self._dispatcher.offset), max_bytes)
 
     def segment_start(self, commit_log_offset: int) -> int:
         """Where the segment of this offset begins; the log's start when it has none there."""
@@ -126,12 +125,7 @@ class RecordRepair:
     @property
     def settled_end(self) -> int:
         """What is on disk, confirmed, and in the queues: only this is ever given away or written over."""
-        flushed, readable = self._gate.flushed_offset, self._gate.readable_end()
-        return min(flushed, readable)
-
-    def mend_queue(self, topic: str, queue_id: int, queue_offset: int) -> bool:
-        """Whether it was the queue that was wrong, and is right now."""
-        return self._queues.mend_unit(topic, queue_id, queue_offset)
+        return min(self._log.flushed_offset, self._log.readable_end())
 
     def keep_aside(self, place: LogRange, old: bytes) -> None:
         """The damaged bytes, durable, before anything is written over them. Blocks."""

@@ -19,8 +19,9 @@ from typing import Final
 
 from engine.errors import StoreError
 from engine.protocol._records_cy import SCAN_BLANK, SCAN_MORE, Derived, Newest, QueueRun
+from engine.protocol.layouts.checkpoints import CheckpointPage
 from engine.protocol.layouts.store_files import CQ_UNIT_SIZE
-from engine.store.flushing.flush import PASSING
+from engine.store.flushing.file_sync import PASSING
 from engine.store.index.index import Index
 from engine.store.log.commit_log import CommitLog
 from engine.store.log.log_end import (
@@ -33,9 +34,8 @@ from engine.store.log.log_end import (
 )
 from engine.store.queues.consume_queues import ConsumeQueues
 from engine.store.queues.dispatch import Dispatcher
-from engine.store.queues.queue_offsets import QueueKey
 from engine.store.queues.queue_repair import agrees
-from engine.store.recovery.checkpoint import CheckpointPage
+from engine.store.results import QueueKey
 
 _SLICE = 4096
 _CLEAN_SCAN_FILES = 3

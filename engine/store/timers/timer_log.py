@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
 
+from engine.durable_file import pwrite_all
 from engine.errors import CorruptRecord
 from engine.protocol.layouts.store_files import parse_segment_name, segment_name
 from engine.protocol.layouts.timer_files import (
@@ -24,7 +25,6 @@ from engine.protocol.layouts.timer_files import (
     decode_timer_log_unit,
     encode_timer_log_blank,
 )
-from engine.store.flushing.whole_writes import pwrite_all
 
 _FLAGS = os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC
 _SCAN_UNITS = 4096

@@ -5,9 +5,9 @@ from __future__ import annotations
 import sys
 
 from engine.broker.main import main
-from engine.store.log.gate import Gate
+from engine.store.log.commit_log import CommitLog
 
-Gate.readable_end = lambda self: self._log.written_end_offset  # type: ignore[method-assign]
+CommitLog.readable_end = lambda self: self.written_end_offset  # type: ignore[method-assign]
 
 if __name__ == "__main__":
     sys.exit(main())

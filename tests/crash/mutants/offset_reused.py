@@ -6,7 +6,8 @@ import sys
 from collections.abc import Iterable
 
 from engine.broker.main import main
-from engine.store.queues.queue_offsets import QueueKey, QueueOffsets
+from engine.store.log.message_log import QueueOffsets
+from engine.store.results import QueueKey
 
 
 def _adopt_one_less(self: QueueOffsets, ends: Iterable[tuple[QueueKey, int]]) -> None:

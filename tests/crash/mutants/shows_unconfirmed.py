@@ -5,14 +5,14 @@ from __future__ import annotations
 import sys
 
 from engine.broker.main import main
-from engine.store.log.gate import Gate
+from engine.store.log.commit_log import CommitLog
 
 
-def _written(self: Gate) -> int:
-    return self._log.written_end_offset
+def _written(self: CommitLog) -> int:
+    return self.written_end_offset
 
 
-Gate.readable_end = _written  # type: ignore[method-assign]
+CommitLog.readable_end = _written  # type: ignore[method-assign]
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -18,7 +18,7 @@ async def _keep(self: MasterLink, offset: int, state: GroupState) -> None:
 
 
 async def _join_when_longer(self: MasterLink, hello: MasterHello) -> None:
-    if self._store.commit_log_max_offset > hello.max_offset:
+    if self._store.log.max_offset > hello.max_offset:
         await asyncio.sleep(0.5)
         raise HistoriesDiffer("not yet")
     await _join(self, hello)

@@ -10,6 +10,7 @@ from engine.protocol.batches import BatchItem, encode_batch
 from engine.protocol.properties import encode_properties
 from engine.store.message_store import MessageStore
 from engine.store.options import FlushDiskType, ReadLimits, StoreOptions
+from engine.store.recovery.recovery import Recovery
 from engine.store.results import (
     Arrival,
     ColdBody,
@@ -75,7 +76,7 @@ def batch_of(*items: BatchItem) -> Batch:
 
 
 def put(store: MessageStore, message: MessageDraft, now_ms: int = NOW_MS) -> PutResult:
-    result = store.put(message, now_ms)
+    result = store.log.put(message, now_ms)
     assert result.status is PutStatus.PUT_OK, result
     return result
 
@@ -94,28 +95,28 @@ def fill(
 
 def dispatch_all(store: MessageStore, max_records: int = 64) -> list[Arrival]:
     arrivals = []
-    while store.has_undispatched():
-        found = store.dispatch(max_records)
-        if not found and store.has_undispatched():
+    while store.queues.has_undispatched():
+        found = store.queues.dispatch(max_records)
+        if not found and store.queues.has_undispatched():
             break
         arrivals += found
     return arrivals
 
 
 def flush(store: MessageStore) -> None:
-    plan = store.plan_flush(NOW_MS, force=True)
+    plan = store.flush.plan_log(NOW_MS, force=True)
     if plan is not None:
         plan.run()
-        store.finish_flush(plan, None)
+        store.flush.finish(plan, None)
 
 
 def flush_all(store: MessageStore) -> None:
     """Log, queues, checkpoint: what the broker does every second."""
     flush(store)
-    plan = store.plan_flush_queues(NOW_MS)
+    plan = store.flush.plan_queues()
     if plan is not None:
         plan.run()
-        store.finish_flush(plan, None)
+        store.flush.finish(plan, None)
 
 
 def crash(store: MessageStore) -> None:
@@ -123,8 +124,24 @@ def crash(store: MessageStore) -> None:
     store._release()
 
 
+def expire(
+    store: MessageStore, now_ms: int, hour: int, usage_ratio: float, manual: bool = False
+) -> list[str]:
+    """Delete what may go, log first; the paths deleted."""
+    front, rules = store.front, store.options.retention
+    start = front.plan(rules, now_ms, hour=hour, disk_usage_ratio=usage_ratio, manual=manual)
+    return list(front.delete_to(start, rules, now_ms).paths)
+
+
+def rebuild_queue(store: MessageStore, topic: str, queue_id: int) -> None:
+    """Write a queue anew from the whole log, as recovery does with one that contradicts the log."""
+    log, queues, index, dispatcher = store._commit_log, store._queue_table, store._index, store._dispatcher
+    recovery = Recovery(log, queues, index, dispatcher, check_crc=True, is_strict=False, on_progress=None)
+    recovery.rebuild_queues({(topic, queue_id)}, dispatcher.offset)
+
+
 def body_of(store: MessageStore, result: GetResult) -> bytes:
-    return result.body if result.cold is None else store.read_cold(result.cold).body
+    return result.body if result.cold is None else store.queues.read_cold(result.cold).body
 
 
 def drain(store: MessageStore, topic: str = "Orders", queue_id: int = 0) -> list[int]:
@@ -132,9 +149,9 @@ def drain(store: MessageStore, topic: str = "Orders", queue_id: int = 0) -> list
     from engine.protocol.records import decode_records
 
     numbers: list[int] = []
-    offset = store.min_offset(topic, queue_id)
-    while offset < store.max_offset(topic, queue_id):
-        result = store.get(topic, queue_id, offset, 32)
+    offset = store.queues.min_offset(topic, queue_id)
+    while offset < store.queues.max_offset(topic, queue_id):
+        result = store.queues.get(topic, queue_id, offset, 32)
         records = decode_records(body_of(store, result))
         assert records, result
         for record in records:
@@ -165,12 +182,12 @@ def consume(store: MessageStore, topic: str = "Orders", queue_id: int = 0) -> tu
 
     numbers: list[int] = []
     damages: list[Damage] = []
-    offset = store.min_offset(topic, queue_id)
-    while offset < store.max_offset(topic, queue_id):
-        result = store.get(topic, queue_id, offset, 32)
+    offset = store.queues.min_offset(topic, queue_id)
+    while offset < store.queues.max_offset(topic, queue_id):
+        result = store.queues.get(topic, queue_id, offset, 32)
         read = ColdBody(result.body, result.damage)
         if result.cold is not None:
-            read = store.read_cold(result.cold)
+            read = store.queues.read_cold(result.cold)
         for record in decode_records(read.body):
             assert (record.topic, record.queue_id, record.queue_offset) == (topic, queue_id, offset)
             numbers.append(int(record.body[:8]))

@@ -11,7 +11,18 @@ from engine.store.message_store import MessageStore
 from engine.store.options import RetentionRules
 from engine.store.results import GetStatus
 from engine.store.retention import SegmentAge, is_delete_hour, is_disk_writable, plan_expiry
-from tests.engine.store.samples import NOW_MS, SEGMENT_SIZE, draft, drain, fill, flush_all, open_store, put
+from tests.engine.store.samples import (
+    NOW_MS,
+    SEGMENT_SIZE,
+    draft,
+    drain,
+    expire,
+    fill,
+    flush_all,
+    open_store,
+    put,
+    rebuild_queue,
+)
 
 HOUR_MS = 3_600_000
 RULES = RetentionRules()
@@ -96,28 +107,28 @@ def old_store(tmp_path: Path) -> MessageStore:
 
 
 def test_queues_and_index_follow_the_log(old_store: MessageStore, tmp_path: Path) -> None:
-    dropped = old_store.expire(NOW_MS, 4, 0.5)
-    log_min = old_store.commit_log_min_offset
+    dropped = expire(old_store, NOW_MS, 4, 0.5)
+    log_min = old_store.log.min_offset
     assert log_min >= 3 * SEGMENT_SIZE
     assert f"{0:020d}" in {Path(path).name for path in dropped if "commitlog" in path}
-    first = old_store.min_offset("Orders", 0)
+    first = old_store.queues.min_offset("Orders", 0)
     assert first > 100 and not (tmp_path / "consumequeue" / "Orders" / "0" / f"{0:020d}").exists()
-    unit = old_store.queue_units("Orders", 0, first, 1)[0]
+    unit = old_store.queues.units("Orders", 0, first, 1)[0]
     assert unit.commit_log_offset >= log_min
-    too_small = old_store.get("Orders", 0, first - 1, 32)
+    too_small = old_store.queues.get("Orders", 0, first - 1, 32)
     assert (too_small.status, too_small.next_begin_offset) == (GetStatus.OFFSET_TOO_SMALL, first)
     assert drain(old_store) == list(range(first * 4, 2000, 4))
     assert any("index" in path for path in dropped)
-    assert not old_store.query("Orders", "K0000001", 5, 0, NOW_MS * 2).offsets
+    assert not old_store.search.query("Orders", "K0000001", 5, 0, NOW_MS * 2).offsets
     old_store.close()
 
 
 def test_a_shortened_store_opens_again(old_store: MessageStore, tmp_path: Path) -> None:
-    old_store.expire(NOW_MS, 4, 0.5)
-    first = old_store.min_offset("Orders", 1)
+    expire(old_store, NOW_MS, 4, 0.5)
+    first = old_store.queues.min_offset("Orders", 1)
     old_store.close()
     store = open_store(tmp_path)
-    assert store.min_offset("Orders", 1) == first
+    assert store.queues.min_offset("Orders", 1) == first
     assert drain(store, queue_id=1) == list(range(first * 4 + 1, 2000, 4))
     store.close()
 
@@ -125,10 +136,10 @@ def test_a_shortened_store_opens_again(old_store: MessageStore, tmp_path: Path) 
 def test_a_queue_rebuilt_from_a_shortened_log_keeps_its_offsets(
     old_store: MessageStore, tmp_path: Path
 ) -> None:
-    old_store.expire(NOW_MS, 4, 0.5)
-    first = old_store.min_offset("Orders", 1)
-    old_store.rebuild_queue("Orders", 1)
-    assert old_store.min_offset("Orders", 1) == first
+    expire(old_store, NOW_MS, 4, 0.5)
+    first = old_store.queues.min_offset("Orders", 1)
+    rebuild_queue(old_store, "Orders", 1)
+    assert old_store.queues.min_offset("Orders", 1) == first
     assert drain(old_store, queue_id=1) == list(range(first * 4 + 1, 2000, 4))
     old_store.close()
 
@@ -138,19 +149,19 @@ def test_a_queue_whose_messages_are_all_gone_can_be_cleaned_and_goes_on(tmp_path
     put(store, draft(0, topic="Rare"))
     fill(store, 1500)
     flush_all(store)
-    assert store.clean_expired_queues() == []
-    assert store.expire(NOW_MS, 0, 0.99)
-    assert store.clean_expired_queues() == [("Rare", 0)]
-    assert not (tmp_path / "consumequeue" / "Rare").exists() and "Rare" not in store.queue_table()
+    assert store.queues.delete_expired() == []
+    assert expire(store, NOW_MS, 0, 0.99)
+    assert store.queues.delete_expired() == [("Rare", 0)]
+    assert not (tmp_path / "consumequeue" / "Rare").exists() and "Rare" not in store.queues.ids_by_topic()
     assert put(store, draft(7, topic="Rare")).queue_offset == 1
     store.close()
     store = open_store(tmp_path)
-    assert store.min_offset("Rare", 0) == 1 and drain(store, "Rare") == [7]
+    assert store.queues.min_offset("Rare", 0) == 1 and drain(store, "Rare") == [7]
     store.close()
 
 
 def test_nothing_goes_that_is_not_flushed(tmp_path: Path) -> None:
     store = open_store(tmp_path)
     fill(store, 1000)
-    assert store.expire(NOW_MS, 4, 0.99) == []
+    assert expire(store, NOW_MS, 4, 0.99) == []
     store.close()

@@ -134,7 +134,7 @@ async def test_an_empty_broker_tells_everything_as_numbers(broker: RunningBroker
 
 async def test_traffic_shows_in_the_runtime_info(broker: RunningBroker, peer: Peer) -> None:
     await peer.send_batch("orders", [b"x"] * 10)
-    await eventually(lambda: broker.inner.core.store.max_offset("orders", 0) == 10)
+    await eventually(lambda: broker.inner.core.store.queues.max_offset("orders", 0) == 10)
     await peer.pull("orders", 0)
     info = await runtime(peer)
     assert info["putMessageTimesTotal"] == info["msgPutTotalTodayNow"] == "10"
@@ -149,7 +149,7 @@ async def test_traffic_shows_in_the_runtime_info(broker: RunningBroker, peer: Pe
 
 async def test_statistics_of_a_topic_and_a_group(broker: RunningBroker, peer: Peer) -> None:
     await peer.send_batch("orders", [b"x"] * 10)
-    await eventually(lambda: broker.inner.core.store.max_offset("orders", 0) == 10)
+    await eventually(lambda: broker.inner.core.store.queues.max_offset("orders", 0) == 10)
     await peer.pull("orders", 0, consumer_group="billing")
     code = RequestCode.VIEW_BROKER_STATS_DATA
     for name, key in (

@@ -19,7 +19,7 @@ async def loaded(broker: RunningBroker, peer: Peer) -> RunningBroker:
     broker.inner.core.tables.topics.put(TopicConfig("orders", 2, 2), 1)
     for tag in ("red", "blue", "red"):
         await peer.send("orders", b"x", properties={"TAGS": tag})
-    await eventually(lambda: broker.inner.core.store.max_offset("orders", 0) == 3)
+    await eventually(lambda: broker.inner.core.store.queues.max_offset("orders", 0) == 3)
     return broker
 
 
@@ -73,13 +73,13 @@ async def test_a_huge_count_is_cut(loaded: RunningBroker, peer: Peer) -> None:
 async def test_queues_of_forgotten_topics_are_cleaned(loaded: RunningBroker, peer: Peer) -> None:
     loaded.inner.core.tables.topics.delete("orders", 1)
     assert (await peer.ask(RequestCode.CLEAN_UNUSED_TOPIC)).code == 0
-    assert "orders" not in loaded.inner.core.store.queue_table()
+    assert "orders" not in loaded.inner.core.store.queues.ids_by_topic()
 
 
 async def test_queues_in_use_are_not_cleaned(loaded: RunningBroker, peer: Peer) -> None:
     for code in (RequestCode.CLEAN_UNUSED_TOPIC, RequestCode.CLEAN_EXPIRED_CONSUMEQUEUE):
         assert (await peer.ask(code)).code == 0
-    assert loaded.inner.core.store.max_offset("orders", 0) == 3
+    assert loaded.inner.core.store.queues.max_offset("orders", 0) == 3
 
 
 async def test_a_deletion_asked_for_keeps_what_is_young(loaded: RunningBroker, peer: Peer) -> None:

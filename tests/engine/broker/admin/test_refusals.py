@@ -14,7 +14,7 @@ BAD_NAMES = ["../x", "..%2f", ".", "a b", "a\x00b", "x" * 128, "%RETRY%../../x",
 
 
 def stored_bytes(broker: RunningBroker) -> int:
-    return broker.inner.core.store.commit_log_max_offset
+    return broker.inner.core.store.log.max_offset
 
 
 @pytest.mark.parametrize("name", BAD_NAMES)
@@ -227,7 +227,7 @@ async def test_whoever_waited_is_told_of_a_store_that_takes_nothing(
     """ "Busy" would make clients knock again; a full or fenced store sends them elsewhere."""
     await peer.send("orders")
     broker.inner.options.live.wait_time_mills_in_send_queue = -1
-    broker.inner.core.store.fence()
+    broker.inner.core.store.log.fence()
     assert (await peer.send("orders")).code == ResponseCode.SERVICE_NOT_AVAILABLE
     broker.inner.core.figures.disk.is_writable = False
     assert (await peer.send("orders")).code == ResponseCode.SERVICE_NOT_AVAILABLE

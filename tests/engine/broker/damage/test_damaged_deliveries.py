@@ -44,20 +44,20 @@ async def send_all(peer: Peer, way: str) -> list[str]:
 
 async def victim_of(broker: RunningBroker, way: str) -> Record:
     topic, store = WAYS[way][0], broker.inner.core.store
-    await eventually(lambda: store.max_offset(topic, 0) == len(BODIES))
+    await eventually(lambda: store.queues.max_offset(topic, 0) == len(BODIES))
     if way == "timer":
         await eventually(lambda: broker.inner.tasks.master.waiting.timer_store.queue_offset == len(BODIES))
     await broker.inner.tasks.log.flusher.bring_to_disk()
-    record = store.record_at(store.queue_units(topic, 0, 1, 1)[0].commit_log_offset)
+    record = store.log.record_at(store.queues.units(topic, 0, 1, 1)[0].commit_log_offset)
     assert record is not None and record.body == b"damaged"
     return record
 
 
 async def delivered(broker: RunningBroker, count: int, queue_id: int = 2) -> list[Record]:
     store = broker.inner.core.store
-    await eventually(lambda: store.max_offset("Orders", queue_id) >= count, 20)
-    units = store.queue_units("Orders", queue_id, 0, 10)
-    found = [store.record_at(unit.commit_log_offset) for unit in units]
+    await eventually(lambda: store.queues.max_offset("Orders", queue_id) >= count, 20)
+    units = store.queues.units("Orders", queue_id, 0, 10)
+    found = [store.log.record_at(unit.commit_log_offset) for unit in units]
     return [record for record in found if record is not None]
 
 
@@ -151,12 +151,12 @@ async def test_what_was_called_back_is_not_delivered_when_it_is_whole_again(
     store = broker.inner.core.store
     await eventually(lambda: broker.inner.tasks.master.waiting.timer_store.queue_offset == 2)
     await broker.inner.tasks.log.flusher.bring_to_disk()
-    offset = store.queue_units(TIMER_TOPIC, 0, 0, 1)[0].commit_log_offset
+    offset = store.queues.units(TIMER_TOPIC, 0, 0, 1)[0].commit_log_offset
     flip(tmp_path / "store", offset + BODY_AT)
     await eventually(lambda: any(record.is_owed for record in broker.inner.tasks.damage.records), 20)
     flip(tmp_path / "store", offset + BODY_AT)
     await settled(broker)
-    assert store.max_offset("Orders", 0) == 0
+    assert store.queues.max_offset("Orders", 0) == 0
     await peer.close()
 
 
@@ -172,7 +172,7 @@ async def test_a_timed_message_that_is_whole_again_in_time_waits_for_its_time(
     await peer.close()
     store = broker.inner.core.store
     await eventually(lambda: broker.inner.tasks.master.waiting.timer_store.queue_offset == 1)
-    offset = store.queue_units(TIMER_TOPIC, 0, 0, 1)[0].commit_log_offset
+    offset = store.queues.units(TIMER_TOPIC, 0, 0, 1)[0].commit_log_offset
     await broker.stop()
     root = tmp_path / "store"
     for path in (root / "timerwheel", *(root / "config").glob("timercheck*"), *(root / "timerlog").glob("*")):
@@ -182,8 +182,8 @@ async def test_a_timed_message_that_is_whole_again_in_time_waits_for_its_time(
     await eventually(lambda: any(record.is_owed for record in broker.inner.tasks.damage.records))
     flip(root, offset)
     await settled(broker)
-    assert broker.inner.core.store.max_offset(TIMER_TOPIC, 0) == 2
-    assert broker.inner.core.store.max_offset("Orders", 0) == 0
+    assert broker.inner.core.store.queues.max_offset(TIMER_TOPIC, 0) == 2
+    assert broker.inner.core.store.queues.max_offset("Orders", 0) == 0
     (found,) = await delivered(broker, 1, queue_id=0)
     assert found.body == b"x" and found.store_timestamp >= deliver_ms
 
@@ -227,16 +227,16 @@ async def test_a_popped_message_that_is_damaged_when_it_comes_back_is_listed(
     assert (row["topic"], row["queueOffset"], row["skips"]["poppers"]["way"]) == ("Orders", 1, "pop")
     flip(tmp_path / "store", offset + BODY_AT)
     await settled(broker)
-    await eventually(lambda: not store.has_undispatched())
+    await eventually(lambda: not store.queues.has_undispatched())
     assert retries(broker) == [b"first", b"last", b"damaged"]
     await peer.close()
 
 
 def retries(broker: RunningBroker) -> list[bytes]:
     store = broker.inner.core.store
-    (topic,) = [name for name in store.queue_table() if "poppers" in name] or [""]
-    units = store.queue_units(topic, 0, 0, 10)
-    found = [store.record_at(unit.commit_log_offset) for unit in units]
+    (topic,) = [name for name in store.queues.ids_by_topic() if "poppers" in name] or [""]
+    units = store.queues.units(topic, 0, 0, 10)
+    found = [store.log.record_at(unit.commit_log_offset) for unit in units]
     return [record.body for record in found if record is not None]
 
 
@@ -262,8 +262,8 @@ async def test_a_member_of_a_group_repairs_it_first(group: BrokerGroup, tmp_path
     await group.in_sync()
     await send_all(group.peers[0], way)
     victim = await victim_of(master, way)
-    end = master.inner.core.store.commit_log_max_offset
-    await eventually(lambda: slave.inner.core.store.commit_log_max_offset >= end)
+    end = master.inner.core.store.log.max_offset
+    await eventually(lambda: slave.inner.core.store.log.max_offset >= end)
     await slave.inner.tasks.log.flusher.bring_to_disk()
     flip(tmp_path / "0", victim.commit_log_offset + BODY_AT)
     assert [record.body for record in await delivered(master, 3)] == BODIES
@@ -279,15 +279,15 @@ async def test_a_promoted_slave_delivers_what_its_master_had_listed(
     await group.in_sync()
     await send_all(group.peers[0], way)
     victim = await victim_of(master, way)
-    end = master.inner.core.store.commit_log_max_offset
-    await eventually(lambda: slave.inner.core.store.commit_log_max_offset >= end)
+    end = master.inner.core.store.log.max_offset
+    await eventually(lambda: slave.inner.core.store.log.max_offset >= end)
     await slave.inner.tasks.log.flusher.bring_to_disk()
     for member in (0, 1):
         flip(tmp_path / str(member), victim.commit_log_offset + BODY_AT)
     await delivered(master, 2)
     await master.inner.tasks.log.flusher.bring_to_disk()
-    end = master.inner.core.store.commit_log_max_offset
-    await eventually(lambda: slave.inner.core.store.commit_log_max_offset >= end)
+    end = master.inner.core.store.log.max_offset
+    await eventually(lambda: slave.inner.core.store.log.max_offset >= end)
     assert await slave.inner.tasks.replication.metadata_sync.round()
     await group.stop(0)
     await promote(slave)

@@ -142,13 +142,13 @@ async def test_a_skipped_message_is_redelivered_once_it_is_whole_again(
     await pull_all(peer)
     flip(tmp_path / "store", victim.commit_log_offset + BODY_AT)
     await broker.inner.tasks.damage.repairs.retry()
-    await eventually(lambda: broker.inner.core.store.max_offset("%RETRY%consumers", 0) == 1)
+    await eventually(lambda: broker.inner.core.store.queues.max_offset("%RETRY%consumers", 0) == 1)
     (again,) = records(await peer.pull("%RETRY%consumers", 0))
     assert (again.body, again.properties["RETRY_TOPIC"]) == (b"message %02d" % VICTIM, "Orders")
     assert again.reconsume_times == 0
     # A power cut may still take the copy back: it is noted once it is on disk, and not given twice meanwhile.
     await broker.inner.tasks.damage.repairs.retry()
-    assert broker.inner.core.store.max_offset("%RETRY%consumers", 0) == 1
+    assert broker.inner.core.store.queues.max_offset("%RETRY%consumers", 0) == 1
     await broker.inner.tasks.log.flusher.bring_to_disk()
     await broker.inner.tasks.damage.repairs.retry()
     (row,) = await listed(peer, "consumers")
@@ -156,7 +156,7 @@ async def test_a_skipped_message_is_redelivered_once_it_is_whole_again(
     section = await damage_section(peer)
     assert (section["skipped"], section["repaired"], section["last"]["outcome"]) == (0, 1, "repaired")
     await broker.inner.tasks.damage.repairs.retry()
-    assert broker.inner.core.store.max_offset("%RETRY%consumers", 0) == 1
+    assert broker.inner.core.store.queues.max_offset("%RETRY%consumers", 0) == 1
     assert (await pull_all(peer, consumer_group="later"))[0] == list(range(COUNT))
     await peer.close()
 
@@ -187,7 +187,9 @@ async def test_pops_go_on_behind_it(start_broker: StartBroker, tmp_path: Path, i
     assert row["skips"]["poppers"]["way"] == "pop"
     flip(tmp_path / "store", victim.commit_log_offset + BODY_AT)
     await broker.inner.tasks.damage.repairs.retry()
-    await eventually(lambda: any("poppers" in topic for topic in broker.inner.core.store.queue_table()))
+    await eventually(
+        lambda: any("poppers" in topic for topic in broker.inner.core.store.queues.ids_by_topic())
+    )
     answer = await peer.ask(RequestCode.POP_MESSAGE, pop_fields())
     assert [record.body for record in records(answer)] == [b"message %02d" % VICTIM]
     await peer.close()

@@ -34,7 +34,7 @@ async def fill(group: BrokerGroup) -> tuple[int, int]:
     for number in range(COUNT):
         assert (await group.peers[0].send("Orders", b"message %02d" % number)).code == 0
     await group.in_sync()
-    await eventually(lambda: slave.core.store.max_offset("Orders", 0) == COUNT)
+    await eventually(lambda: slave.core.store.queues.max_offset("Orders", 0) == COUNT)
     slave.tasks.replication.metadata_sync.wake()
     await eventually(lambda: "Orders" in slave.core.tables.topics)
     for broker in (master, slave):
@@ -98,7 +98,7 @@ async def test_what_nobody_has_is_skipped_and_a_slave_sends_to_its_master(
     # Now one of them is restored: the other follows, and the group gets its message.
     flip(tmp_path / "1", offset + BODY_AT)
     await group.members[0].inner.tasks.damage.repairs.retry()
-    await eventually(lambda: group.members[0].inner.core.store.max_offset("%RETRY%consumers", 0) == 1)
+    await eventually(lambda: group.members[0].inner.core.store.queues.max_offset("%RETRY%consumers", 0) == 1)
     assert log_bytes(tmp_path / "0", offset, size) == log_bytes(tmp_path / "1", offset, size)
 
 

@@ -31,9 +31,9 @@ async def filled(start_broker: StartBroker) -> tuple[RunningBroker, list[int]]:
     await peer.close()
     await broker.inner.tasks.log.flusher.bring_to_disk()
     store = broker.inner.core.store
-    await eventually(lambda: store.max_offset("Orders", 0) == 45)
-    assert store.commit_log_max_offset > 4 * SEGMENT_BYTES
-    return broker, [unit.commit_log_offset for unit in store.queue_units("Orders", 0, 0, 45)]
+    await eventually(lambda: store.queues.max_offset("Orders", 0) == 45)
+    assert store.log.max_offset > 4 * SEGMENT_BYTES
+    return broker, [unit.commit_log_offset for unit in store.queues.units("Orders", 0, 0, 45)]
 
 
 async def scrub_to(broker: RunningBroker, offset: int) -> None:
@@ -138,4 +138,4 @@ async def test_progress_behind_the_end_of_the_log_is_corrected(
     assert scrub.offset == 0
     await scrub_to(broker, 1 << 60)
     assert (scrub.offset, scrub.rounds) == (None, 1)
-    assert scrub.byte_count >= broker.inner.core.store.commit_log_max_offset
+    assert scrub.byte_count >= broker.inner.core.store.log.max_offset

@@ -135,9 +135,9 @@ async def redelivered(broker: RunningBroker, group: str = "consumers") -> list[b
             await broker.inner.tasks.log.flusher.bring_to_disk()
             await damage.repairs.retry()
             await asyncio.sleep(0.02)
-    await eventually(lambda: not store.has_undispatched())
-    units = store.queue_units(f"%RETRY%{group}", 0, 0, 10)
-    found = [store.record_at(unit.commit_log_offset) for unit in units]
+    await eventually(lambda: not store.queues.has_undispatched())
+    units = store.queues.units(f"%RETRY%{group}", 0, 0, 10)
+    found = [store.log.record_at(unit.commit_log_offset) for unit in units]
     return [record.body for record in found if record is not None]
 
 
@@ -168,7 +168,7 @@ async def test_a_promoted_slave_redelivers_what_its_master_skipped(
     assert (await damage_section(group.peers[1]))["skipped"] == 1
     if not is_whole:
         await slave.inner.tasks.damage.repairs.retry()
-        assert slave.inner.core.store.max_offset("%RETRY%consumers", 0) == 0
+        assert slave.inner.core.store.queues.max_offset("%RETRY%consumers", 0) == 0
         flip(tmp_path / "1", offset + BODY_AT)
     assert await redelivered(slave) == [b"message %02d" % VICTIM]
     (row,) = await listed(group.peers[1], "consumers")
@@ -185,17 +185,15 @@ async def test_what_the_old_master_redelivered_is_not_given_again(group: BrokerG
     assert await slave.inner.tasks.replication.metadata_sync.round()
     flip(tmp_path / "0", offset + BODY_AT)
     assert await redelivered(master) == [b"message %02d" % VICTIM]
-    await eventually(
-        lambda: slave.inner.core.store.commit_log_max_offset == master.inner.core.store.commit_log_max_offset
-    )
+    await eventually(lambda: slave.inner.core.store.log.max_offset == master.inner.core.store.log.max_offset)
     assert await slave.inner.tasks.replication.metadata_sync.round()
     (row,) = await listed(group.peers[1], "consumers")
     assert row["skips"]["consumers"]["redeliveredMs"] > 0
     await group.stop(0)
     await promote(slave)
     await slave.inner.tasks.damage.repairs.retry()
-    await eventually(lambda: not slave.inner.core.store.has_undispatched())
-    assert slave.inner.core.store.max_offset("%RETRY%consumers", 0) == 1
+    await eventually(lambda: not slave.inner.core.store.queues.has_undispatched())
+    assert slave.inner.core.store.queues.max_offset("%RETRY%consumers", 0) == 1
 
 
 async def test_a_slave_tells_its_master_what_it_skipped_alone(
@@ -221,9 +219,7 @@ async def test_a_slave_tells_its_master_what_it_skipped_alone(
     (row,) = await listed(group.peers[0], "consumers")
     assert row["skips"]["consumers"]["redeliveredMs"] > 0
     assert await damage_section(group.peers[0]) is None
-    await eventually(
-        lambda: slave.inner.core.store.commit_log_max_offset == master.inner.core.store.commit_log_max_offset
-    )
+    await eventually(lambda: slave.inner.core.store.log.max_offset == master.inner.core.store.log.max_offset)
     assert await slave.inner.tasks.replication.metadata_sync.round()
     assert slave.inner.tasks.damage.exchange.untold() is None
     assert not any(record.is_owed for record in slave.inner.tasks.damage.records)

@@ -25,7 +25,7 @@ async def delivered(peer: Peer, topic: str, count: int, timeout_s: float = 8) ->
 
 
 def end_of(broker: RunningBroker, level: int) -> int:
-    return broker.inner.core.store.max_offset("SCHEDULE_TOPIC_XXXX", level - 1)
+    return broker.inner.core.store.queues.max_offset("SCHEDULE_TOPIC_XXXX", level - 1)
 
 
 async def test_a_delayed_message_is_delivered_once_its_time_has_come(
@@ -37,7 +37,7 @@ async def test_a_delayed_message_is_delivered_once_its_time_has_come(
     assert (answer.fields["queueId"], answer.fields["queueOffset"]) == ("2", "0")
     assert answer.fields["transactionId"]
     await eventually(lambda: end_of(broker, 1) == 1)
-    assert broker.inner.core.store.max_offset("orders", 2) == 0
+    assert broker.inner.core.store.queues.max_offset("orders", 2) == 0
 
     pulled = await peer.pull("orders", 0, queue_id=2, sys_flag=WAITING, subscription="blue")
     (record,) = records(pulled)
@@ -130,4 +130,4 @@ async def test_a_delay_inside_a_batch_is_refused(broker: RunningBroker, peer: Pe
     body = encode_batch([BatchItem(0, b"x", b"DELAY\x013\x02")])
     answer = await peer.ask(RequestCode.SEND_BATCH_MESSAGE, header.to_v2().encode(), body)
     assert answer.code == 13
-    assert broker.inner.core.store.commit_log_max_offset == 0
+    assert broker.inner.core.store.log.max_offset == 0

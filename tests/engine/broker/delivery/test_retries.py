@@ -123,17 +123,17 @@ async def test_a_group_without_retry_queues_drops_the_message(broker: RunningBro
     await peer.send("orders")
     config = SubscriptionGroupConfig("consumers", retry_queue_nums=0)
     broker.inner.core.tables.groups.put(config, 1)
-    end = broker.inner.core.store.commit_log_max_offset
+    end = broker.inner.core.store.log.max_offset
     assert (await send_back(peer, 0)).code == 0
-    assert broker.inner.core.store.commit_log_max_offset == end
+    assert broker.inner.core.store.log.max_offset == end
 
 
 async def test_what_is_not_in_the_log_cannot_come_back(broker: RunningBroker, peer: Peer) -> None:
     await peer.send("orders")
-    end = broker.inner.core.store.commit_log_max_offset
+    end = broker.inner.core.store.log.max_offset
     for offset in (-1, 7, end, end + 10_000, (1 << 63) - 1):
         assert (await send_back(peer, offset)).code == ResponseCode.SYSTEM_ERROR
-    assert broker.inner.core.store.commit_log_max_offset == end
+    assert broker.inner.core.store.log.max_offset == end
 
 
 async def test_a_group_that_may_not_make_itself_is_unknown(start_broker: StartBroker) -> None:
@@ -150,14 +150,14 @@ async def test_under_sync_flush_it_is_answered_once_on_disk(start_broker: StartB
     peer = Peer(broker.address)
     await peer.send("orders")
     assert (await send_back(peer, 0)).code == 0
-    assert broker.inner.core.store.flushed_offset == broker.inner.core.store.commit_log_max_offset
+    assert broker.inner.core.store.log.flushed_offset == broker.inner.core.store.log.max_offset
     await peer.close()
 
 
 async def test_a_send_to_the_retry_topic_waits_its_delay(broker: RunningBroker, peer: Peer) -> None:
     properties = {"DELAY": "3", "RETRY_TOPIC": "orders"}
     assert (await peer.send(RETRY, properties=properties, reconsume_times=16)).code == 0
-    await eventually(lambda: broker.inner.core.store.max_offset(SCHEDULE, 2) == 1)
+    await eventually(lambda: broker.inner.core.store.queues.max_offset(SCHEDULE, 2) == 1)
     assert DLQ not in broker.inner.core.tables.topics
 
 
@@ -172,7 +172,7 @@ async def test_a_send_to_the_retry_topic_with_too_many_tries_is_a_dead_letter(
     assert dead.reconsume_times == 17
     await peer.send(RETRY, properties=properties, reconsume_times=4, max_reconsume_times=3)
     assert len(await pulled(peer, DLQ, 2)) == 2
-    assert broker.inner.core.store.max_offset(SCHEDULE, 2) == 0
+    assert broker.inner.core.store.queues.max_offset(SCHEDULE, 2) == 0
 
 
 async def test_a_group_that_consumes_in_order_sends_dead_letters(broker: RunningBroker, peer: Peer) -> None:

@@ -46,7 +46,7 @@ async def test_a_timed_message_is_delivered_within_a_second_of_its_time(
     answer, deliver_ms = await timed(peer, b"x", 1300)
     assert answer.fields["queueId"] == "0"
     assert answer.fields["recallHandle"]
-    assert broker.inner.core.store.max_offset("orders", 0) == 0
+    assert broker.inner.core.store.queues.max_offset("orders", 0) == 0
     (record,) = await delivered(peer, "orders", 1)
     assert 0 <= record.store_timestamp - deliver_ms < 700
     assert "REAL_TOPIC" not in record.properties
@@ -80,7 +80,7 @@ async def test_what_is_called_back_is_never_delivered(start_broker: StartBroker)
     assert [record.body for record in found] == [b"kept"]
     last = broker.inner.tasks.master.waiting.timer_store.read_time_ms
     await eventually(lambda: broker.inner.tasks.master.waiting.timer_store.read_time_ms >= last + 1000)
-    assert broker.inner.core.store.max_offset("orders", 0) == 1
+    assert broker.inner.core.store.queues.max_offset("orders", 0) == 1
     late = await recall(peer, kept.fields["recallHandle"])
     assert late.code == ResponseCode.ILLEGAL_OPERATION
     await peer.close()
@@ -103,10 +103,10 @@ async def test_a_recall_is_checked(
     broker = await start_broker(recallMessageEnable="true")
     peer = Peer(broker.address)
     await peer.send("orders")
-    end = broker.inner.core.store.commit_log_max_offset
+    end = broker.inner.core.store.log.max_offset
     handle = encode_recall_handle(RecallHandle(handle_topic, broker_name, now_ms() + ahead_ms, "U"))
     assert (await recall(peer, handle, topic)).code == code
-    assert (broker.inner.core.store.commit_log_max_offset > end) == (code == 0)
+    assert (broker.inner.core.store.log.max_offset > end) == (code == 0)
     assert (await recall(peer, "nonsense")).code == ResponseCode.ILLEGAL_OPERATION
     await peer.close()
 
@@ -167,7 +167,7 @@ async def test_without_its_files_a_recall_is_still_heard(start_broker: StartBrok
     peer = Peer(broker.address)
     assert [record.body for record in await delivered(peer, "orders", 1)] == [b"kept"]
     await eventually(lambda: broker.inner.tasks.master.waiting.timer_store.read_time_ms > deliver_ms)
-    assert broker.inner.core.store.max_offset("orders", 0) == 1
+    assert broker.inner.core.store.queues.max_offset("orders", 0) == 1
     await peer.close()
 
 
@@ -197,8 +197,8 @@ async def test_a_broker_may_allow_more_than_three_days(start_broker: StartBroker
     broker = await start_broker(timerMaxDelaySec="864000")
     peer = Peer(broker.address)
     assert (await peer.send("orders", properties={"TIMER_DELAY_SEC": "864000"})).code == 0
-    end = broker.inner.core.store.commit_log_max_offset
+    end = broker.inner.core.store.log.max_offset
     refused = await peer.send("orders", properties={"TIMER_DELAY_SEC": "864001"})
     assert refused.code == ResponseCode.MESSAGE_ILLEGAL
-    assert broker.inner.core.store.commit_log_max_offset == end
+    assert broker.inner.core.store.log.max_offset == end
     await peer.close()

@@ -83,7 +83,9 @@ class Rig:
     def send(self, key: str, deliver_ms: int) -> None:
         text = encode_properties({"UNIQ_KEY": key, "TIMER_DELIVER_MS": str(deliver_ms)}).encode()
         draft = MessageDraft("orders", 0, 0, 0, self.now_ms, bytes(8), 0, 0, key.encode(), text)
-        assert self.store.put(self._parking.plan(draft, self.now_ms), self.now_ms).status is PutStatus.PUT_OK
+        assert (
+            self.store.log.put(self._parking.plan(draft, self.now_ms), self.now_ms).status is PutStatus.PUT_OK
+        )
 
     async def pass_to(self, now_ms: int) -> list[bytes]:
         """One round at this time; everything that the topic holds then."""
@@ -91,20 +93,20 @@ class Rig:
         self.dispatch()
         await self.delivery._round()
         self.dispatch()
-        units = self.store.queue_units("orders", 0, 0, 100)
-        records = [self.store.record_at(unit.commit_log_offset) for unit in units]
+        units = self.store.queues.units("orders", 0, 0, 100)
+        records = [self.store.log.record_at(unit.commit_log_offset) for unit in units]
         return [record.body for record in records if record is not None]
 
     def place_of(self, number: int) -> int:
-        return self.store.queue_units(TIMER_TOPIC, 0, number, 1)[0].commit_log_offset
+        return self.store.queues.units(TIMER_TOPIC, 0, number, 1)[0].commit_log_offset
 
     def flip(self, commit_log_offset: int) -> None:
         """As a disk might: whoever reads the segment from now on sees it."""
         flip(self.root, commit_log_offset, SEGMENT_BYTES)
 
     def dispatch(self) -> None:
-        while self.store.has_undispatched():
-            self.store.dispatch(100)
+        while self.store.queues.has_undispatched():
+            self.store.queues.dispatch(100)
 
 
 @pytest.fixture
@@ -141,7 +143,7 @@ async def test_after_the_clock_was_set_back_nothing_is_early_and_nothing_comes_t
 async def test_what_the_store_refuses_is_tried_again(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
     for number in range(3):
         rig.send(str(number), START + 1_500)
-    put, refusals = rig.store.put, [1]
+    put, refusals = rig.store.log.put, [1]
 
     def refuse_second(draft: MessageDraft, now_ms: int) -> PutResult:
         if draft.body == b"1" and refusals:
@@ -149,7 +151,7 @@ async def test_what_the_store_refuses_is_tried_again(rig: Rig, monkeypatch: pyte
             return PutResult(PutStatus.DISK_FULL)
         return put(draft, now_ms)
 
-    monkeypatch.setattr(rig.store, "put", refuse_second)
+    monkeypatch.setattr(rig.store.log, "put", refuse_second)
     monkeypatch.setattr("engine.broker.delivery.timer_task._RETRY_S", 0)
     assert await rig.pass_to(START + 1_500) == [b"0", b"1", b"2"]
 

@@ -51,7 +51,7 @@ async def test_a_slave_copies_from_the_beginning_and_is_in_sync(tmp_path: Path) 
             await until(lambda: in_sync(master) == (0, 1))
             assert await master.send(700)
             assert slave.log() == master.log()
-            assert slave.store.commit_log_min_offset == 0
+            assert slave.store.log.min_offset == 0
             assert slave.role == "slave 1"
 
 
@@ -62,7 +62,7 @@ async def test_a_copy_that_began_empty_says_where_it_is_whole(tmp_path: Path) ->
         await until(lambda: in_sync(first) == (0, 1))
         assert second.replication.status().whole_at == 0
         assert await first.send(0)
-        end = first.store.commit_log_max_offset
+        end = first.store.log.max_offset
         async with running(third):
             await until(lambda: in_sync(first) == (0, 1, 2))
             assert await first.send(1)
@@ -80,7 +80,7 @@ async def test_alone_with_two_needed_nothing_is_acknowledged_or_seen(tmp_path: P
         await until(lambda: master.role == "master")
         assert not await master.send(0)
         master.put(1)
-        assert master.store.readable_end() == 0
+        assert master.store.log.readable_end() == 0
 
 
 async def test_the_slave_is_promoted_and_has_everything(tmp_path: Path) -> None:
@@ -123,7 +123,7 @@ async def test_an_old_master_cuts_its_extra_tail_and_follows(tmp_path: Path) -> 
         await slave.replication.promote(1, None, is_unclean=False)
         # what a master that nobody could reach any more wrote to its log before it died
         old = Member(tmp_path / "0", slave._wire, 0, master.port)
-        old.store.adopt_queue_offsets()
+        old.store.replica.adopt_queue_offsets()
         put(old.store, draft(99))
         async with running(old):
             await until(lambda: in_sync(slave) == (0, 1))
@@ -215,7 +215,7 @@ async def test_a_master_that_stood_still_acknowledges_nothing_of_before(tmp_path
         mastering = master.replication.mastering
         assert mastering is not None
         answers: list[bool] = []
-        mastering.wait(-1, master.store.commit_log_max_offset, 5_000, answers.append)
+        mastering.wait(-1, master.store.log.max_offset, 5_000, answers.append)
         mastering._awake_at -= 10
         mastering._advance()
         assert answers == [False]

@@ -36,8 +36,8 @@ def plain_group(root: Path, size: int = 2, **options: object) -> list[Member]:
 
 
 async def copied(stranger: Member, *slaves: Member) -> None:
-    end = stranger.store.commit_log_max_offset
-    await until(lambda: all(slave.store.commit_log_max_offset == end for slave in slaves))
+    end = stranger.store.log.max_offset
+    await until(lambda: all(slave.store.log.max_offset == end for slave in slaves))
 
 
 async def gone(slave: Member) -> None:
@@ -88,7 +88,7 @@ async def test_what_was_never_copied_is_named(tmp_path: Path) -> None:
             slave._master = "member-0"
             await copied(stranger, slave)
         await gone(slave)
-        start = slave.store.commit_log_min_offset
+        start = slave.store.log.min_offset
         assert start > 0
         text = await promote(slave, unclean=True)
         assert f"before offset {start} were never copied" in text
@@ -112,14 +112,14 @@ async def test_another_slave_of_the_same_master_joins_without_copying_again(tmp_
                 stranger.put(number)
             await copied(stranger, first, second)
         await gone(first)
-        end = second.store.commit_log_max_offset
+        end = second.store.log.max_offset
         await promote(first, unclean=True)
         await until(lambda: first.role == "master")
         second._master = "member-1"
         await until(lambda: in_sync(first) == (1, 2))
         assert await first.send(200)
         assert second.log() == first.log()
-        assert second.store.commit_log_max_offset > end
+        assert second.store.log.max_offset > end
 
 
 async def test_a_slave_of_another_master_is_refused(tmp_path: Path) -> None:
@@ -182,7 +182,7 @@ async def test_behind_a_plain_master_a_slave_expires_for_itself(tmp_path: Path) 
                 os.utime(path, (0, 0))
             assert not slave.replication.cleaning_refusal()
             await slave.clean()
-            assert slave.store.commit_log_min_offset == 2 * SEGMENT_SIZE
+            assert slave.store.log.min_offset == 2 * SEGMENT_SIZE
         await gone(slave)
         await slave.clean(disk_usage_ratio=0.99)
-        assert slave.store.commit_log_min_offset == 2 * SEGMENT_SIZE, "nobody is there to follow"
+        assert slave.store.log.min_offset == 2 * SEGMENT_SIZE, "nobody is there to follow"

@@ -26,7 +26,7 @@ async def loaded(broker: RunningBroker, peer: Peer) -> RunningBroker:
     broker.inner.core.tables.topics.put(TopicConfig("orders", 2, 2), 1)
     broker.inner.core.tables.groups.put(SubscriptionGroupConfig("billing"), 1)
     await peer.send_batch("orders", [b"x"] * 5)
-    await eventually(lambda: broker.inner.core.store.max_offset("orders", 0) == 5)
+    await eventually(lambda: broker.inner.core.store.queues.max_offset("orders", 0) == 5)
     broker.inner.core.tables.offsets.commit("orders", "billing", 0, 2)
     broker.inner.core.tables.offsets.note_pulled("orders", "billing", 0, 5)
     return broker

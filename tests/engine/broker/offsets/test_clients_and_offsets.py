@@ -178,7 +178,7 @@ async def test_offsets_are_committed_and_asked_for(broker: RunningBroker, peer: 
 
 async def test_a_new_group_starts_at_0_on_a_young_topic(broker: RunningBroker, peer: Peer) -> None:
     await peer.send("orders")
-    await eventually(lambda: broker.inner.core.store.max_offset("orders", 0) == 1)
+    await eventually(lambda: broker.inner.core.store.queues.max_offset("orders", 0) == 1)
     assert (await peer.ask(RequestCode.QUERY_CONSUMER_OFFSET, OFFSET_OF)).fields["offset"] == "0"
     not_zero = {**OFFSET_OF, "setZeroIfNotFound": "false"}
     assert (await peer.ask(RequestCode.QUERY_CONSUMER_OFFSET, not_zero)).code == ResponseCode.QUERY_NOT_FOUND
@@ -201,7 +201,7 @@ async def test_a_pending_reset_moves_the_next_pull_and_swallows_commits(
 ) -> None:
     for _ in range(3):
         await peer.send("orders")
-    await eventually(lambda: broker.inner.core.store.max_offset("orders", 0) == 3)
+    await eventually(lambda: broker.inner.core.store.queues.max_offset("orders", 0) == 3)
     broker.inner.core.tables.offsets.reset("orders", "consumers", 0, 1)
     await peer.ask(RequestCode.UPDATE_CONSUMER_OFFSET, {**OFFSET_OF, "commitOffset": "3"})
     assert (await peer.ask(RequestCode.QUERY_CONSUMER_OFFSET, OFFSET_OF)).fields["offset"] == "1"
@@ -219,7 +219,7 @@ async def test_ends_of_a_queue_and_search_by_time(broker: RunningBroker, peer: P
     assert earliest.fields["timestamp"] == "-1"
     for _ in range(3):
         await peer.send("orders")
-    await eventually(lambda: broker.inner.core.store.max_offset("orders", 0) == 3)
+    await eventually(lambda: broker.inner.core.store.queues.max_offset("orders", 0) == 3)
     assert (await peer.ask(RequestCode.GET_MAX_OFFSET, queue)).fields["offset"] == "3"
     assert (await peer.ask(RequestCode.GET_MIN_OFFSET, queue)).fields["offset"] == "0"
     first_ms = int((await peer.ask(RequestCode.GET_EARLIEST_MSG_STORETIME, queue)).fields["timestamp"])
@@ -231,7 +231,7 @@ async def test_ends_of_a_queue_and_search_by_time(broker: RunningBroker, peer: P
 async def test_messages_are_found_by_key_and_by_place(broker: RunningBroker, peer: Peer) -> None:
     sent = await peer.send("orders", b"wanted", properties={"KEYS": "k1 k2", "UNIQ_KEY": "U" * 32})
     await peer.send("orders", b"other", properties={"KEYS": "k3"})
-    await eventually(lambda: broker.inner.core.store.max_offset("orders", 0) == 2)
+    await eventually(lambda: broker.inner.core.store.queues.max_offset("orders", 0) == 2)
     window = {"topic": "orders", "maxNum": "32", "beginTimestamp": "0", "endTimestamp": str(2**63 - 1)}
 
     for key, is_unique in (("k1", "false"), ("k2", "false"), ("U" * 32, "true")):
@@ -254,7 +254,7 @@ async def test_a_search_gives_sixty_four_at_most(broker: RunningBroker, peer: Pe
     await peer.send("orders", b"first", properties={"KEYS": "k1"})
     for _ in range(69):
         await peer.send("orders", b"x", properties={"KEYS": "k1"})
-    await eventually(lambda: broker.inner.core.store.max_offset("orders", 0) == 70)
+    await eventually(lambda: broker.inner.core.store.queues.max_offset("orders", 0) == 70)
     window = {"topic": "orders", "key": "k1", "beginTimestamp": "0", "endTimestamp": str(2**63 - 1)}
     for asked, given in (("10", 10), ("64", 64), ("65", 64), ("100000", 64)):
         found = await peer.ask(RequestCode.QUERY_MESSAGE, {**window, "maxNum": asked})
@@ -265,7 +265,7 @@ async def test_searches_never_read_the_log_on_the_loop(
     broker: RunningBroker, peer: Peer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await peer.send("orders", b"wanted", properties={"KEYS": "k1"})
-    await eventually(lambda: broker.inner.core.store.max_offset("orders", 0) == 1)
+    await eventually(lambda: broker.inner.core.store.queues.max_offset("orders", 0) == 1)
     read, threads = record_reads._read, []
 
     def noted(*arguments: Any) -> bytes | None:
@@ -273,7 +273,7 @@ async def test_searches_never_read_the_log_on_the_loop(
         return read(*arguments)
 
     monkeypatch.setattr(record_reads, "_read", noted)
-    monkeypatch.setattr(broker.inner.core.store._log, "read", None)
+    monkeypatch.setattr(broker.inner.core.store._commit_log, "read", None)
     window = {"topic": "orders", "maxNum": "32", "beginTimestamp": "0", "endTimestamp": str(2**63 - 1)}
     assert len(records(await peer.ask(RequestCode.QUERY_MESSAGE, {**window, "key": "k1"}))) == 1
     assert len(records(await peer.ask(RequestCode.VIEW_MESSAGE_BY_ID, {"offset": "0"}))) == 1

@@ -16,7 +16,7 @@ SOON = 300
 async def fill(broker: RunningBroker, peer: Peer, count: int) -> None:
     for number in range(count):
         assert (await peer.send("orders", str(number).encode(), queue_id=0)).code == 0
-    await eventually(lambda: broker.inner.core.store.max_offset("orders", 0) == count)
+    await eventually(lambda: broker.inner.core.store.queues.max_offset("orders", 0) == count)
 
 
 async def test_the_queue_is_blocked_until_all_is_acknowledged(broker: RunningBroker, peer: Peer) -> None:

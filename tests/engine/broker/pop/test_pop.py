@@ -38,7 +38,7 @@ async def send(peer: Peer, topic: str, *bodies: bytes, queues: int = 4) -> None:
 
 async def test_a_pop_gives_messages_of_all_queues_and_hides_them(broker: RunningBroker, peer: Peer) -> None:
     await send(peer, "orders", b"1", b"2", b"3", b"4", b"5")
-    await eventually(lambda: broker.inner.core.store.max_offset("orders", 0) == 2)
+    await eventually(lambda: broker.inner.core.store.queues.max_offset("orders", 0) == 2)
     given = await pop(peer, "orders")
     assert sorted(message.body for message in given) == [b"1", b"2", b"3", b"4", b"5"]
     again = await ask_pop(peer, "orders")
@@ -47,7 +47,7 @@ async def test_a_pop_gives_messages_of_all_queues_and_hides_them(broker: Running
 
 async def test_a_pop_gives_no_more_than_asked_and_tells_the_rest(broker: RunningBroker, peer: Peer) -> None:
     await send(peer, "orders", *(str(n).encode() for n in range(10)), queues=1)
-    await eventually(lambda: broker.inner.core.store.max_offset("orders", 0) == 10)
+    await eventually(lambda: broker.inner.core.store.queues.max_offset("orders", 0) == 10)
     answer = await ask_pop(peer, "orders", max_msg_nums=4)
     assert len(records(answer)) == 4
     assert answer.fields["restNum"] == "6"
@@ -87,7 +87,7 @@ async def test_a_pop_that_waits_in_vain_is_answered_in_time(broker: RunningBroke
 
 async def test_an_acknowledged_message_does_not_come_back(broker: RunningBroker, peer: Peer) -> None:
     await send(peer, "orders", b"kept", b"done", queues=1)
-    await eventually(lambda: broker.inner.core.store.max_offset("orders", 0) == 2)
+    await eventually(lambda: broker.inner.core.store.queues.max_offset("orders", 0) == 2)
     kept, done = await pop(peer, "orders", invisible_time=SOON)
     assert (await ack(peer, done)).code == 0
     back = await pop(peer, "orders", poll_time=5_000)
@@ -140,7 +140,7 @@ async def test_handles_that_fit_nothing_get_codes_and_change_nothing(
 ) -> None:
     await send(peer, "orders", b"1", b"2", queues=1)
     await send(peer, "bills", b"1", queues=1)
-    await eventually(lambda: broker.inner.core.store.max_offset("orders", 0) == 2)
+    await eventually(lambda: broker.inner.core.store.queues.max_offset("orders", 0) == 2)
     first, _ = await pop(peer, "orders")
     text = first.handle.encode()
     codes = {
@@ -186,7 +186,7 @@ async def test_a_shorter_invisible_time_brings_the_message_back_sooner(
 
 async def test_many_are_acknowledged_at_once(broker: RunningBroker, peer: Peer) -> None:
     await send(peer, "orders", *(str(n).encode() for n in range(5)), queues=1)
-    await eventually(lambda: broker.inner.core.store.max_offset("orders", 0) == 5)
+    await eventually(lambda: broker.inner.core.store.queues.max_offset("orders", 0) == 5)
     given = await pop(peer, "orders")
     handle = given[0].handle
     bits = encode_bit_set(handle.start_offset, [0, 2, 4])
@@ -216,7 +216,7 @@ async def test_many_are_acknowledged_at_once(broker: RunningBroker, peer: Peer) 
 
 async def test_only_wanted_messages_are_popped(broker: RunningBroker, peer: Peer) -> None:
     await send(peer, "orders", b"1", b"2", b"3", b"4", queues=1)
-    await eventually(lambda: broker.inner.core.store.max_offset("orders", 0) == 4)
+    await eventually(lambda: broker.inner.core.store.queues.max_offset("orders", 0) == 4)
     given = await pop(peer, "orders", exp="blue", exp_type="TAG")
     assert [message.body for message in given] == [b"2", b"4"]
     assert (await ask_pop(peer, "orders")).code == ResponseCode.POLLING_TIMEOUT
@@ -226,13 +226,13 @@ async def test_a_group_that_asks_for_the_end_of_a_young_topic_gets_all(
     broker: RunningBroker, peer: Peer
 ) -> None:
     await send(peer, "orders", b"1", b"2", queues=1)
-    await eventually(lambda: broker.inner.core.store.max_offset("orders", 0) == 2)
+    await eventually(lambda: broker.inner.core.store.queues.max_offset("orders", 0) == 2)
     assert len(await pop(peer, "orders", init_mode=1)) == 2
 
 
 async def test_a_peek_shows_and_moves_nothing(broker: RunningBroker, peer: Peer) -> None:
     await send(peer, "orders", b"1", b"2", queues=1)
-    await eventually(lambda: broker.inner.core.store.max_offset("orders", 0) == 2)
+    await eventually(lambda: broker.inner.core.store.queues.max_offset("orders", 0) == 2)
     header = PeekMessageRequest("orders", 0, 32, "poppers").encode()
     for _ in range(2):
         assert len(records(await peer.ask(RequestCode.PEEK_MESSAGE, header))) == 2
@@ -278,7 +278,7 @@ async def test_what_was_popped_and_acknowledged_is_known_after_a_restart(start_b
     broker = await start_broker()
     peer = Peer(broker.address)
     await send(peer, "orders", *(str(n).encode() for n in range(4)), queues=1)
-    await eventually(lambda: broker.inner.core.store.max_offset("orders", 0) == 4)
+    await eventually(lambda: broker.inner.core.store.queues.max_offset("orders", 0) == 4)
     given = await pop(peer, "orders", invisible_time=2_000)
     await ack(peer, given[0])
     await ack(peer, given[2])
@@ -304,7 +304,7 @@ async def test_a_group_that_a_crash_made_unknown_gets_its_messages_back(
     broker = await start_broker()
     peer = Peer(broker.address)
     await send(peer, "orders", b"1", b"2", queues=1)
-    await eventually(lambda: broker.inner.core.store.max_offset("orders", 0) == 2)
+    await eventually(lambda: broker.inner.core.store.queues.max_offset("orders", 0) == 2)
     assert len(await pop(peer, "orders", invisible_time=SOON)) == 2
     await peer.close()
     await broker.stop()
@@ -363,7 +363,7 @@ async def test_a_deleted_topic_takes_its_retry_topic_and_its_open_pops_along(
     broker: RunningBroker, peer: Peer
 ) -> None:
     await send(peer, "orders", b"1", b"2", queues=1)
-    await eventually(lambda: broker.inner.core.store.max_offset("orders", 0) == 2)
+    await eventually(lambda: broker.inner.core.store.queues.max_offset("orders", 0) == 2)
     await pop(peer, "orders", invisible_time=SOON, max_msg_nums=1)
     await pop(peer, "orders", poll_time=5_000, max_msg_nums=1)
     await pop(peer, "orders", poll_time=5_000, invisible_time=SOON)
@@ -378,7 +378,7 @@ async def test_what_another_broker_left_on_its_timers_is_revived_when_it_arrives
     broker: RunningBroker, peer: Peer
 ) -> None:
     await send(peer, "orders", b"1", b"2", queues=1)
-    await eventually(lambda: broker.inner.core.store.max_offset("orders", 0) == 2)
+    await eventually(lambda: broker.inner.core.store.queues.max_offset("orders", 0) == 2)
     broker.inner.core.tables.groups.find_or_create("poppers", True, 1)
     broker.inner.core.tables.offsets.commit("orders", "poppers", 0, 2)
     checkpoint = b'{"so":0,"pt":1000,"it":1000,"bm":0,"n":2,"q":0,"t":"orders","c":"poppers","d":[0,1]}'
@@ -387,7 +387,7 @@ async def test_what_another_broker_left_on_its_timers_is_revived_when_it_arrives
     for tag, body in ((b"ck", checkpoint), (b"ack", done)):
         properties = b"TAGS\x01" + tag + b"\x02"
         draft = MessageDraft(REVIVE, 3, 0, 0, 0, store.options.store_host, 0, 0, body, properties)
-        assert store.put(draft, 1).status is PutStatus.PUT_OK
+        assert store.log.put(draft, 1).status is PutStatus.PUT_OK
     broker.inner.tasks.log.dispatching.schedule()
     (back,) = await pop(peer, "orders", poll_time=10_000)
     assert (back.body, back.record.reconsume_times) == (b"2", 1)
@@ -399,7 +399,7 @@ async def test_nobody_writes_into_the_revive_log_from_outside(
 ) -> None:
     answer = await peer.send(REVIVE, b"{}", properties={"TAGS": "ack", **properties})
     assert answer.code == ResponseCode.NO_PERMISSION
-    assert broker.inner.core.store.commit_log_max_offset == 0
+    assert broker.inner.core.store.log.max_offset == 0
 
 
 def park_pops(broker: RunningBroker, count: int, keys: tuple[Hashable, ...]) -> None:
@@ -488,7 +488,7 @@ async def test_acks_and_checkpoints_are_counted_for_who_was_given_messages(
     broker: RunningBroker, peer: Peer
 ) -> None:
     await send(peer, "orders", b"1", b"2", b"3", queues=1)
-    await eventually(lambda: broker.inner.core.store.max_offset("orders", 0) == 3)
+    await eventually(lambda: broker.inner.core.store.queues.max_offset("orders", 0) == 3)
     first, second, _ = await pop(peer, "orders")
     assert await view(peer, "GROUP_CK_NUMS", "orders@poppers") == 1
     assert await view(peer, "GROUP_ACK_NUMS", "orders@poppers") is None

@@ -76,7 +76,7 @@ async def test_nothing_is_stored_in_a_topic_that_cannot_be_saved(
             refused = await peer.send("orders")
             assert refused.code == ResponseCode.SERVICE_NOT_AVAILABLE
             assert "topics.json" in str(refused.remark)
-        assert broker.inner.core.store.commit_log_max_offset == 0
+        assert broker.inner.core.store.log.max_offset == 0
 
     assert (await peer.send("orders")).code == 0
     assert not broker.inner.core.tables.topics.unsaved
@@ -241,7 +241,7 @@ async def test_a_sync_that_takes_too_long_answers_10(
         release.set()
     assert late.code == ResponseCode.FLUSH_DISK_TIMEOUT
     await eventually(
-        lambda: broker.inner.core.store.flushed_offset == broker.inner.core.store.commit_log_max_offset
+        lambda: broker.inner.core.store.log.flushed_offset == broker.inner.core.store.log.max_offset
     )
     assert (await peer.send("orders")).code == 0
     await peer.close()
@@ -270,7 +270,7 @@ async def test_too_few_in_sync_refuses_before_the_append(start_broker: StartBrok
     peer = Peer(broker.address)
     answer = await peer.send("orders")
     assert answer.code == ResponseCode.SYSTEM_ERROR and "in-sync replicas not enough" in str(answer.remark)
-    assert broker.inner.core.store.commit_log_max_offset == 0
+    assert broker.inner.core.store.log.max_offset == 0
     assert (await peer.send("orders", properties={"WAIT": "false"})).code == 0
     await peer.close()
 

@@ -65,9 +65,11 @@ async def _survivors(group: BrokerGroup, *, unclean: bool) -> list[bytes]:
     slave = group.members[1].inner
     assert slave.tasks.replication.group is not None
     await slave.tasks.replication.group.replication.promote(1, None, is_unclean=unclean)
-    slave.core.store.confirmed_offset = None  # look at all that it has
-    await eventually(lambda: slave.core.store.dispatched_offset >= slave.core.store.replica.whole_end())
-    result = slave.core.store.get("orders", 0, 0, 32)
+    slave.core.store.replica.confirmed_offset = None  # look at all that it has
+    await eventually(
+        lambda: slave.core.store.queues.dispatched_offset >= slave.core.store.replica.whole_end()
+    )
+    result = slave.core.store.queues.get("orders", 0, 0, 32)
     return [record.body for record in decode_records(result.body)]
 
 
@@ -91,7 +93,7 @@ async def test_acks_one_is_answered_by_the_master_alone_and_lost_with_it(group: 
 async def test_acks_zero_is_not_answered_and_lost_with_the_master(group: BrokerGroup) -> None:
     await _start(group, **SAFE)
     assert await _send(group, 0, b"copied") is SendStatus.HANDED_OVER
-    await eventually(lambda: group.members[1].inner.core.store.max_offset("orders", 0) == 1)
+    await eventually(lambda: group.members[1].inner.core.store.queues.max_offset("orders", 0) == 1)
     _cut_off_slave(group)
     await _send(group, 0, b"nowhere")
     assert await _survivors(group, unclean=False) == [b"copied"]
@@ -100,7 +102,7 @@ async def test_acks_zero_is_not_answered_and_lost_with_the_master(group: BrokerG
 async def test_an_asynchronous_master_may_lose_what_was_not_copied_and_says_so(group: BrokerGroup) -> None:
     await _start(group, role="ASYNC_MASTER")
     assert await _send(group, "all", b"copied") is SendStatus.SEND_OK
-    await eventually(lambda: group.members[1].inner.core.store.max_offset("orders", 0) == 1)
+    await eventually(lambda: group.members[1].inner.core.store.queues.max_offset("orders", 0) == 1)
     _cut_off_slave(group)
     assert await _send(group, "all", b"lost") is SendStatus.SEND_OK
     with pytest.raises(Refused, match="may hold acknowledged messages"):

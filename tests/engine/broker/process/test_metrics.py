@@ -44,7 +44,7 @@ async def test_traffic_and_lag_are_exported(start_broker: StartBroker) -> None:
     peer = Peer(broker.address)
     await peer.heartbeat("billing", "orders")
     await peer.send_batch("orders", [b"x"] * 5)
-    await eventually(lambda: broker.inner.core.store.max_offset("orders", 0) == 5)
+    await eventually(lambda: broker.inner.core.store.queues.max_offset("orders", 0) == 5)
     await peer.pull("orders", 0, consumer_group="billing", max_msg_nums=3)
     broker.inner.core.tables.offsets.commit("orders", "billing", 0, 3)
     found = await scrape(broker)

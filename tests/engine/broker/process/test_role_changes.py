@@ -44,11 +44,11 @@ async def test_a_slave_takes_the_log_and_declines_writes(start_member: StartMemb
         assert (await at_master.send("orders", b"%d" % number)).code == 0
     copy_log(master, slave)
     await dispatched(slave.inner)
-    assert slave.inner.core.store.max_offset("orders", 0) == 20
+    assert slave.inner.core.store.queues.max_offset("orders", 0) == 20
     answer = await at_slave.send("orders")
     assert answer.code == ResponseCode.SYSTEM_BUSY
     assert (answer.remark or "").startswith("[REJECTREQUEST]")
-    assert slave.inner.core.store.commit_log_max_offset == master.inner.core.store.commit_log_max_offset
+    assert slave.inner.core.store.log.max_offset == master.inner.core.store.log.max_offset
 
 
 async def test_a_promoted_slave_continues_the_queues(start_member: StartMember) -> None:
@@ -73,14 +73,14 @@ async def test_a_promoted_slave_continues_the_queues(start_member: StartMember) 
 async def test_a_demoted_master_falls_silent_before_anything_is_awaited(start_member: StartMember) -> None:
     master, at_master = await start_member("a")
     await at_master.send("orders")
-    end = master.inner.core.store.commit_log_max_offset
+    end = master.inner.core.store.log.max_offset
     demoting = asyncio.ensure_future(
         master.inner.tasks.replication.role_changes.become_slave("127.0.0.1:1", 1, 2)
     )
     await asyncio.sleep(0)
     assert (await at_master.send("orders")).code == ResponseCode.SYSTEM_BUSY
     await demoting
-    assert master.inner.core.store.commit_log_max_offset == end
+    assert master.inner.core.store.log.max_offset == end
     assert master.inner.core.role.broker_id == 1
 
 
@@ -107,7 +107,7 @@ async def test_roles_change_back_and_forth(start_member: StartMember) -> None:
         await broker.inner.tasks.replication.role_changes.become_master(epoch + 1)
         await broker.inner.tasks.replication.role_changes.become_master(epoch + 1)
         assert (await peer.send("orders")).code == 0
-    assert broker.inner.core.store.max_offset("orders", 0) == 4
+    assert broker.inner.core.store.queues.max_offset("orders", 0) == 4
 
 
 @pytest.mark.parametrize(
@@ -120,16 +120,16 @@ async def test_no_master_before_all_of_its_log_is_confirmed(
     slave, at_slave = await start_member("b", **SLAVE)
     half = {"TRAN_MSG": "true", "PGROUP": "producers", "UNIQ_KEY": "K1"}
     await at_master.send("orders", b"0", properties=half, sys_flag=4)
-    slave.inner.core.store.confirmed_offset = None if is_dispatched else 0
+    slave.inner.core.store.replica.confirmed_offset = None if is_dispatched else 0
     copy_log(master, slave)
     await asyncio.sleep(0.05)
-    assert slave.inner.core.store.has_undispatched() is False
-    slave.inner.core.store.confirmed_offset = 0
+    assert slave.inner.core.store.queues.has_undispatched() is False
+    slave.inner.core.store.replica.confirmed_offset = 0
     promoting = asyncio.ensure_future(slave.inner.tasks.replication.role_changes.become_master(2))
     await asyncio.sleep(0.05)
     assert slave.inner.core.role.kind is RoleKind.SEEKING
     assert (await at_slave.send("orders")).code == ResponseCode.SERVICE_NOT_AVAILABLE
-    slave.inner.core.store.confirmed_offset = slave.inner.core.store.commit_log_max_offset
+    slave.inner.core.store.replica.confirmed_offset = slave.inner.core.store.log.max_offset
     await promoting
     assert slave.inner.core.role.is_master
     assert len(slave.inner.tasks.master.transactions.table) == 1, "what is open could be read"
@@ -139,7 +139,7 @@ async def test_a_promotion_that_waits_gives_way_to_a_later_word(start_member: St
     master, at_master = await start_member("a")
     slave, _ = await start_member("b", **SLAVE)
     await at_master.send("orders", b"0")
-    slave.inner.core.store.confirmed_offset = 0
+    slave.inner.core.store.replica.confirmed_offset = 0
     copy_log(master, slave)
     promoting = asyncio.ensure_future(slave.inner.tasks.replication.role_changes.become_master(2))
     await asyncio.sleep(0.02)
@@ -152,12 +152,12 @@ async def test_half_a_record_at_the_end_of_a_dead_masters_stream_is_cut(start_me
     master, at_master = await start_member("a")
     slave, at_slave = await start_member("b", **SLAVE)
     await at_master.send("orders", b"0")
-    whole = master.inner.core.store.commit_log_max_offset
+    whole = master.inner.core.store.log.max_offset
     await at_master.send("orders", b"1")
     copy_log(master, slave, until=whole + 40)
     slave.inner.core.tables.topics.put(master.inner.core.tables.topics.get("orders"), 1)  # type: ignore[arg-type]
     await slave.inner.tasks.replication.role_changes.become_master(2)
-    assert slave.inner.core.store.commit_log_max_offset == whole
+    assert slave.inner.core.store.log.max_offset == whole
     answer = await at_slave.send("orders", b"again")
     assert (answer.code, answer.fields["queueOffset"]) == (0, "1")
 
@@ -171,10 +171,10 @@ async def test_a_delayed_message_is_delivered_by_the_new_master_once(start_membe
     slave.inner.core.tables.topics.put(master.inner.core.tables.topics.get("orders"), 1)  # type: ignore[arg-type]
     await master.inner.tasks.replication.role_changes.become_slave(None, 1, 2)
     await asyncio.sleep(1.3)
-    assert master.inner.core.store.max_offset("orders", 0) == 1
+    assert master.inner.core.store.queues.max_offset("orders", 0) == 1
     await slave.inner.tasks.replication.role_changes.become_master(2)
     async with asyncio.timeout(5):
-        while slave.inner.core.store.max_offset("orders", 0) < 2:
+        while slave.inner.core.store.queues.max_offset("orders", 0) < 2:
             await asyncio.sleep(0.02)
     await asyncio.sleep(0.3)
     assert [record.body for record in records(await at_slave.pull("orders", 0))] == [b"first", b"late"]
@@ -190,10 +190,10 @@ async def test_a_timed_message_is_delivered_by_the_new_master(start_member: Star
     await master.inner.tasks.replication.role_changes.become_slave(None, 1, 2)
     await slave.inner.tasks.replication.role_changes.become_master(2)
     async with asyncio.timeout(8):
-        while slave.inner.core.store.max_offset("orders", 0) < 2:
+        while slave.inner.core.store.queues.max_offset("orders", 0) < 2:
             await asyncio.sleep(0.02)
     assert [record.body for record in records(await at_slave.pull("orders", 0))] == [b"first", b"late"]
-    assert master.inner.core.store.max_offset("orders", 0) == 1
+    assert master.inner.core.store.queues.max_offset("orders", 0) == 1
 
 
 async def test_an_open_transaction_is_open_at_the_new_master(start_member: StartMember) -> None:
@@ -248,7 +248,7 @@ async def test_a_timer_that_was_cut_off_the_log_is_forgotten(tmp_path: Path) -> 
     old = await RunningBroker.start(tmp_path / "a", {})
     peer = Peer(old.address)
     await peer.send("orders", b"kept")
-    end = old.inner.core.store.commit_log_max_offset
+    end = old.inner.core.store.log.max_offset
     await peer.send("orders", b"cut", properties={Property.TIMER_DELAY_SEC: "3", "UNIQ_KEY": "K1"})
     await eventually(lambda: old.inner.tasks.master.waiting.timer_store.queue_offset == 1)
     await peer.close()

@@ -46,7 +46,7 @@ async def announce(peer: Peer, *subscriptions: SubscriptionData) -> None:
 async def send_ages(peer: Peer, broker: RunningBroker, *ages: int) -> None:
     for age in ages:
         await peer.send("orders", b"%d" % age, properties={"age": str(age), "TAGS": "t"})
-    await eventually(lambda: not broker.inner.core.store.has_undispatched())
+    await eventually(lambda: not broker.inner.core.store.queues.has_undispatched())
 
 
 async def test_an_expression_is_checked_when_subscribing(broker: RunningBroker, peer: Peer) -> None:
@@ -91,7 +91,7 @@ async def test_a_wrong_announced_expression_costs_only_its_own_topic(
     wrong = await peer.pull("orders", 0, subscription=None, sys_flag=0, sub_version=7)
     assert wrong.code == ResponseCode.FILTER_DATA_NOT_EXIST
     assert "position 6" in str(wrong.remark)
-    await eventually(lambda: not broker.inner.core.store.has_undispatched())
+    await eventually(lambda: not broker.inner.core.store.queues.has_undispatched())
     fine = await peer.pull("others", 0, subscription=None, sys_flag=0, sub_version=7)
     assert [record.body for record in records(fine)] == [b"fine"]
 
@@ -124,7 +124,7 @@ async def test_messages_of_an_earlier_run_are_filtered_too(start_broker: StartBr
     await peer.close()
     await first.stop()
     second = await start_broker(enablePropertyFilter="true")
-    second.inner.core.store._reader.checked_from = second.inner.core.store.commit_log_max_offset
+    second.inner.core.store._commit_log.checked_from = second.inner.core.store.log.max_offset
     peer = Peer(second.address)
     got: list[bytes] = []
     at = 0

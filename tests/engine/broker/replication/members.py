@@ -141,13 +141,13 @@ class Member:
 
     async def _become_master(self, epoch: int) -> None:
         mastering = self.replication.mastering
-        while self.store.dispatched_offset < self.store.commit_log_max_offset:
+        while self.store.queues.dispatched_offset < self.store.log.max_offset:
             dispatch_all(self.store)
             await asyncio.sleep(0.01)
         if self.replication.mastering is not mastering:
             return
         self.role = "master"
-        self.store.adopt_queue_offsets()
+        self.store.replica.adopt_queue_offsets()
 
     async def _become_slave(self, address: str | None, broker_id: int, epoch: int) -> None:
         self.role = f"slave {broker_id}"
@@ -157,7 +157,7 @@ class Member:
         self.role = "seeking"
 
     async def _truncate(self, offset: int) -> None:
-        self.store.truncate(offset)
+        self.store.replica.truncate(offset)
 
     def _appended(self) -> None:
         dispatch_all(self.store)
@@ -193,7 +193,7 @@ class Member:
             front.delete_to(start, rules, self._now_ms())
 
     def log(self) -> bytes:
-        return self.store.replica.read(self.store.commit_log_min_offset, self.store.commit_log_max_offset)
+        return self.store.replica.read(self.store.log.min_offset, self.store.log.max_offset)
 
 
 def _loop_ms() -> int:

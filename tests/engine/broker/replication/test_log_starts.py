@@ -67,7 +67,7 @@ async def fill(master: Member, *slaves: Member, segments: int = 4) -> None:
     ids = tuple(member.member_id for member in (master, *slaves))
     await until(lambda: in_sync(master) == ids and master.role == "master")
     number = 0
-    while master.store.commit_log_max_offset < segments * SEGMENT_SIZE:
+    while master.store.log.max_offset < segments * SEGMENT_SIZE:
         master.put(number)
         number += 1
     assert await master.send(number)
@@ -104,13 +104,13 @@ async def test_expiry_follows_the_master(tmp_path: Path) -> None:
         await fill(master, slave)
         age(tmp_path, 0, 1)
         await slave.clean()
-        assert slave.store.commit_log_min_offset == 0, "its master has decided nothing"
+        assert slave.store.log.min_offset == 0, "its master has decided nothing"
         await master.clean()
-        assert master.store.commit_log_min_offset == 2 * SEGMENT_SIZE
+        assert master.store.log.min_offset == 2 * SEGMENT_SIZE
         assert master.file.known.start_offset == 2 * SEGMENT_SIZE
         await until(lambda: _heard(slave) == 2 * SEGMENT_SIZE)
         await slave.clean()
-        assert slave.store.commit_log_min_offset == 2 * SEGMENT_SIZE
+        assert slave.store.log.min_offset == 2 * SEGMENT_SIZE
         assert await master.send(9_999) and in_sync(master) == (0, 1)
         assert slave.replication.status().trouble is None
 
@@ -123,7 +123,7 @@ async def test_a_slave_whose_own_copy_looks_young_obeys_all_the_same(tmp_path: P
         await master.clean()
         await until(lambda: _heard(slave) == 2 * SEGMENT_SIZE)
         await slave.clean()
-        assert slave.store.commit_log_min_offset == 2 * SEGMENT_SIZE
+        assert slave.store.log.min_offset == 2 * SEGMENT_SIZE
 
 
 async def test_the_start_is_on_disk_before_anything_is_deleted(tmp_path: Path) -> None:
@@ -134,9 +134,9 @@ async def test_the_start_is_on_disk_before_anything_is_deleted(tmp_path: Path) -
         change, seen = master.file.change, []
 
         async def slow(step):  # type: ignore[no-untyped-def]
-            seen.append(master.store.commit_log_min_offset)
+            seen.append(master.store.log.min_offset)
             state = await change(step)
-            seen.append((state.start_offset, master.store.commit_log_min_offset))
+            seen.append((state.start_offset, master.store.log.min_offset))
             return state
 
         master.file.change = slow  # type: ignore[method-assign]
@@ -155,14 +155,14 @@ async def test_a_master_killed_before_it_deleted_goes_on_with_it(tmp_path: Path)
             await master.replication.mastering.decide_start(2 * SEGMENT_SIZE)
             await until(lambda: _heard(slave) == 2 * SEGMENT_SIZE)
             await slave.clean()
-            assert slave.store.commit_log_min_offset == 2 * SEGMENT_SIZE
+            assert slave.store.log.min_offset == 2 * SEGMENT_SIZE
         started = again(tmp_path, master, slave._wire)
         async with running(started):
             await until(lambda: in_sync(started) == (0, 1) and started.role == "master")
-            assert started.store.commit_log_min_offset == 0
+            assert started.store.log.min_offset == 0
             assert await started.send(9_999)
             await started.clean()
-            assert started.store.commit_log_min_offset == 2 * SEGMENT_SIZE
+            assert started.store.log.min_offset == 2 * SEGMENT_SIZE
 
 
 async def test_without_a_master_a_slave_deletes_nothing(tmp_path: Path) -> None:
@@ -175,7 +175,7 @@ async def test_without_a_master_a_slave_deletes_nothing(tmp_path: Path) -> None:
             await until(lambda: _heard(slave) == 2 * SEGMENT_SIZE)
         await until(lambda: slave.replication.following and slave.replication.following.link is None)
         await slave.clean(disk_usage_ratio=0.99)
-        assert slave.store.commit_log_min_offset == 0
+        assert slave.store.log.min_offset == 0
         assert "master" in slave.replication.cleaning_refusal()
 
 
@@ -184,7 +184,7 @@ async def test_a_full_disk_of_a_slave_deletes_nothing_that_its_master_keeps(tmp_
     async with running(master, slave):
         await fill(master, slave)
         await slave.clean(disk_usage_ratio=0.99)
-        assert slave.store.commit_log_min_offset == 0
+        assert slave.store.log.min_offset == 0
         assert slave.replication.cleaning_refusal() and not master.replication.cleaning_refusal()
 
 
@@ -194,12 +194,12 @@ async def test_slaves_follow_a_master_that_deletes_to_make_room(tmp_path: Path) 
     async with running(master, slave):
         await fill(master, slave)
         await master.clean(disk_usage_ratio=0.86)
-        start = master.store.commit_log_min_offset
+        start = master.store.log.min_offset
         assert start == 4 * SEGMENT_SIZE
         assert master.store.front.deleted_unexpired.segments == 4
         await until(lambda: _heard(slave) == start)
         await slave.clean()
-        assert slave.store.commit_log_min_offset == start
+        assert slave.store.log.min_offset == start
         assert await master.send(9_999) and in_sync(master) == (0, 1)
 
 
@@ -265,7 +265,7 @@ async def test_a_member_without_its_front_is_promoted_only_uncleanly(tmp_path: P
             await until(lambda: in_sync(alone) == (0, 1) and alone.role == "master")
             await alone.clean()
             await back.clean()
-            assert back.store.commit_log_min_offset == 0
+            assert back.store.log.min_offset == 0
             done = await alone.replication.promote(alone.file.known.epoch, 0, is_unclean=False)
             assert (done.master_id, done.may_be_lost) == (0, None)
             await until(lambda: back.role == "master")
@@ -282,7 +282,7 @@ async def test_a_master_that_lost_its_front_gives_way(tmp_path: Path) -> None:
         started = again(tmp_path, master, slave._wire)
         async with running(started):
             await until(lambda: slave.role == "master")
-            assert slave.store.commit_log_min_offset == 0
+            assert slave.store.log.min_offset == 0
             await until(lambda: "have not expired" in str(started.replication.status().trouble))
             assert in_sync(slave) == (1,)
 
@@ -304,7 +304,7 @@ async def test_a_log_of_which_nothing_is_the_masters_is_not_cut(tmp_path: Path) 
     async with running(master):
         async with running(slave):
             await fill(master, slave, segments=1)
-        while master.store.commit_log_max_offset < 4 * SEGMENT_SIZE:
+        while master.store.log.max_offset < 4 * SEGMENT_SIZE:
             master.put(9_999)  # never confirmed
     lose_front(tmp_path, 0, count=2)
     wire = Wire()
@@ -315,7 +315,7 @@ async def test_a_log_of_which_nothing_is_the_masters_is_not_cut(tmp_path: Path) 
         before = started.log()
         async with running(started):
             await until(lambda: "Empty this store" in str(started.replication.status().trouble))
-            assert started.log() == before and started.store.commit_log_min_offset == 2 * SEGMENT_SIZE
+            assert started.log() == before and started.store.log.min_offset == 2 * SEGMENT_SIZE
 
 
 async def test_an_emptied_member_starts_where_its_master_does(tmp_path: Path) -> None:
@@ -326,14 +326,14 @@ async def test_an_emptied_member_starts_where_its_master_does(tmp_path: Path) ->
         await first.clean()
         async with running(third):
             await until(lambda: in_sync(first) == (0, 1, 2))
-            assert third.store.commit_log_min_offset == 2 * SEGMENT_SIZE
+            assert third.store.log.min_offset == 2 * SEGMENT_SIZE
             assert third.replication.status().trouble is None
             await until(lambda: _start_known(first, 2) == 2 * SEGMENT_SIZE)
 
 
 def _units(member: Member) -> list[QueueUnit]:
     units: list[QueueUnit] = []
-    while piece := member.store.queue_units("Orders", 0, len(units), 10_000):
+    while piece := member.store.queues.units("Orders", 0, len(units), 10_000):
         units += piece
     return units
 
@@ -383,7 +383,7 @@ async def test_a_master_of_the_first_release_is_followed(
         assert slave.file.known.start_offset is None
         age(tmp_path, 0, 1)
         await slave.clean()
-        assert slave.store.commit_log_min_offset == 0
+        assert slave.store.log.min_offset == 0
         assert slave.replication.status().trouble is None
         assert await master.send(9_999)
         # As if its log began with the fourth segment: what is not old enough here may be the last copy.
@@ -391,4 +391,4 @@ async def test_a_master_of_the_first_release_is_followed(
         assert following is not None and isinstance(following.link, MasterLink)
         following.link.may_delete_to = 3 * SEGMENT_SIZE
         await slave.clean()
-        assert slave.store.commit_log_min_offset == 2 * SEGMENT_SIZE
+        assert slave.store.log.min_offset == 2 * SEGMENT_SIZE

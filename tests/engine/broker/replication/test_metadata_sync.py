@@ -139,7 +139,7 @@ async def test_what_was_taken_is_on_disk(pair: Pair) -> None:
 async def test_progress_waits_for_the_log_that_it_rests_on(pair: Pair) -> None:
     master, slave = pair.master.inner, pair.slave.inner
     await pair.at_master.send("orders", b"late", properties={Property.DELAY: "1", "UNIQ_KEY": "K1"})
-    await eventually(lambda: master.core.store.max_offset("orders", 0) == 1)
+    await eventually(lambda: master.core.store.queues.max_offset("orders", 0) == 1)
     assert master.core.tables.delays.get(1) == 1
     master.core.tables.offsets.commit(TRANS_HALF_TOPIC, TRANS_GROUP, 0, 9)
     await pair.sync()
@@ -159,10 +159,10 @@ async def test_a_delivery_that_the_slave_never_got_is_made_again(pair: Pair) -> 
     await pair.at_master.send("orders", b"first")
     await pair.at_master.send("orders", b"late", properties={Property.DELAY: "1", "UNIQ_KEY": "K1"})
     copy_log(pair.master, pair.slave)
-    await eventually(lambda: master.core.store.max_offset("orders", 0) == 2)
+    await eventually(lambda: master.core.store.queues.max_offset("orders", 0) == 2)
     await pair.sync()
     await slave.tasks.replication.role_changes.become_master(2)
-    await eventually(lambda: slave.core.store.max_offset("orders", 0) == 2)
+    await eventually(lambda: slave.core.store.queues.max_offset("orders", 0) == 2)
 
 
 async def test_what_the_old_master_delivered_is_not_delivered_again(pair: Pair) -> None:
@@ -170,13 +170,13 @@ async def test_what_the_old_master_delivered_is_not_delivered_again(pair: Pair) 
     await pair.at_master.send("orders", b"first")
     for kind, key in ((Property.DELAY, "K1"), (Property.TIMER_DELAY_SEC, "K2")):
         await pair.at_master.send("orders", b"late", properties={kind: "1", "UNIQ_KEY": key})
-    await eventually(lambda: master.core.store.max_offset("orders", 0) == 3)
+    await eventually(lambda: master.core.store.queues.max_offset("orders", 0) == 3)
     copy_log(pair.master, pair.slave)
     await pair.sync()
     await dispatched(slave)
     await slave.tasks.replication.role_changes.become_master(2)
     await asyncio.sleep(1.5)
-    assert slave.core.store.max_offset("orders", 0) == 3
+    assert slave.core.store.queues.max_offset("orders", 0) == 3
 
 
 async def test_a_topic_of_a_copied_message_is_asked_for_at_once(pair: Pair) -> None:

@@ -84,8 +84,8 @@ async def test_a_slave_has_the_log_and_what_is_not_in_it(group: BrokerGroup) -> 
     for number in range(50):
         await group.peers[0].send("orders", b"%d" % number)
     await group.in_sync()
-    await eventually(lambda: slave.inner.core.store.max_offset("orders", 0) == 50)
-    assert slave.inner.core.store.commit_log_max_offset == master.inner.core.store.commit_log_max_offset
+    await eventually(lambda: slave.inner.core.store.queues.max_offset("orders", 0) == 50)
+    assert slave.inner.core.store.log.max_offset == master.inner.core.store.log.max_offset
     slave.inner.tasks.replication.metadata_sync.wake()
     await eventually(lambda: "orders" in slave.inner.core.tables.topics)
     assert len(records(await group.peers[1].pull("orders", 20))) == 30
@@ -96,8 +96,8 @@ async def test_operators_see_both_sides(group: BrokerGroup) -> None:
     slave = await group.start(1)
     await group.peers[0].send("orders", b"x" * 1000)
     await group.in_sync()
-    end = master.inner.core.store.commit_log_max_offset
-    await eventually(lambda: slave.inner.core.store.commit_log_max_offset == end)
+    end = master.inner.core.store.log.max_offset
+    await eventually(lambda: slave.inner.core.store.log.max_offset == end)
     async with asyncio.timeout(10):
         while (await group.ha_info(0)).ha_connection_info[0].slave_ack_offset < end:
             await asyncio.sleep(0.02)
@@ -115,7 +115,7 @@ async def test_operators_see_both_sides(group: BrokerGroup) -> None:
 async def test_old_messages_go_where_the_master_says_and_when(group: BrokerGroup) -> None:
     small = {"mappedFileSizeCommitLog": str(1 << 20), "maxMessageSize": "200000", "deleteWhen": "04"}
     master, slave = await group.start(0, **small), await group.start(1, **small, fileReservedTime="1")
-    while master.inner.core.store.commit_log_max_offset < 3 << 20:
+    while master.inner.core.store.log.max_offset < 3 << 20:
         assert (await group.peers[0].send("orders", bytes(100_000))).code == 0
     await group.in_sync()
     for code in (RequestCode.DELETE_EXPIRED_COMMITLOG, RequestCode.CLEAN_EXPIRED_CONSUMEQUEUE):
@@ -123,10 +123,10 @@ async def test_old_messages_go_where_the_master_says_and_when(group: BrokerGroup
         assert refused.code != 0 and "ask the master" in str(refused.remark)
     stores = [broker.inner.core.store for broker in (master, slave)]
     for store in stores:
-        for file in store._log.files.files[:2]:
+        for file in store._commit_log.files.files[:2]:
             os.utime(file.path, (0, 0))
     await slave.inner.tasks.log.housekeeping.clean()
-    assert stores[1].commit_log_min_offset == 0
+    assert stores[1].log.min_offset == 0
     assert (await group.peers[0].ask(RequestCode.DELETE_EXPIRED_COMMITLOG)).code == 0
     await asyncio.wait_for(_cleaned(master, 2 << 20), 10)
     await asyncio.wait_for(_cleaned(slave, 2 << 20), 10)
@@ -139,7 +139,7 @@ async def test_old_messages_go_where_the_master_says_and_when(group: BrokerGroup
 
 
 async def _cleaned(broker: RunningBroker, start: int) -> None:
-    while broker.inner.core.store.commit_log_min_offset != start:
+    while broker.inner.core.store.log.min_offset != start:
         await broker.inner.tasks.log.flusher.flush_log(force=True)
         await broker.inner.tasks.log.housekeeping.clean()
         await asyncio.sleep(0.05)
@@ -150,8 +150,8 @@ async def test_collectors_see_the_group(group: BrokerGroup) -> None:
     slave = await group.start(1)
     await group.peers[0].send("orders", b"x" * 1000)
     await group.in_sync()
-    end = master.inner.core.store.commit_log_max_offset
-    await eventually(lambda: slave.inner.core.store.commit_log_max_offset == end)
+    end = master.inner.core.store.log.max_offset
+    await eventually(lambda: slave.inner.core.store.log.max_offset == end)
     seen = await group.ha_section(0)
     (one,) = seen.pop("slaves")
     assert seen.pop("permission") == 6
@@ -174,7 +174,7 @@ async def test_epochs_are_shown_as_rocketmq_shows_them(group: BrokerGroup) -> No
     await group.peers[0].send("orders", b"x")
     answer = await group.peers[0].ask(RequestCode.GET_BROKER_EPOCH_CACHE)
     cache = EpochEntryCache.decode(answer.body)
-    end = group.members[0].inner.core.store.commit_log_max_offset
+    end = group.members[0].inner.core.store.log.max_offset
     assert (cache.broker_id, cache.max_offset) == (0, end)
     assert cache.epoch_list == (EpochEntry(1, 0, end),)
 
@@ -190,8 +190,8 @@ async def test_what_waits_survives_a_promotion(group: BrokerGroup) -> None:
     half = {"TRAN_MSG": "true", "PGROUP": "producers", "UNIQ_KEY": "K3"}
     await peer.send("orders", b"half", properties=half, sys_flag=4)
     await group.in_sync()
-    end = group.members[0].inner.core.store.commit_log_max_offset
-    await eventually(lambda: slave.inner.core.store.commit_log_max_offset >= end)
+    end = group.members[0].inner.core.store.log.max_offset
+    await eventually(lambda: slave.inner.core.store.log.max_offset >= end)
     assert await slave.inner.tasks.replication.metadata_sync.round()
     assert slave.inner.tasks.replication.group is not None
     replication = slave.inner.tasks.replication.group.replication
@@ -199,7 +199,7 @@ async def test_what_waits_survives_a_promotion(group: BrokerGroup) -> None:
     await replication.promote(replication.status().epoch, 1, is_unclean=True)
     await eventually(lambda: slave.inner.core.role.is_master, 20)
     assert len(slave.inner.tasks.master.transactions.table) == 1
-    await eventually(lambda: slave.inner.core.store.max_offset("orders", 0) == 3, 15)
+    await eventually(lambda: slave.inner.core.store.queues.max_offset("orders", 0) == 3, 15)
     await asyncio.sleep(1.5)
     bodies = [record.body for record in records(await group.peers[1].pull("orders", 0))]
     assert bodies == [b"first", b"timed", b"delayed"]

@@ -125,7 +125,7 @@ async def test_a_full_disk_refuses_both_ways(broker: RunningBroker, peer: Peer) 
 
 async def test_a_fenced_store_refuses_both_ways(broker: RunningBroker, peer: Peer) -> None:
     await peer.send("orders")
-    broker.inner.core.store.fence()
+    broker.inner.core.store.log.fence()
     plain, ordinary = await send_both_ways(peer)
     assert answered(plain) == answered(ordinary)
     assert plain.code == ResponseCode.SERVICE_NOT_AVAILABLE

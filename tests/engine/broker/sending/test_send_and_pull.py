@@ -107,7 +107,7 @@ async def test_a_held_pull_is_not_woken_by_another_tag_or_queue(broker: RunningB
 
     await peer.send("orders", b"other queue", queue_id=1, properties={"TAGS": "blue"})
     await peer.send("orders", b"other tag", properties={"TAGS": "red"})
-    await eventually(lambda: broker.inner.core.store.max_offset("orders", 0) == 2)
+    await eventually(lambda: broker.inner.core.store.queues.max_offset("orders", 0) == 2)
     assert not waiting.done()
 
     await peer.send("orders", b"wanted", properties={"TAGS": "green"})
@@ -167,14 +167,14 @@ async def test_synchronous_flush_answers_after_the_disk_has_it(start_broker: Sta
     broker = await start_broker(flushDiskType="SYNC_FLUSH")
     peer = Peer(broker.address)
     await peer.send("orders")
-    flushes_before = broker.inner.core.store.stats().flush_count
+    flushes_before = broker.inner.core.store.stats.flush_count
 
     answers = await asyncio.gather(*(peer.send("orders", b"%d" % n) for n in range(200)))
 
     assert {answer.code for answer in answers} == {0}
-    assert broker.inner.core.store.flushed_offset == broker.inner.core.store.commit_log_max_offset
+    assert broker.inner.core.store.log.flushed_offset == broker.inner.core.store.log.max_offset
     # Group commit: one sync answers many sends.
-    assert broker.inner.core.store.stats().flush_count - flushes_before < 100
+    assert broker.inner.core.store.stats.flush_count - flushes_before < 100
     assert len(await pull_until(peer, "orders", 32)) == 32
     await peer.close()
 

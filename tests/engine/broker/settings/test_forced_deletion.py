@@ -112,10 +112,10 @@ async def test_elsewhere_it_can_be_changed(broker: RunningBroker, peer: Peer) ->
 
 async def _fill(peer: Peer, broker: RunningBroker, segments: int) -> None:
     body = bytes(100_000)
-    while broker.inner.core.store.commit_log_max_offset < segments * (1 << 20):
+    while broker.inner.core.store.log.max_offset < segments * (1 << 20):
         assert (await peer.send("orders", body)).code == 0
     store = broker.inner.core.store
-    await eventually(lambda: not store.has_undispatched())
+    await eventually(lambda: not store.queues.has_undispatched())
     await broker.inner.tasks.log.flusher.flush_log(force=True)
 
 
@@ -137,7 +137,7 @@ async def test_what_is_deleted_before_its_time_is_logged_counted_and_told(
     monkeypatch.setattr(housekeeping, "disk_space", lambda path: DiskSpace(0, 0, 0.86))
     with caplog.at_level(logging.WARNING):
         await broker.inner.tasks.log.housekeeping.clean()
-    end = broker.inner.core.store.commit_log_min_offset
+    end = broker.inner.core.store.log.min_offset
     assert end >= 2 << 20
     assert f"commit-log offsets 0 to {end}," in caplog.text
     told = await _retention(peer)
@@ -168,7 +168,7 @@ async def test_a_protected_broker_refuses_writes_and_deletes_nothing(
     await _fill(peer, broker, 3)
     monkeypatch.setattr(housekeeping, "disk_space", lambda path: DiskSpace(0, 0, 0.95))
     await broker.inner.tasks.log.housekeeping.clean()
-    assert broker.inner.core.store.commit_log_min_offset == 0
+    assert broker.inner.core.store.log.min_offset == 0
     assert (await peer.send("orders")).code == ResponseCode.SERVICE_NOT_AVAILABLE
     told = await _retention(peer)
     assert told["mayDeleteUnexpired"] is False and "deletedUnexpired" not in told

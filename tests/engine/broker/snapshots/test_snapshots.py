@@ -15,7 +15,7 @@ from engine.broker.snapshots.broker_snapshot import Snapshots
 from engine.protocol.bodies.stats import BrokerSnapshot
 from engine.protocol.codes import RequestCode, ResponseCode
 from engine.protocol.commands import Command
-from engine.store.reading.store_times import StoreTimes
+from engine.store.reading.message_search import StoreTimes
 from tests.engine.broker.conftest import StartBroker
 from tests.engine.broker.peers import COMMITTING, Peer, RunningBroker, eventually
 
@@ -29,7 +29,7 @@ async def ask(peer: Peer, since: str | None = None) -> tuple[BrokerSnapshot, Com
 
 
 async def settled(peer: Peer, broker: RunningBroker) -> BrokerSnapshot:
-    await eventually(lambda: not broker.inner.core.store.has_undispatched())
+    await eventually(lambda: not broker.inner.core.store.queues.has_undispatched())
     return (await ask(peer))[0]
 
 
@@ -42,7 +42,7 @@ async def test_the_first_snapshot_has_everything(broker: RunningBroker, peer: Pe
     for _ in range(3):
         await peer.send("orders", queue_id=1)
     await peer.heartbeat("readers", "orders")
-    await eventually(lambda: not broker.inner.core.store.has_undispatched())
+    await eventually(lambda: not broker.inner.core.store.queues.has_undispatched())
     await peer.pull("orders", 0, queue_id=1, consumer_group="readers", sys_flag=COMMITTING, commit_offset=1)
     full = await settled(peer, broker)
     assert full.is_full
@@ -54,7 +54,7 @@ async def test_the_first_snapshot_has_everything(broker: RunningBroker, peer: Pe
     assert full.sections["groups"]["readers"]["subscriptions"] == {"orders": ["*", "TAG"]}
     ((queue_id, committed, oldest_ms),) = full.sections["offsets"]["orders@readers"]
     assert (queue_id, committed) == (1, 1)
-    assert oldest_ms == broker.inner.core.store.store_time_at("orders", 1, 1)
+    assert oldest_ms == broker.inner.core.store.search.store_time_at("orders", 1, 1)
     assert full.sections["ha"] == {"role": "ASYNC_MASTER", "permission": 6}
     assert 0 <= full.sections["disk"]["usageRatio"] <= 1
     assert set(full.sections["rates"]) == {"put", "got", "pullsFound", "pullsMissed"}
@@ -98,7 +98,7 @@ async def test_only_what_changed_is_told(broker: RunningBroker, peer: Peer) -> N
     await peer.heartbeat("readers", "orders")
     full = await settled(peer, broker)
     await peer.send("orders")
-    await eventually(lambda: not broker.inner.core.store.has_undispatched())
+    await eventually(lambda: not broker.inner.core.store.queues.has_undispatched())
     change, _ = await ask(peer, full.version)
     assert section(change, "topics").keys() == {"orders"}
     assert section(change, "groups") == {}
@@ -120,20 +120,20 @@ async def test_a_message_for_a_group_that_had_read_all_is_its_oldest_unread(
     broker: RunningBroker, peer: Peer
 ) -> None:
     await peer.send("orders")
-    await eventually(lambda: not broker.inner.core.store.has_undispatched())
+    await eventually(lambda: not broker.inner.core.store.queues.has_undispatched())
     await peer.pull("orders", 0, sys_flag=COMMITTING, commit_offset=1)
     before = await settled(peer, broker)
     assert before.sections["offsets"]["orders@consumers"] == [[0, 1]]
     await peer.send("orders")
-    await eventually(lambda: not broker.inner.core.store.has_undispatched())
+    await eventually(lambda: not broker.inner.core.store.queues.has_undispatched())
     change, _ = await ask(peer, before.version)
-    stored_ms = broker.inner.core.store.store_time_at("orders", 0, 1)
+    stored_ms = broker.inner.core.store.search.store_time_at("orders", 0, 1)
     assert section(change, "offsets") == {"orders@consumers": [[0, 1, stored_ms]]}
 
 
 async def test_an_offset_that_is_not_known_is_absent(broker: RunningBroker, peer: Peer) -> None:
     await peer.send("orders")
-    await eventually(lambda: not broker.inner.core.store.has_undispatched())
+    await eventually(lambda: not broker.inner.core.store.queues.has_undispatched())
     await peer.pull("orders", 0, sys_flag=COMMITTING, commit_offset=-1)
     full = await settled(peer, broker)
     assert "orders@consumers" not in section(full, "offsets")
@@ -169,7 +169,7 @@ async def test_changes_put_together_are_the_whole(broker: RunningBroker, peer: P
             f"topic-{number}", 0, consumer_group=f"group-{number}", sys_flag=COMMITTING, commit_offset=number
         )
         known = (await ask(peer, known.version))[0].onto(known)
-    await eventually(lambda: not broker.inner.core.store.has_undispatched())
+    await eventually(lambda: not broker.inner.core.store.queues.has_undispatched())
     known = (await ask(peer, known.version))[0].onto(known)
     whole, _ = await ask(peer)
     for name in ("broker", "topics", "groups", "offsets"):
@@ -189,7 +189,7 @@ async def test_a_restarted_broker_tells_everything_again(start_broker: StartBrok
     first = await start_broker()
     peer = Peer(first.address)
     await peer.send("orders")
-    await eventually(lambda: not first.inner.core.store.has_undispatched())
+    await eventually(lambda: not first.inner.core.store.queues.has_undispatched())
     await peer.pull("orders", 0, sys_flag=COMMITTING, commit_offset=1)
     seen = await settled(peer, first)
     await peer.close()
@@ -210,7 +210,7 @@ async def test_store_times_beyond_the_budget_come_with_later_answers(
     for topic in ("one", "two", "three"):
         await peer.send(topic)
         broker.inner.core.tables.offsets.commit(topic, "readers", 0, 0)
-    await eventually(lambda: not broker.inner.core.store.has_undispatched())
+    await eventually(lambda: not broker.inner.core.store.queues.has_undispatched())
     known, _ = await ask(peer)
     lengths = [sorted(len(queues[0]) for queues in known.sections["offsets"].values())]
     for _ in range(2):
@@ -249,7 +249,7 @@ async def test_a_topic_that_was_made_again_has_none_of_its_old_queues(
     assert len(known.sections["topics"]["orders"]["queues"]) == 3
     await peer.ask(RequestCode.DELETE_TOPIC_IN_BROKER, {"topic": "orders"})
     await peer.send("orders", queue_id=1)
-    await eventually(lambda: not broker.inner.core.store.has_undispatched())
+    await eventually(lambda: not broker.inner.core.store.queues.has_undispatched())
     change, _ = await ask(peer, known.version)
     ((queue_id, _, _),) = section(change, "topics")["orders"]["queues"]
     assert queue_id == 1
@@ -290,7 +290,7 @@ async def many(peer: Peer, broker: RunningBroker, count: int) -> None:
         broker.inner.core.tables.groups.find_or_create(f"g{number}", True, 1)
         await peer.send(f"t{number}")
         broker.inner.core.tables.offsets.commit(f"t{number}", f"g{number}", 0, 0)
-    await eventually(lambda: not broker.inner.core.store.has_undispatched())
+    await eventually(lambda: not broker.inner.core.store.queues.has_undispatched())
 
 
 async def test_the_work_of_a_snapshot_follows_what_changed(
@@ -312,7 +312,7 @@ async def test_the_work_of_a_snapshot_follows_what_changed(
     version = (await ask(peer, version))[0].version
     assert looks.take() == (0, 0, 1)
     await peer.send("t8")
-    await eventually(lambda: not broker.inner.core.store.has_undispatched())
+    await eventually(lambda: not broker.inner.core.store.queues.has_undispatched())
     version = (await ask(peer, version))[0].version
     assert looks.take() == (1, 0, 1)
     broker.inner.core.tables.groups.find_or_create("new", True, 1)

@@ -39,7 +39,7 @@ async def test_what_is_outside_of_the_hot_window_is_read_in_a_thread(
     assert broker.inner.core.store.options.reads.hot_window_bytes < 100
     for number in range(20):
         await peer.send("orders", b"%d" % number)
-    await eventually(lambda: broker.inner.core.store.max_offset("orders", 0) == 20)
+    await eventually(lambda: broker.inner.core.store.queues.max_offset("orders", 0) == 20)
 
     answer = await peer.pull("orders", 0)
 
@@ -58,6 +58,6 @@ async def test_slow_consumers_are_sent_to_the_slave_when_slaves_may_be_read(
     broker = await start_broker(slaveReadEnable="true")
     peer = Peer(broker.address)
     await peer.send("orders")
-    await eventually(lambda: broker.inner.core.store.max_offset("orders", 0) == 1)
+    await eventually(lambda: broker.inner.core.store.queues.max_offset("orders", 0) == 1)
     assert (await peer.pull("orders", 0)).fields["suggestWhichBrokerId"] == "1"
     await peer.close()

@@ -117,7 +117,7 @@ async def test_a_list_is_taken_whole_or_not_at_all(broker: RunningBroker, peer: 
 
 async def test_a_deleted_topic_takes_offsets_and_queues_with_it(broker: RunningBroker, peer: Peer) -> None:
     await peer.send("orders", b"x")
-    await eventually(lambda: broker.inner.core.store.max_offset("orders", 0) == 1)
+    await eventually(lambda: broker.inner.core.store.queues.max_offset("orders", 0) == 1)
     commit = {"consumerGroup": "g", "topic": "orders", "queueId": "0", "commitOffset": "1"}
     await peer.ask(RequestCode.UPDATE_CONSUMER_OFFSET, commit)
     assert broker.inner.core.tables.offsets.topics_of("g") == ["orders"]
@@ -126,7 +126,7 @@ async def test_a_deleted_topic_takes_offsets_and_queues_with_it(broker: RunningB
 
     assert "orders" not in broker.inner.core.tables.topics
     assert broker.inner.core.tables.offsets.topics_of("g") == []
-    assert "orders" not in broker.inner.core.store.queue_table()
+    assert "orders" not in broker.inner.core.store.queues.ids_by_topic()
     assert "orders" not in broker.inner.core.figures.traffic.put_by_topic
     assert (await peer.send("orders", b"new")).fields["queueOffset"] == "0"
 
@@ -184,7 +184,7 @@ async def test_a_bad_page_is_refused(broker: RunningBroker, peer: Peer) -> None:
 async def test_topic_stats_show_every_queue(broker: RunningBroker, peer: Peer) -> None:
     await create(peer, "orders", read_queue_nums=2, write_queue_nums=3)
     await peer.send("orders", b"x", queue_id=1)
-    await eventually(lambda: broker.inner.core.store.max_offset("orders", 1) == 1)
+    await eventually(lambda: broker.inner.core.store.queues.max_offset("orders", 1) == 1)
     answer = await peer.ask(RequestCode.GET_TOPIC_STATS_INFO, {"topic": "orders"})
     stats = TopicStatsTable.decode(answer.body)
     assert sorted(queue.queue_id for queue in stats.offset_table) == [0, 1, 2]

@@ -106,7 +106,7 @@ def state(broker: RunningBroker) -> tuple[object, ...]:
         *names,
         inner.core.tables.topics.version,
         inner.core.tables.groups.version,
-        inner.core.store.commit_log_max_offset,
+        inner.core.store.log.max_offset,
         *counts,
     )
 

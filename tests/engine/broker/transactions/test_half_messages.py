@@ -212,7 +212,7 @@ async def test_sync_flush_decides_too(start_broker: StartBroker) -> None:
         # On a busy machine the first one is asked about before it is decided.
         asked, _ = await question(peer)
     assert (await answer_question(peer, asked, COMMIT)).code == ResponseCode.SUCCESS
-    await eventually(lambda: broker.inner.core.store.max_offset("orders", 2) == 2)
+    await eventually(lambda: broker.inner.core.store.queues.max_offset("orders", 2) == 2)
     await peer.close()
 
 
@@ -259,7 +259,7 @@ async def test_a_transaction_is_given_up_after_its_checks(start_broker: StartBro
     broker = await start_broker(**QUICK, transactionCheckMax="3")
     peer = Peer(broker.address)
     await send_half(peer)
-    await eventually(lambda: broker.inner.core.store.max_offset(TRANS_CHECK_MAX_TIME_TOPIC, 0) == 1)
+    await eventually(lambda: broker.inner.core.store.queues.max_offset(TRANS_CHECK_MAX_TIME_TOPIC, 0) == 1)
     (given_up,) = await stored(peer, TRANS_CHECK_MAX_TIME_TOPIC)
     assert given_up.properties["TRANSACTION_CHECK_TIMES"] == "3"
     assert len(broker.inner.tasks.master.transactions.table) == 0
@@ -276,7 +276,7 @@ async def test_by_default_a_transaction_is_asked_about_fifteen_times_after_six_s
     assert (live.transaction_time_out, live.transaction_check_interval) == (6_000, 30_000)
     peer = Peer(broker.address)
     await send_half(peer)
-    await eventually(lambda: broker.inner.core.store.max_offset(TRANS_HALF_TOPIC, 0) == 1)
+    await eventually(lambda: broker.inner.core.store.queues.max_offset(TRANS_HALF_TOPIC, 0) == 1)
     clock = [int(time.time() * 1000)]
     monkeypatch.setattr(checks, "now_ms", lambda: clock[0])
     (entry,) = broker.inner.tasks.master.transactions.table.open()
@@ -289,7 +289,7 @@ async def test_by_default_a_transaction_is_asked_about_fifteen_times_after_six_s
         assert broker.inner.tasks.master.transactions.table.open()[0].check_times == asked
     clock[0] += 30_000
     await checks.check()
-    await eventually(lambda: broker.inner.core.store.max_offset(TRANS_CHECK_MAX_TIME_TOPIC, 0) == 1)
+    await eventually(lambda: broker.inner.core.store.queues.max_offset(TRANS_CHECK_MAX_TIME_TOPIC, 0) == 1)
     assert len(broker.inner.tasks.master.transactions.table) == 0
     await peer.close()
 
@@ -299,7 +299,7 @@ async def test_a_half_message_that_is_not_on_disk_yet_is_not_lost(
 ) -> None:
     broker = await start_broker(**QUICK)
     monkeypatch.setattr(broker.inner.tasks.log.dispatching, "schedule", lambda: None)
-    broker.inner.core.store.confirmed_offset = 0  # nothing becomes readable
+    broker.inner.core.store.replica.confirmed_offset = 0  # nothing becomes readable
     peer = Peer(broker.address)
     await send_half(peer)
     await broker.inner.tasks.master.transaction_checks.check()
@@ -311,7 +311,7 @@ async def test_a_given_up_transaction_is_resumed_once(start_broker: StartBroker)
     broker = await start_broker(**QUICK, transactionCheckMax="1")
     peer = Peer(broker.address)
     await send_half(peer)
-    await eventually(lambda: broker.inner.core.store.max_offset(TRANS_CHECK_MAX_TIME_TOPIC, 0) == 1)
+    await eventually(lambda: broker.inner.core.store.queues.max_offset(TRANS_CHECK_MAX_TIME_TOPIC, 0) == 1)
     (given_up,) = await stored(peer, TRANS_CHECK_MAX_TIME_TOPIC)
     await join(peer)
     fields = {"msgId": given_up.offset_msg_id}
@@ -357,9 +357,9 @@ async def test_a_commit_without_its_op_message_is_not_repeated(
     peer = Peer(first.address)
     half, other = await send_half(peer), await send_half(peer)
     store = first.inner.core.store
-    record = store.record_at(parse_offset_msg_id(half.fields["msgId"])[1])
+    record = store.log.record_at(parse_offset_msg_id(half.fields["msgId"])[1])
     assert record is not None
-    store.put(committed_draft(record), 0)
+    store.log.put(committed_draft(record), 0)
     await peer.close()
     await crash(first, tmp_path)
     second = await start_broker()
@@ -375,7 +375,7 @@ async def test_the_count_of_checks_survives_a_crash(start_broker: StartBroker, t
     first = await start_broker(**QUICK)
     peer = Peer(first.address)
     await send_half(peer)
-    await eventually(lambda: first.inner.core.store.max_offset(TRANS_HALF_TOPIC, 0) >= 3)
+    await eventually(lambda: first.inner.core.store.queues.max_offset(TRANS_HALF_TOPIC, 0) >= 3)
     await peer.close()
     await crash(first, tmp_path)
     second = await start_broker()
@@ -404,7 +404,7 @@ async def test_a_committed_message_may_still_have_to_wait(broker: RunningBroker,
     half = await send_half(peer, TIMER_DELAY_SEC="60")
     assert (await end(peer, half, COMMIT)).code == ResponseCode.SUCCESS
     assert not await delivered(peer)
-    await eventually(lambda: broker.inner.core.store.max_offset(TIMER_TOPIC, 0) == 1)
+    await eventually(lambda: broker.inner.core.store.queues.max_offset(TIMER_TOPIC, 0) == 1)
     assert len(broker.inner.tasks.master.transactions.table) == 0
 
 

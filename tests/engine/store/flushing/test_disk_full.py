@@ -18,6 +18,7 @@ from tests.engine.store.samples import (
     dispatch_all,
     draft,
     drain,
+    expire,
     fill,
     flush_all,
     open_store,
@@ -68,18 +69,18 @@ def test_a_roll_without_room_is_refused_and_tried_again(
     store = open_store(tmp_path)
     for n in range(8):
         put(store, draft(n, body_size=8000))
-    end = store.commit_log_max_offset
+    end = store.log.max_offset
     disk.error = error
     for _ in range(3):
-        assert store.put(draft(8, body_size=8000), NOW_MS).status is status
-    assert store.commit_log_max_offset == end
+        assert store.log.put(draft(8, body_size=8000), NOW_MS).status is status
+    assert store.log.max_offset == end
     assert sorted(os.listdir(tmp_path / "commitlog")) == [f"{0:020d}"]
     disk.error = None
     # Not every put tries: the next one does a moment later.
-    assert store.refusal is not None
-    assert store.put(draft(8, body_size=8000), NOW_MS + 100).status is status
+    assert store.log.refusal is not None
+    assert store.log.put(draft(8, body_size=8000), NOW_MS + 100).status is status
     result = put(store, draft(8, body_size=8000), NOW_MS + 300)
-    assert store.refusal is None
+    assert store.log.refusal is None
     assert (result.commit_log_offset, result.queue_offset) == (SEGMENT_SIZE, 8)
     dispatch_all(store)
     assert drain(store) == list(range(9))
@@ -101,11 +102,11 @@ def test_no_room_for_queues_refuses_puts_until_there_is(tmp_path: Path, disk: _D
     fill(store, 10, queues=1)
     put(store, draft(10))
     disk.error = error
-    assert store.dispatch(10) == []
-    assert store.put(draft(11), NOW_MS).status is PutStatus.DISK_FULL
+    assert store.queues.dispatch(10) == []
+    assert store.log.put(draft(11), NOW_MS).status is PutStatus.DISK_FULL
     assert drain(store) == list(range(10))
     disk.error = None
-    assert len(store.dispatch(10)) == 1
+    assert len(store.queues.dispatch(10)) == 1
     put(store, draft(11))
     dispatch_all(store)
     assert drain(store) == list(range(12))
@@ -128,12 +129,12 @@ def test_a_slice_that_failed_half_way_is_done_again(tmp_path: Path, monkeypatch:
             return pwrite(fd, data, pos)
 
         monkeypatch.setattr(os, "pwrite", unsteady)
-        store.dispatch(100)
+        store.queues.dispatch(100)
     monkeypatch.undo()
     dispatch_all(store)
     for queue_id in range(4):
         assert drain(store, queue_id=queue_id) == list(range(queue_id, 40, 4))
-    assert len(store.query("Orders", "K0000007", 64, 0, NOW_MS * 2).offsets) == 1
+    assert len(store.search.query("Orders", "K0000007", 64, 0, NOW_MS * 2).offsets) == 1
     store.close()
 
 
@@ -158,13 +159,13 @@ def test_a_write_that_fits_only_in_part_leaves_no_gap(
             return written
 
         monkeypatch.setattr(os, "pwrite", cramped)
-        store.dispatch(100)
+        store.queues.dispatch(100)
     monkeypatch.undo()
     dispatch_all(store)
     for queue_id in range(4):
         assert drain(store, queue_id=queue_id) == list(range(queue_id, 40, 4))
     for n in range(40):
-        assert len(store.query("Orders", f"K{n:07d}", 64, 0, NOW_MS * 2).offsets) == 1, f"message {n}"
+        assert len(store.search.query("Orders", f"K{n:07d}", 64, 0, NOW_MS * 2).offsets) == 1, f"message {n}"
     store.close()
 
 
@@ -188,8 +189,8 @@ def test_a_store_opens_without_room_for_what_is_derived(
 
     monkeypatch.setattr(os, "pwrite", full)
     store = open_store(tmp_path)
-    assert store.has_undispatched() and store.dispatch(100) == []
-    assert store.put(draft(80), NOW_MS).status is PutStatus.DISK_FULL
+    assert store.queues.has_undispatched() and store.queues.dispatch(100) == []
+    assert store.log.put(draft(80), NOW_MS).status is PutStatus.DISK_FULL
     monkeypatch.undo()
     dispatch_all(store)
     assert put(store, draft(80)).queue_offset == 20
@@ -197,7 +198,7 @@ def test_a_store_opens_without_room_for_what_is_derived(
     for queue_id in range(4):
         assert drain(store, queue_id=queue_id) == list(range(queue_id, 81 if queue_id == 0 else 80, 4))
     for n in range(80):
-        assert len(store.query("Orders", f"K{n:07d}", 64, 0, NOW_MS * 2).offsets) == 1, f"message {n}"
+        assert len(store.search.query("Orders", f"K{n:07d}", 64, 0, NOW_MS * 2).offsets) == 1, f"message {n}"
     store.close()
 
 
@@ -225,14 +226,14 @@ def small_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path
 def test_a_really_full_disk_is_survived(small_disk: Path) -> None:
     store = open_store(small_disk, max_hash_slot_num=10, max_index_num=100_000)
     stored = 0
-    while (result := store.put(draft(stored, body_size=400), NOW_MS)).status is PutStatus.PUT_OK:
+    while (result := store.log.put(draft(stored, body_size=400), NOW_MS)).status is PutStatus.PUT_OK:
         stored += 1
-        store.dispatch(10)
+        store.queues.dispatch(10)
         assert stored < 5000
     assert result.status is PutStatus.DISK_FULL
     flush_all(store)
     assert drain(store) == list(range(stored))
-    dropped = store.expire(NOW_MS, 0, 0.99)
+    dropped = expire(store, NOW_MS, 0, 0.99)
     assert dropped
     put(store, draft(stored, body_size=400), NOW_MS + 1000)
     dispatch_all(store)

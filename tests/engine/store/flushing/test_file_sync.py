@@ -94,5 +94,5 @@ def test_a_stop_does_not_sync_each_of_many_queues(tmp_path: Path, synced: list[i
     store.close(NOW_MS)
     assert len(synced) < 30
     again: MessageStore = open_store(tmp_path)
-    assert sum(again.max_offset(f"topic-{number}", 0) for number in range(300)) == 300
+    assert sum(again.queues.max_offset(f"topic-{number}", 0) for number in range(300)) == 300
     again.close(NOW_MS)

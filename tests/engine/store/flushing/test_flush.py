@@ -31,24 +31,24 @@ def test_one_sync_serves_all_that_wait(tmp_path: Path) -> None:
     store = open_store(tmp_path, sync=True)
     put(store, draft(0))
     last = put(store, draft(1))
-    plan = store.plan_flush(NOW_MS)
+    plan = store.flush.plan_log(NOW_MS)
     assert plan is not None and plan.target_offset == last.commit_log_offset + last.size
     put(store, draft(2))
     plan.run()
-    assert store.flushed_offset == 0
-    store.finish_flush(plan, None)
-    assert store.flushed_offset == plan.target_offset < store.commit_log_max_offset
+    assert store.log.flushed_offset == 0
+    store.flush.finish(plan, None)
+    assert store.log.flushed_offset == plan.target_offset < store.log.max_offset
     store.close()
 
 
 def test_one_flush_runs_at_a_time(tmp_path: Path) -> None:
     store = open_store(tmp_path, sync=True)
     put(store, draft(0))
-    plan = store.plan_flush(NOW_MS)
-    assert plan is not None and store.plan_flush(NOW_MS) is None
+    plan = store.flush.plan_log(NOW_MS)
+    assert plan is not None and store.flush.plan_log(NOW_MS) is None
     plan.run()
-    store.finish_flush(plan, None)
-    assert store.plan_flush(NOW_MS, force=True) is None
+    store.flush.finish(plan, None)
+    assert store.flush.plan_log(NOW_MS, force=True) is None
     store.close()
 
 
@@ -57,8 +57,8 @@ def test_async_flush_waits_for_four_pages_or_ten_seconds(tmp_path: Path) -> None
     put(store, draft(0))
     flush(store)
     put(store, draft(1))
-    assert store.plan_flush(NOW_MS + 500) is None
-    assert store.plan_flush(NOW_MS + 10_000) is not None
+    assert store.flush.plan_log(NOW_MS + 500) is None
+    assert store.flush.plan_log(NOW_MS + 10_000) is not None
     crash(store)
 
 
@@ -68,21 +68,19 @@ def test_async_flush_takes_four_pages_at_once(tmp_path: Path) -> None:
     flush(store)
     for n in range(4):
         put(store, draft(n, body_size=4096))
-    assert store.plan_flush(NOW_MS + 1) is not None
+    assert store.flush.plan_log(NOW_MS + 1) is not None
     crash(store)
 
 
 def test_a_flush_covers_every_segment_since_the_last(tmp_path: Path) -> None:
     store = open_store(tmp_path)
     fill(store, 1000)
-    plan = store.plan_flush(NOW_MS, force=True)
+    plan = store.flush.plan_log(NOW_MS, force=True)
     assert plan is not None
-    assert [file.base_offset for file in plan.files] == list(
-        range(0, store.commit_log_max_offset, SEGMENT_SIZE)
-    )
+    assert [file.base_offset for file in plan.files] == list(range(0, store.log.max_offset, SEGMENT_SIZE))
     assert plan.directory_fd >= 0
     plan.run()
-    store.finish_flush(plan, None)
+    store.flush.finish(plan, None)
     assert [file.fd >= 0 for file in plan.files] == [False] * (len(plan.files) - 1) + [True]
     store.close()
 
@@ -93,16 +91,15 @@ def test_a_failed_sync_fences_the_store_for_good(tmp_path: Path) -> None:
     flush(store)
     dispatch_all(store)
     put(store, draft(1))
-    plan = store.plan_flush(NOW_MS)
+    plan = store.flush.plan_log(NOW_MS)
     assert plan is not None
-    flushed = store.flushed_offset
-    store.finish_flush(plan, OSError(errno.EIO, "Input/output error"))
-    assert store.is_fenced and store.flushed_offset == flushed
-    assert store.put(draft(2), NOW_MS).status is PutStatus.FENCED
-    assert store.put_batch(draft(2), batch_of(BatchItem(0, b"", b"")), NOW_MS).status is PutStatus.FENCED
-    assert store.plan_flush(NOW_MS, force=True) is None and store.plan_flush_queues(NOW_MS) is None
-    assert not store.append_raw(b"", store.commit_log_max_offset)
-    assert not store.is_writable(0.1)
+    flushed = store.log.flushed_offset
+    store.flush.finish(plan, OSError(errno.EIO, "Input/output error"))
+    assert store.log.is_fenced and store.log.flushed_offset == flushed
+    assert store.log.put(draft(2), NOW_MS).status is PutStatus.FENCED
+    assert store.log.put_batch(draft(2), batch_of(BatchItem(0, b"", b"")), NOW_MS).status is PutStatus.FENCED
+    assert store.flush.plan_log(NOW_MS, force=True) is None and store.flush.plan_queues() is None
+    assert not store.replica.append(b"", store.log.max_offset)
     assert drain(store) == [0]
     store.close()
     assert (tmp_path / "abort").exists()
@@ -111,13 +108,13 @@ def test_a_failed_sync_fences_the_store_for_good(tmp_path: Path) -> None:
 def test_a_sync_really_reaches_the_descriptor(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     store = open_store(tmp_path, sync=True)
     put(store, draft(0))
-    plan = store.plan_flush(NOW_MS)
+    plan = store.flush.plan_log(NOW_MS)
     assert plan is not None
     synced: list[str] = []
     monkeypatch.setattr(os, "fdatasync", lambda fd: synced.append(os.readlink(f"/proc/self/fd/{fd}")))
     plan.run()
     assert synced == [str(tmp_path / "commitlog" / "00000000000000000000")]
-    store.finish_flush(plan, None)
+    store.flush.finish(plan, None)
     monkeypatch.undo()
     store.close()
 
@@ -126,14 +123,14 @@ def test_the_checkpoint_is_written_last(tmp_path: Path, monkeypatch: pytest.Monk
     store = open_store(tmp_path)
     fill(store, 10)
     flush(store)
-    plan = store.plan_flush_queues(NOW_MS)
+    plan = store.flush.plan_queues()
     assert plan is not None
     synced: list[str] = []
     for name in ("fdatasync", "fsync"):
         monkeypatch.setattr(os, name, lambda fd: synced.append(os.readlink(f"/proc/self/fd/{fd}")))
     plan.run()
     monkeypatch.undo()
-    store.finish_flush(plan, None)
+    store.flush.finish(plan, None)
     assert synced[-1] == str(tmp_path / "checkpoint")
     queue_files = {str(path) for path in (tmp_path / "consumequeue").rglob("*")}
     index_files = {str(path) for path in (tmp_path / "index").iterdir()}
@@ -149,29 +146,29 @@ def test_the_checkpoint_tells_what_is_on_disk(tmp_path: Path) -> None:
     flush_all(store)
     put(store, draft(10), NOW_MS + 10)
     dispatch_all(store)
-    plan = store.plan_flush_queues(NOW_MS)
+    plan = store.flush.plan_queues()
     assert plan is not None
     plan.run()
-    store.finish_flush(plan, None)
+    store.flush.finish(plan, None)
     page = read_checkpoint(tmp_path / "checkpoint", NOW_MS)
     assert page.offsets is not None and page.times is not None
-    assert page.offsets.flushed_offset == store.flushed_offset < page.offsets.dispatched_offset
-    assert page.offsets.dispatched_offset == store.dispatched_offset
+    assert page.offsets.flushed_offset == store.log.flushed_offset < page.offsets.dispatched_offset
+    assert page.offsets.dispatched_offset == store.queues.dispatched_offset
     assert page.times.physic_msg_timestamp == NOW_MS + 9
     assert page.times.logics_msg_timestamp == NOW_MS + 10
-    assert store.plan_flush_queues(NOW_MS) is None
+    assert store.flush.plan_queues() is None
     store.close()
 
 
 def test_running_out_of_descriptors_does_not_fence(tmp_path: Path) -> None:
     store = open_store(tmp_path)
     fill(store, 10)
-    plan = store.plan_flush_queues(NOW_MS)
+    plan = store.flush.plan_queues()
     assert plan is not None
-    store.finish_flush(plan, OSError(errno.EMFILE, "Too many open files"))
-    assert not store.is_fenced
-    again = store.plan_flush_queues(NOW_MS)
+    store.flush.finish(plan, OSError(errno.EMFILE, "Too many open files"))
+    assert not store.log.is_fenced
+    again = store.flush.plan_queues()
     assert again is not None and again.paths >= plan.paths
-    store.finish_flush(again, OSError(errno.EIO, "Input/output error"))
-    assert store.is_fenced
+    store.flush.finish(again, OSError(errno.EIO, "Input/output error"))
+    assert store.log.is_fenced
     store.close()

@@ -116,13 +116,13 @@ def test_messages_are_found_by_unique_key_and_by_each_key(tmp_path: Path) -> Non
     put(store, draft(3, topic="Other", KEYS="alpha"))
     dispatch_all(store)
     for key in ("alpha", "K0000001"):
-        assert store.query("Orders", key, 32, *ALWAYS).offsets == (wanted.commit_log_offset,)
-    both = store.query("Orders", "beta", 32, *ALWAYS)
+        assert store.search.query("Orders", key, 32, *ALWAYS).offsets == (wanted.commit_log_offset,)
+    both = store.search.query("Orders", "beta", 32, *ALWAYS)
     assert len(both.offsets) == 2
-    assert both.records[1] == store.raw_record_at(wanted.commit_log_offset, wanted.size)
+    assert both.records[1] == store.log.raw_record_at(wanted.commit_log_offset, wanted.size)
     assert both.index_last_update_timestamp == NOW_MS
-    assert store.query("Orders", "beta", 1, *ALWAYS).offsets == both.offsets[:1]
-    assert store.query("Orders", "gamma", 32, *ALWAYS).offsets == ()
+    assert store.search.query("Orders", "beta", 1, *ALWAYS).offsets == both.offsets[:1]
+    assert store.search.query("Orders", "gamma", 32, *ALWAYS).offsets == ()
     store.close()
 
 
@@ -131,8 +131,8 @@ def test_another_key_of_the_same_hash_is_not_returned(tmp_path: Path) -> None:
     store = open_store(tmp_path)
     put(store, draft(1, KEYS="Aa"))
     dispatch_all(store)
-    assert store.query("Orders", "Aa", 32, *ALWAYS).offsets
-    assert not store.query("Orders", "BB", 32, *ALWAYS).offsets
+    assert store.search.query("Orders", "Aa", 32, *ALWAYS).offsets
+    assert not store.search.query("Orders", "BB", 32, *ALWAYS).offsets
     store.close()
 
 
@@ -141,8 +141,8 @@ def test_a_query_is_bounded_in_time_and_number(tmp_path: Path) -> None:
     for n in range(100):
         put(store, draft(n, KEYS="k"), NOW_MS + n * 1000)
     dispatch_all(store)
-    assert len(store.query("Orders", "k", 1000, *ALWAYS).offsets) == 64
-    assert len(store.query("Orders", "k", 1000, NOW_MS + 10_000, NOW_MS + 12_000).offsets) == 3
+    assert len(store.search.query("Orders", "k", 1000, *ALWAYS).offsets) == 64
+    assert len(store.search.query("Orders", "k", 1000, NOW_MS + 10_000, NOW_MS + 12_000).offsets) == 3
     store.close()
 
 
@@ -162,7 +162,7 @@ def test_a_damaged_index_is_rebuilt(tmp_path: Path, kind: str, closed: bool) -> 
         overwrite(path, 40, b"\x00\x00\x00\x05" * 100)
     store = open_store(tmp_path)
     for number in (0, 150, 299):
-        assert len(store.query("Orders", f"K{number:07d}", 5, *ALWAYS).offsets) == 1
+        assert len(store.search.query("Orders", f"K{number:07d}", 5, *ALWAYS).offsets) == 1
     store.close()
 
 
@@ -185,6 +185,6 @@ def test_a_crash_before_the_checkpoint_leaves_every_key_found_once(tmp_path: Pat
 def test_without_an_index_nothing_is_found(tmp_path: Path) -> None:
     store = open_store(tmp_path, message_index_enable=False)
     fill(store, 5)
-    assert store.query("Orders", "K0000001", 5, *ALWAYS).offsets == ()
+    assert store.search.query("Orders", "K0000001", 5, *ALWAYS).offsets == ()
     assert not (tmp_path / "index").exists()
     store.close()

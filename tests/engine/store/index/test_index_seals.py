@@ -30,7 +30,9 @@ def filled(folder: Path, *, is_closed: bool) -> list[Path]:
 
 def found(store: MessageStore) -> list[int]:
     return [
-        number for number in range(COUNT) if store.query("Orders", f"K{number:07d}", 8, 0, NOW_MS * 2).offsets
+        number
+        for number in range(COUNT)
+        if store.search.query("Orders", f"K{number:07d}", 8, 0, NOW_MS * 2).offsets
     ]
 
 

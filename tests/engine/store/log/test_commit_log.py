@@ -86,8 +86,8 @@ def test_a_batch_is_one_stretch_with_consecutive_queue_offsets(tmp_path: Path) -
     store = open_store(tmp_path)
     put(store, draft(0))
     items = [BatchItem(n, b"%08d" % n, b"") for n in range(1, 4)]
-    result = store.put_batch(draft(), batch_of(*items), NOW_MS)
-    records = [store.record_at(offset) for offset in result.offsets]
+    result = store.log.put_batch(draft(), batch_of(*items), NOW_MS)
+    records = [store.log.record_at(offset) for offset in result.offsets]
     assert result.queue_offset == 1
     assert [record.queue_offset for record in records if record] == [1, 2, 3]
     assert [record.flag for record in records if record] == [1, 2, 3]
@@ -101,7 +101,7 @@ def test_a_batch_never_crosses_a_segment(tmp_path: Path) -> None:
     for n in range(7):
         put(store, draft(n, body_size=8000))
     items = [BatchItem(0, bytes(5000), b"") for _ in range(3)]
-    result = store.put_batch(draft(), batch_of(*items), NOW_MS)
+    result = store.log.put_batch(draft(), batch_of(*items), NOW_MS)
     assert result.commit_log_offset == SEGMENT_SIZE
     assert result.offsets[-1] < 2 * SEGMENT_SIZE
     store.close()
@@ -110,8 +110,8 @@ def test_a_batch_never_crosses_a_segment(tmp_path: Path) -> None:
 def test_a_batch_of_too_many_bytes_stores_nothing(tmp_path: Path) -> None:
     store = open_store(tmp_path)
     items = [BatchItem(0, bytes(9000), b""), BatchItem(0, bytes(9000), b"")]
-    assert store.put_batch(draft(), batch_of(*items), NOW_MS).status is PutStatus.MESSAGE_ILLEGAL
-    assert store.commit_log_max_offset == 0
+    assert store.log.put_batch(draft(), batch_of(*items), NOW_MS).status is PutStatus.MESSAGE_ILLEGAL
+    assert store.log.max_offset == 0
     assert put(store, draft()).queue_offset == 0
     store.close()
 
@@ -134,14 +134,14 @@ def test_what_cannot_be_stored_is_refused_before_the_append(
     tmp_path: Path, message: object, status: PutStatus
 ) -> None:
     store = open_store(tmp_path)
-    assert store.put(message, NOW_MS).status is status  # type: ignore[arg-type]
-    assert store.commit_log_max_offset == 0
+    assert store.log.put(message, NOW_MS).status is status  # type: ignore[arg-type]
+    assert store.log.max_offset == 0
     store.close()
 
 
 def test_a_message_larger_than_a_segment_is_refused(tmp_path: Path) -> None:
     store = open_store(tmp_path, max_message_size=1 << 20)
-    result = store.put(draft()._replace(body=bytes(SEGMENT_SIZE)), NOW_MS)
+    result = store.log.put(draft()._replace(body=bytes(SEGMENT_SIZE)), NOW_MS)
     assert result.status is PutStatus.MESSAGE_ILLEGAL
     assert put(store, draft()).commit_log_offset == 0
     store.close()
@@ -159,6 +159,6 @@ def test_a_longer_topic_name_uses_the_second_magic(tmp_path: Path) -> None:
     store = open_store(tmp_path)
     topic = "%RETRY%" + "g" * 200
     put(store, draft(1, topic=topic))
-    record = store.record_at(0)
+    record = store.log.record_at(0)
     assert record is not None and record.topic == topic and record.magic & 0xFFFFFFFF == 0xDAA320AB
     store.close()

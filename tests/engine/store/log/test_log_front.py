@@ -40,9 +40,9 @@ def test_what_is_young_is_needed(store: MessageStore) -> None:
 
 
 def test_what_has_expired_is_not_but_for_the_active_segment(store: MessageStore) -> None:
-    last = store.commit_log_max_offset // SEGMENT_SIZE * SEGMENT_SIZE
+    last = store.log.max_offset // SEGMENT_SIZE * SEGMENT_SIZE
     assert store.front.needed_from(RULES, LATER_MS) == last
-    assert store.front.unexpired_from(RULES, LATER_MS) == store.commit_log_max_offset
+    assert store.front.unexpired_from(RULES, LATER_MS) == store.log.max_offset
     assert store.front.lacks_only_expired(RULES, LATER_MS)
     store.close()
 
@@ -51,7 +51,7 @@ def test_a_copy_is_as_old_as_its_messages(store: MessageStore, tmp_path: Path) -
     """Its files are as young as the copy; they are deleted later, and nobody needs them."""
     for path in _paths(tmp_path):
         os.utime(path, (0, LATER_MS / 1000))
-    last = store.commit_log_max_offset // SEGMENT_SIZE * SEGMENT_SIZE
+    last = store.log.max_offset // SEGMENT_SIZE * SEGMENT_SIZE
     assert store.front.needed_from(RULES, LATER_MS) == last
     assert store.front.plan(RULES, LATER_MS, hour=4, disk_usage_ratio=0.5) == 0
     deleted = store.front.delete_to(2 * SEGMENT_SIZE, RULES, LATER_MS)
@@ -68,7 +68,7 @@ def test_an_old_file_has_expired_whatever_its_messages_say(store: MessageStore, 
 
 def test_deleting_ends_at_the_offset_and_counts_what_had_not_expired(store: MessageStore) -> None:
     done = store.front.delete_to(2 * SEGMENT_SIZE + 100, RULES, NOW_MS)
-    assert store.commit_log_min_offset == 2 * SEGMENT_SIZE
+    assert store.log.min_offset == 2 * SEGMENT_SIZE
     assert (done.unexpired_segments, done.unexpired_from, done.unexpired_to) == (2, 0, 2 * SEGMENT_SIZE)
     assert store.front.delete_to(3 * SEGMENT_SIZE, RULES, NOW_MS + 7).unexpired_segments == 1
     total = store.front.deleted_unexpired
@@ -83,7 +83,7 @@ def test_the_active_segment_and_what_is_not_on_disk_stay(tmp_path: Path) -> None
     assert not store.front.delete_to(1 << 40, RULES, NOW_MS).paths
     flush_all(store)
     store.front.delete_to(1 << 40, RULES, NOW_MS)
-    assert store.commit_log_min_offset == store.commit_log_max_offset // SEGMENT_SIZE * SEGMENT_SIZE
+    assert store.log.min_offset == store.log.max_offset // SEGMENT_SIZE * SEGMENT_SIZE
     store.close()
 
 
@@ -92,14 +92,14 @@ def test_an_empty_log_needs_nothing(tmp_path: Path) -> None:
     assert store.front.unexpired_from(RULES, NOW_MS) == store.front.needed_from(RULES, NOW_MS) == 0
     assert store.front.plan(RULES, NOW_MS, hour=4, disk_usage_ratio=0.99) == 0
     assert not store.front.lacks_only_expired(RULES, NOW_MS)
-    store.append_raw(b"", 3 * SEGMENT_SIZE)  # where a copy will begin
+    store.replica.append(b"", 3 * SEGMENT_SIZE)  # where a copy will begin
     assert store.front.unexpired_from(RULES, NOW_MS) == 3 * SEGMENT_SIZE
     store.close()
 
 
 def test_messages_are_counted_between_offsets(store: MessageStore) -> None:
-    units = [unit for queue in range(4) for unit in store.queue_units("Orders", queue, 0, 10_000)]
-    units += [unit for queue in range(4) for unit in store.queue_units("Orders", queue, 100, 10_000)]
+    units = [unit for queue in range(4) for unit in store.queues.units("Orders", queue, 0, 10_000)]
+    units += [unit for queue in range(4) for unit in store.queues.units("Orders", queue, 100, 10_000)]
     offsets = {unit.commit_log_offset for unit in units}
     expected = sum(SEGMENT_SIZE <= offset < 2 * SEGMENT_SIZE for offset in offsets)
     assert sum(store.front.count_messages(SEGMENT_SIZE, 2 * SEGMENT_SIZE)) == expected > 0
@@ -119,7 +119,7 @@ def test_a_kill_between_two_deletions_leaves_a_whole_log(store: MessageStore, tm
     crash(store)
     _paths(tmp_path)[0].unlink()
     store = open_store(tmp_path)
-    assert store.commit_log_min_offset == 2 * SEGMENT_SIZE
-    assert store.min_offset("Orders", 0) > 0
+    assert store.log.min_offset == 2 * SEGMENT_SIZE
+    assert store.queues.min_offset("Orders", 0) > 0
     put(store, draft(1, topic="More"))
     store.close()

@@ -11,14 +11,14 @@ from tests.engine.store.samples import SEGMENT_SIZE, crash, draft, fill, open_st
 
 def test_a_roll_takes_the_prepared_segment(tmp_path: Path) -> None:
     store = open_store(tmp_path)
-    assert not store.needs_next_segment()
+    assert not store.growth.needs_segment()
     for n in range(5):
         put(store, draft(n, body_size=8000))
-    assert store.needs_next_segment()
-    thread = threading.Thread(target=store.prepare_next_segment)
+    assert store.growth.needs_segment()
+    thread = threading.Thread(target=store.growth.prepare_segment)
     thread.start()
     thread.join()
-    assert not store.needs_next_segment()
+    assert not store.growth.needs_segment()
     prepared = next(tmp_path.glob("prepared-*.tmp"))
     inode = prepared.stat().st_ino
     for n in range(5):
@@ -30,12 +30,12 @@ def test_a_roll_takes_the_prepared_segment(tmp_path: Path) -> None:
 def test_a_prepared_segment_leaves_no_trace(tmp_path: Path) -> None:
     store = open_store(tmp_path)
     fill(store, 3)
-    store.prepare_next_segment()
+    store.growth.prepare_segment()
     store.close()
     assert not list(tmp_path.glob("prepared-*"))
     store = open_store(tmp_path)
-    store.prepare_next_segment()
-    store._log.next_segment._ready = None  # killed: nobody tidies up
+    store.growth.prepare_segment()
+    store._commit_log.next_segment._ready = None  # killed: nobody tidies up
     crash(store)
     assert list(tmp_path.glob("prepared-*"))
     open_store(tmp_path).close()

@@ -27,7 +27,7 @@ def put_plain(store: MessageStore, number: int, now_ms: int = NOW_MS) -> tuple[b
         "h": "0",
         "i": message.properties.decode(),
     }
-    return store.put_plain(PLAIN, fields, bytes(message.body), 9, BORN_HOST, now_ms)
+    return store.log.put_plain(PLAIN, fields, bytes(message.body), 9, BORN_HOST, now_ms)
 
 
 def put_somehow(store: MessageStore, number: int, now_ms: int) -> bool:
@@ -52,14 +52,14 @@ def test_log_and_queues_are_the_same_over_several_segments(tmp_path: Path, is_po
     were_plain = [put_somehow(one, number, times[number]) for number in range(count)]
     for number in range(count):
         put(other, draft(number, queue_id=number % 4), times[number])
-    segments = one.commit_log_max_offset // SEGMENT_SIZE
+    segments = one.log.max_offset // SEGMENT_SIZE
     assert segments >= 2
     # The first of each queue, and the first of each further segment, are the ordinary path's.
     assert were_plain.count(False) == 4 + segments
-    assert one.stats().put_count == other.stats().put_count == count
-    assert one.stats().put_bytes == other.stats().put_bytes
+    assert one.stats.put_count == other.stats.put_count == count
+    assert one.stats.put_bytes == other.stats.put_bytes
     for store in (one, other):
-        store.commit_transient(NOW_MS)
+        store.flush.commit_transient()
         dispatch_all(store)
         store.close()
     assert files_of(tmp_path / "plain") == files_of(tmp_path / "ordinary")
@@ -70,15 +70,15 @@ def test_the_answer_names_the_place(tmp_path: Path) -> None:
     first = put(store, draft(0))
     answer, size = put_plain(store, 0) or (b"", 0)
     assert answer[8:] == b"<%016X,0,1,K0000000,9>" % first.size
-    assert store.commit_log_max_offset == first.size + size
+    assert store.log.max_offset == first.size + size
     store.close()
 
 
 def test_a_fenced_store_takes_no_plain_put(tmp_path: Path) -> None:
     store = open_store(tmp_path)
     put(store, draft(0))
-    end = store.commit_log_max_offset
-    store.fence()
+    end = store.log.max_offset
+    store.log.fence()
     assert put_plain(store, 0) is None
-    assert store.commit_log_max_offset == end
+    assert store.log.max_offset == end
     store.close()

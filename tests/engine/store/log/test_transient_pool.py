@@ -8,7 +8,6 @@ import pytest
 
 from engine.errors import BadInput
 from tests.engine.store.samples import (
-    NOW_MS,
     crash,
     dispatch_all,
     draft,
@@ -22,8 +21,9 @@ from tests.engine.store.samples import (
 def test_nothing_uncommitted_is_readable(tmp_path: Path) -> None:
     store = open_store(tmp_path, transient_store_pool_enable=True)
     result = put(store, draft(0))
-    assert not store.has_undispatched() and store.record_at(0) is None
-    assert store.commit_transient(NOW_MS) == result.size
+    assert not store.queues.has_undispatched() and store.log.record_at(0) is None
+    store.flush.commit_transient()
+    assert store.log.readable_end() == result.size
     dispatch_all(store)
     assert drain(store) == [0]
     store.close()
@@ -33,7 +33,7 @@ def test_a_kill_loses_what_was_not_committed_and_nothing_else(tmp_path: Path) ->
     store = open_store(tmp_path, transient_store_pool_enable=True)
     for n in range(5):
         put(store, draft(n))
-    store.commit_transient(NOW_MS)
+    store.flush.commit_transient()
     for n in range(5, 8):
         put(store, draft(n))
     crash(store)
@@ -54,7 +54,7 @@ def test_segments_roll_and_a_reused_buffer_leaves_no_old_bytes(tmp_path: Path) -
         put(store, message)
         put(plain, message)
         if n % 37 == 0:
-            store.commit_transient(NOW_MS)
+            store.flush.commit_transient()
     store.close()
     plain.close()
     for path in (tmp_path / "plain" / "commitlog").iterdir():

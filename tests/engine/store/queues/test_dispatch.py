@@ -46,7 +46,7 @@ def test_arrivals_are_reported_in_log_order(tmp_path: Path) -> None:
     put(store, draft(0, TAGS="x"))
     put(store, draft(1, queue_id=2))
     assert dispatch_all(store) == [Arrival("Orders", 0, 1, tags_code("x")), Arrival("Orders", 2, 1, 0)]
-    assert store.dispatch(10) == []
+    assert store.queues.dispatch(10) == []
     store.close()
 
 
@@ -54,9 +54,9 @@ def test_a_slice_is_bounded(tmp_path: Path) -> None:
     store = open_store(tmp_path)
     for n in range(10):
         put(store, draft(n))
-    assert len(store.dispatch(4)) == 4
-    assert store.max_offset("Orders", 0) == 4
-    assert store.has_undispatched()
+    assert len(store.queues.dispatch(4)) == 4
+    assert store.queues.max_offset("Orders", 0) == 4
+    assert store.queues.has_undispatched()
     store.close()
 
 
@@ -76,21 +76,21 @@ def test_prepared_and_rolled_back_messages_get_no_unit(tmp_path: Path) -> None:
         put(store, draft(n, sys_flag=flag))
     dispatch_all(store)
     assert drain(store) == [0, 2]
-    assert store.query("Orders", "K0000001", 10, 0, NOW_MS * 2).offsets
-    assert not store.query("Orders", "K0000003", 10, 0, NOW_MS * 2).offsets
+    assert store.search.query("Orders", "K0000001", 10, 0, NOW_MS * 2).offsets
+    assert not store.search.query("Orders", "K0000003", 10, 0, NOW_MS * 2).offsets
     store.close()
 
 
 def test_nothing_unflushed_is_readable_under_sync_flush(tmp_path: Path) -> None:
     store = open_store(tmp_path, sync=True)
     put(store, draft(0))
-    assert store.readable_end() == 0 and not store.has_undispatched()
-    assert store.max_offset("Orders", 0) == 0
+    assert store.log.readable_end() == 0 and not store.queues.has_undispatched()
+    assert store.queues.max_offset("Orders", 0) == 0
     flush(store)
     put(store, draft(1))
     dispatch_all(store)
-    assert store.max_offset("Orders", 0) == 1
-    assert store.record_at(store.readable_end()) is None
+    assert store.queues.max_offset("Orders", 0) == 1
+    assert store.log.record_at(store.log.readable_end()) is None
     store.close()
 
 
@@ -98,19 +98,19 @@ def test_nothing_unconfirmed_is_readable_when_replicated(tmp_path: Path) -> None
     store = open_store(tmp_path)
     first = put(store, draft(0))
     put(store, draft(1))
-    store.confirmed_offset = first.size
+    store.replica.confirmed_offset = first.size
     dispatch_all(store)
-    assert store.max_offset("Orders", 0) == 1
-    store.confirmed_offset = None
+    assert store.queues.max_offset("Orders", 0) == 1
+    store.replica.confirmed_offset = None
     dispatch_all(store)
-    assert store.max_offset("Orders", 0) == 2
+    assert store.queues.max_offset("Orders", 0) == 2
     store.close()
 
 
 def test_a_queue_restarts_when_its_topic_was_deleted(tmp_path: Path) -> None:
     store = open_store(tmp_path)
     fill(store, 250, queues=1)
-    assert store.delete_topic_queues("Orders") == 1
+    assert store.queues.delete_topic("Orders") == 1
     assert not (tmp_path / "consumequeue" / "Orders").exists()
     fill(store, 5, start=1000, queues=1)
     assert drain(store) == list(range(1000, 1005))
@@ -146,7 +146,7 @@ def test_the_files_depend_on_the_log_alone(steps: list[tuple[str, int, int]]) ->
                     put(target, draft(number, queue_id=value, body_size=size * 8), NOW_MS)
                 number += 1
             elif kind == "dispatch":
-                store.dispatch(value)
+                store.queues.dispatch(value)
             else:
                 crash(store) if kind == "crash" else store.close()
                 if kind == "crash" and value:

@@ -32,7 +32,7 @@ def test_many_queues_share_few_descriptors(tmp_path: Path) -> None:
     dispatch_all(store, max_records=1000)
     flush_all(store)
     assert _descriptor_count() - before <= 20 + 2 * 3 + 10
-    assert sum(len(ids) for ids in store.queue_table().values()) == 500
+    assert sum(len(ids) for ids in store.queues.ids_by_topic().values()) == 500
     assert drain(store, "T7", 7) == [7, 507, 1007]
     crash(store)
     assert _descriptor_count() == before
@@ -46,9 +46,9 @@ def test_unmapped_segments_are_still_read(tmp_path: Path) -> None:
     store = open_store(tmp_path, max_mapped_segments=2)
     results = fill(store, 1500, queues=1)
     flush_all(store)
-    assert sum(file.map is not None for file in store._log.files.files) <= 2
+    assert sum(file.map is not None for file in store._commit_log.files.files) <= 2
     assert drain(store) == list(range(1500))
-    record = store.record_at(results[3].commit_log_offset)
+    record = store.log.record_at(results[3].commit_log_offset)
     assert record is not None and record.queue_offset == 3
     store.close()
 

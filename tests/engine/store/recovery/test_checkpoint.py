@@ -6,8 +6,13 @@ import struct
 
 import pytest
 
-from engine.protocol.layouts.checkpoints import Checkpoint
-from engine.store.recovery.checkpoint import CheckpointPage, DurableOffsets, decode_page, encode_page
+from engine.protocol.layouts.checkpoints import (
+    Checkpoint,
+    CheckpointPage,
+    DurableOffsets,
+    decode_page,
+    encode_page,
+)
 
 NOW_MS = 1_700_000_000_000
 TIMES = Checkpoint(NOW_MS - 3, NOW_MS - 2, NOW_MS - 1, 0, 7)

@@ -58,7 +58,7 @@ def test_derived_files_heal(sound_store: Path, tmp_path: Path, kind: str, seed: 
     for queue_id in range(4):
         assert consume(store, queue_id=queue_id) == (list(range(queue_id, COUNT, 4)), []), what
     for number in chance.sample(range(COUNT), 50):
-        found = store.query("Orders", f"K{number:07d}", 8, 0, NOW_MS * 2)
+        found = store.search.query("Orders", f"K{number:07d}", 8, 0, NOW_MS * 2)
         assert all(b"K%07d" % number in record for record in found.records), what
     store.close()
 
@@ -166,7 +166,7 @@ def test_a_scrub_finds_every_damaged_record(tmp_path: Path, slice_bytes: int) ->
         assert found.next_offset > offset
         offset, size = found.next_offset, size + found.byte_count
         starts += [item.start for item in found.damaged]
-    assert offset == store.commit_log_max_offset
+    assert offset == store.log.max_offset
     wanted = [results[victim].commit_log_offset for victim in victims]
     # Two damaged neighbours are one part; the last record has none behind it.
     assert starts == [place for place in wanted if place != results[1].commit_log_offset]
@@ -213,7 +213,7 @@ def test_a_repair_gives_a_queue_that_was_rebuilt_its_units_back(tmp_path: Path) 
     shutil.rmtree(tmp_path / "consumequeue" / "Orders")
     store = open_store(tmp_path, verify_on_open_bytes=1)
     assert [len(consume(store, queue_id=queue_id)[1]) for queue_id in range(2)] == [2, 1]
-    tagged = store.get("Orders", 0, 5, 1, matches=lambda code: False)
+    tagged = store.queues.get("Orders", 0, 5, 1, matches=lambda code: False)
     assert tagged.count == 1  # a filter does not hide what is damaged
     place = store.repairs.locate(start, end - start)
     assert place is not None

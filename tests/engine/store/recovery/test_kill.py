@@ -28,8 +28,8 @@ while True:
     dispatch_all(store)
     if number % 200 == 0:
         flush_all(store)
-    if store.needs_next_segment():
-        store.prepare_next_segment()
+    if store.growth.needs_segment():
+        store.growth.prepare_segment()
     sys.stdout.write(f"{number}\\n")
     sys.stdout.flush()
 """
@@ -59,7 +59,7 @@ def test_a_kill_at_any_moment_loses_nothing_acknowledged(tmp_path: Path, mode: s
         assert numbers == list(range(len(numbers)))
         assert len(numbers) >= acknowledged
         for queue_id in range(4):
-            assert store.max_offset("Orders", queue_id) == sum(n % 4 == queue_id for n in numbers)
+            assert store.queues.max_offset("Orders", queue_id) == sum(n % 4 == queue_id for n in numbers)
         acknowledged = len(numbers)
         assert put(store, draft(acknowledged, queue_id=acknowledged % 4)).queue_offset == acknowledged // 4
         acknowledged += 1

@@ -37,12 +37,12 @@ def _log_file(root: Path, base: int = 0) -> Path:
 def test_a_closed_store_opens_as_it_was(tmp_path: Path) -> None:
     store = open_store(tmp_path)
     fill(store, 900)
-    end = store.commit_log_max_offset
+    end = store.log.max_offset
     before = tree_of(tmp_path / "consumequeue")
     store.close()
     assert not (tmp_path / "abort").exists()
     store = open_store(tmp_path)
-    assert store.commit_log_max_offset == end and store.dispatched_offset == end
+    assert store.log.max_offset == end and store.queues.dispatched_offset == end
     assert drain_all(store) == list(range(900))
     assert tree_of(tmp_path / "consumequeue") == before
     assert put(store, draft(900)).queue_offset == 225
@@ -61,8 +61,8 @@ def test_a_killed_store_loses_nothing_that_was_put(tmp_path: Path, checkpointed:
     crash(store)
     store = open_store(tmp_path)
     assert drain_all(store) == list(range(900))
-    assert store.flushed_offset == store.commit_log_max_offset
-    assert store.query("Orders", "K0000850", 5, 0, NOW_MS * 2).offsets
+    assert store.log.flushed_offset == store.log.max_offset
+    assert store.search.query("Orders", "K0000850", 5, 0, NOW_MS * 2).offsets
     store.close()
 
 
@@ -100,7 +100,7 @@ def test_a_torn_last_record_is_cut_and_its_bytes_are_gone(tmp_path: Path, cut: i
     overwrite(_log_file(tmp_path), torn_at, bytes(cut))
     store = open_store(tmp_path)
     assert drain(store) == [0, 1, 2, 3]
-    assert store.commit_log_max_offset == last.commit_log_offset
+    assert store.log.max_offset == last.commit_log_offset
     assert not any(_log_file(tmp_path).read_bytes()[last.commit_log_offset :])
     assert put(store, draft(77)).queue_offset == 4
     dispatch_all(store)
@@ -115,16 +115,16 @@ def test_an_unflushed_log_survives_as_a_prefix(tmp_path: Path) -> None:
     store = open_store(tmp_path)
     fill(store, 50, queues=1)
     flush_all(store)
-    flushed = store.flushed_offset
+    flushed = store.log.flushed_offset
     fill(store, 50, start=50, queues=1)
-    results_end = store.commit_log_max_offset
+    results_end = store.log.max_offset
     crash(store)
     overwrite(_log_file(tmp_path), flushed + 1000, bytes(512))
     store = open_store(tmp_path)
     kept = drain(store)
     assert kept == list(range(len(kept))) and 50 <= len(kept) < 100
-    assert flushed <= store.commit_log_max_offset < results_end
-    assert not any(_log_file(tmp_path).read_bytes()[store.commit_log_max_offset :])
+    assert flushed <= store.log.max_offset < results_end
+    assert not any(_log_file(tmp_path).read_bytes()[store.log.max_offset :])
     store.close()
 
 
@@ -132,7 +132,7 @@ def test_an_unflushed_tail_over_two_segments_is_cut_in_the_first(tmp_path: Path)
     store = open_store(tmp_path)
     fill(store, 20, queues=1)
     flush_all(store)
-    flushed = store.flushed_offset
+    flushed = store.log.flushed_offset
     fill(store, 500, start=20, queues=1)
     assert _log_file(tmp_path, SEGMENT_SIZE).exists()
     crash(store)
@@ -274,7 +274,9 @@ def test_a_half_written_batch_disappears_whole(tmp_path: Path) -> None:
     """Killed in the middle of an append: everything is there but the size of the first record."""
     store = open_store(tmp_path)
     put(store, draft(0))
-    batch = store.put_batch(draft(), batch_of(*[BatchItem(0, b"%08d" % n, b"") for n in (1, 2, 3)]), NOW_MS)
+    batch = store.log.put_batch(
+        draft(), batch_of(*[BatchItem(0, b"%08d" % n, b"") for n in (1, 2, 3)]), NOW_MS
+    )
     crash(store)
     overwrite(_log_file(tmp_path), batch.commit_log_offset, bytes(4))
     store = open_store(tmp_path)
@@ -343,15 +345,15 @@ def test_a_store_of_another_engine_is_read_by_its_times(tmp_path: Path) -> None:
     (tmp_path / "checkpoint").write_bytes(times.ljust(4096, b"\0"))
     store = open_store(tmp_path)
     assert tree_of(tmp_path / "consumequeue") == before
-    assert store.query("Orders", "K0000003", 5, 0, NOW_MS * 2).offsets
-    assert store.query("Orders", "K0001499", 5, 0, NOW_MS * 2).offsets
+    assert store.search.query("Orders", "K0000003", 5, 0, NOW_MS * 2).offsets
+    assert store.search.query("Orders", "K0001499", 5, 0, NOW_MS * 2).offsets
     store.close()
 
 
 def test_a_clean_store_of_another_engine_may_have_old_bytes_behind_its_end(tmp_path: Path) -> None:
     store = open_store(tmp_path)
     results = fill(store, 100, queues=1)
-    store.truncate(results[60].commit_log_offset)
+    store.replica.truncate(results[60].commit_log_offset)
     store.close()
     (tmp_path / "checkpoint").write_bytes(struct.pack(">5q", *[NOW_MS] * 3, 0, 0).ljust(4096, b"\0"))
     overwrite(_log_file(tmp_path), results[60].commit_log_offset, b"\x11" * 300)
@@ -366,7 +368,7 @@ def test_progress_is_told(tmp_path: Path) -> None:
 
     store = open_store(tmp_path)
     fill(store, 50)
-    end = store.commit_log_max_offset
+    end = store.log.max_offset
     crash(store)
     told: list[int] = []
     store = MessageStore.open(small_options(tmp_path), NOW_MS, lambda done, _: told.append(done))

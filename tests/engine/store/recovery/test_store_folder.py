@@ -119,5 +119,5 @@ def test_folders_that_are_no_topics_are_left_alone(tmp_path: Path) -> None:
     (tmp_path / "consumequeue" / "Orders" / "007").mkdir(parents=True)
     (tmp_path / "consumequeue" / "Link").symlink_to(tmp_path)
     store = open_store(tmp_path)
-    assert store.queue_table() == {"Orders": [0]}
+    assert store.queues.ids_by_topic() == {"Orders": [0]}
     store.close()

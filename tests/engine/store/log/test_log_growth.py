@@ -6,7 +6,7 @@ import ctypes
 import mmap
 from pathlib import Path
 
-from engine.store.log.read_ahead import ReadAhead
+from engine.store.log.log_growth import LogGrowth
 from engine.store.message_store import MessageStore
 from tests.engine.store.samples import draft, open_store, put
 
@@ -14,8 +14,8 @@ SEGMENT_SIZE = 4 << 20
 
 
 def grow(store: MessageStore, size_bytes: int) -> None:
-    end = store.commit_log_max_offset + size_bytes
-    while store.commit_log_max_offset < end:
+    end = store.log.max_offset + size_bytes
+    while store.log.max_offset < end:
         put(store, draft(body_size=16_000))
 
 
@@ -30,47 +30,47 @@ def resident_bytes(path: Path) -> int:
 
 def test_it_looks_ahead_as_far_as_the_log_has_grown(tmp_path: Path) -> None:
     store = open_store(tmp_path, mapped_file_size_commit_log=SEGMENT_SIZE, pretouch_bytes=2 << 20)
-    ahead = ReadAhead(store._log, 2 << 20)
-    assert ahead.plan() is None
+    growth = LogGrowth(store._commit_log, store.log, 2 << 20)
+    assert growth.plan_read_ahead() is None
     grow(store, 300 << 10)
-    plan = ahead.plan()
-    assert plan is not None and ahead._reached - store.commit_log_max_offset >= 1200 << 10
+    plan = growth.plan_read_ahead()
+    assert plan is not None and growth._reached - store.log.max_offset >= 1200 << 10
     plan()
-    assert ahead.plan() is None, "it has not grown since"
+    assert growth.plan_read_ahead() is None, "it has not grown since"
     grow(store, 300 << 10)
-    assert ahead.plan() is not None, "what is new only"
+    assert growth.plan_read_ahead() is not None, "what is new only"
     store.close()
 
 
 def test_it_ends_with_the_segment_and_begins_with_the_next(tmp_path: Path) -> None:
     store = open_store(tmp_path, mapped_file_size_commit_log=SEGMENT_SIZE, pretouch_bytes=64 << 20)
-    ahead = ReadAhead(store._log, 64 << 20)
+    growth = LogGrowth(store._commit_log, store.log, 64 << 20)
     grow(store, 3 << 20)
-    plan = ahead.plan()
-    assert plan is not None and ahead._reached == SEGMENT_SIZE
+    plan = growth.plan_read_ahead()
+    assert plan is not None and growth._reached == SEGMENT_SIZE
     plan()
     grow(store, 1 << 20)
-    assert ahead.plan() is not None and ahead._reached == 2 * SEGMENT_SIZE
+    assert growth.plan_read_ahead() is not None and growth._reached == 2 * SEGMENT_SIZE
     store.close()
 
 
 def test_pages_are_there_afterwards_and_hold_what_they_held(tmp_path: Path) -> None:
     store = open_store(tmp_path, mapped_file_size_commit_log=64 << 20)
     grow(store, 1 << 20)
-    file = store._log.files.last
+    file = store._commit_log.files.last
     assert file is not None
     before = file.read(0, 1 << 20)
     file.read_ahead(0, 64 << 20)
     assert resident_bytes(file.path) > 32 << 20
     assert file.read(0, 1 << 20) == before
-    assert not any(file.read(store.commit_log_max_offset, 1 << 20))
+    assert not any(file.read(store.log.max_offset, 1 << 20))
     store.close()
 
 
 def test_advice_on_a_file_that_is_gone_is_no_error(tmp_path: Path) -> None:
     store = open_store(tmp_path)
     put(store, draft())
-    file = store._log.files.last
+    file = store._commit_log.files.last
     assert file is not None
     file.path.rename(tmp_path / "elsewhere")
     file.read_ahead(0, 4096)
@@ -81,5 +81,5 @@ def test_advice_on_a_file_that_is_gone_is_no_error(tmp_path: Path) -> None:
 def test_nothing_is_done_for_a_transient_pool(tmp_path: Path) -> None:
     store = open_store(tmp_path, mapped_file_size_commit_log=SEGMENT_SIZE, transient_store_pool_enable=True)
     grow(store, 1 << 20)
-    assert store.plan_read_ahead() is None
+    assert store.growth.plan_read_ahead() is None
     store.close()

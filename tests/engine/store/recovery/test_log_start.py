@@ -7,8 +7,17 @@ from pathlib import Path
 import pytest
 
 from engine.errors import StoreError
-from engine.store.recovery.store_history import LIFE_FILE, missing_segments
-from tests.engine.store.samples import NOW_MS, SEGMENT_SIZE, consume, crash, fill, flush_all, open_store
+from engine.store.recovery.log_start import LOG_START_FILE, missing_segments
+from tests.engine.store.samples import (
+    NOW_MS,
+    SEGMENT_SIZE,
+    consume,
+    crash,
+    expire,
+    fill,
+    flush_all,
+    open_store,
+)
 
 DAY_MS = 86_400_000
 
@@ -54,12 +63,12 @@ def test_segments_that_expired_are_not_missed(tmp_path: Path) -> None:
     store = open_store(tmp_path)
     fill(store, 1000)
     flush_all(store)
-    assert store.expire(NOW_MS * 10, 4, 0.1, manual=True)
-    assert store.commit_log_min_offset > 0
+    assert expire(store, NOW_MS * 10, 4, 0.1, manual=True)
+    assert store.log.min_offset > 0
     crash(store)
     store = open_store(tmp_path, is_strict=True)
     assert store.missing is None
-    assert (tmp_path / LIFE_FILE).stat().st_mode & 0o777 == 0o600
+    assert (tmp_path / LOG_START_FILE).stat().st_mode & 0o777 == 0o600
     store.close()
 
 
@@ -68,7 +77,7 @@ def test_a_page_that_cannot_be_read_says_nothing(tmp_path: Path, page: bytes) ->
     store = open_store(tmp_path)
     fill(store, 1000)
     store.close()
-    (tmp_path / LIFE_FILE).write_bytes(page)
+    (tmp_path / LOG_START_FILE).write_bytes(page)
     (tmp_path / "commitlog" / f"{0:020d}").unlink()
     store = open_store(tmp_path, is_strict=True)
     assert store.missing is None

@@ -1,21 +1,31 @@
-"""Puts: checks a draft, gives it its queue offset, and appends it.
+"""The commit log as the broker uses it: puts, why they are refused, single records, offsets (`store.log`).
 
-Every refusal is decided before the first byte is written and means "not stored, and never will be". After the
-append nothing here can fail. One caller at a time.
+A put checks a draft, gives it its queue offset, and appends it. Every refusal is decided before the first
+byte is written and means "not stored, and never will be". After the append nothing here can fail. The next
+queue offset of every queue is given out here, long before the consume queue holds the unit; the table is
+rebuilt from the consume queues at open (and when a slave becomes master) and never written by itself.
+
+A record is asked for by its place, which may come from the wire (a message id): it is believed only when a
+whole, readable record lies there that says so itself. One thread; what a `plan_` method returns may run in
+any.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
 from engine.errors import BadInput, DiskFull, StoreError
 from engine.protocol._batches_cy import Batch, encode_batch_records
+from engine.protocol._records_cy import scan_records
 from engine.protocol._sends_cy import PlainSend
 from engine.protocol.names import is_valid_topic
 from engine.protocol.record_layout import MAX_PROPERTIES_BYTES
-from engine.protocol.records import RecordForm
+from engine.protocol.records import Record, RecordForm, decode_record
 from engine.protocol.sys_flags import TRANSACTION_COMMIT, TRANSACTION_MASK, TRANSACTION_NONE
 from engine.store.log.commit_log import CommitLog
-from engine.store.queues.queue_offsets import QueueKey, QueueOffsets
-from engine.store.results import MessageDraft, PutResult, PutStatus, StoreStats
+from engine.store.log.log_end import record_after
+from engine.store.reading.record_reads import OpenFiles, Place, RecordReads, plan_record_reads, view_log
+from engine.store.results import MessageDraft, PutResult, PutStatus, QueueKey, StoreStats
 
 # Half the time of calling the named tuple, on the path of every single put.
 _new_tuple = tuple.__new__
@@ -25,26 +35,42 @@ _ROLL_AGAIN_MS = 250
 """How long puts are refused unseen after a roll found no room: each try may fill the disk to the brim."""
 _QUEUED = (TRANSACTION_NONE, TRANSACTION_COMMIT)
 """Prepared and rolled-back messages lie in the log only."""
+_FENCED = PutResult(PutStatus.FENCED, remark="a sync failed: the store takes no more writes")
+_DISK_FULL = PutResult(PutStatus.DISK_FULL, remark="no room or no descriptor for queue and index files")
+_SIZE_SIZE = 4
+_SCAN_ROWS = 4096
 
 
-class Writer:
+class QueueOffsets:
+    """The next queue offset of every queue."""
+
+    def __init__(self) -> None:
+        self.next: dict[QueueKey, int] = {}
+
+    def adopt(self, ends: Iterable[tuple[QueueKey, int]]) -> None:
+        """Forget everything and continue behind these ends."""
+        self.next = dict(ends)
+
+    def forget_topic(self, topic: str) -> None:
+        for key in [key for key in self.next if key[0] == topic]:
+            del self.next[key]
+
+
+class MessageLog:
     def __init__(
-        self,
-        log: CommitLog,
-        offsets: QueueOffsets,
-        stats: StoreStats,
-        *,
-        store_host: bytes,
-        max_message_size: int,
+        self, log: CommitLog, stats: StoreStats, *, store_host: bytes, max_message_size: int
     ) -> None:
         self._log = log
-        self._offsets = offsets
+        self.queue_offsets = QueueOffsets()
         self._stats = stats
         self._store_host = store_host
         self._max_message_size = max_message_size
         self._forms: dict[str, RecordForm] = {}
         self.refusal: PutResult | None = None
-        """Set when nothing may be written any more (fenced) or for the moment (disk full)."""
+        """What a put is answered at the moment, if that is known before trying."""
+        self.is_fenced = False
+        self.closed_for: str | None = None
+        self._is_full = False
         self._no_roll: PutResult | None = None
         self._no_roll_ms = 0
 
@@ -55,7 +81,7 @@ class Writer:
             draft
         )
         key = (topic, queue_id)
-        queue_offset = self._offsets.next.get(key, -1)
+        queue_offset = self.queue_offsets.next.get(key, -1)
         if queue_offset < 0 or len(properties) > MAX_PROPERTIES_BYTES or len(body) > self._max_message_size:
             fault = self._fault(key, len(body), len(properties))
             if fault is not None:
@@ -83,7 +109,7 @@ class Writer:
             return self._refuse(self._refusal_of(error, now_ms))
         log.last_store_timestamp = now_ms
         if is_queued:
-            self._offsets.next[key] = queue_offset + 1
+            self.queue_offsets.next[key] = queue_offset + 1
         log.write(record, size)
         stats = self._stats
         stats.put_count += 1
@@ -107,7 +133,7 @@ class Writer:
             return None
         if now_ms < log.last_store_timestamp:
             now_ms = log.last_store_timestamp
-        next_offsets = self._offsets.next
+        next_offsets = self.queue_offsets.next
         made = plain.put(fields, body, opaque, born_host, next_offsets, log.end_offset, log.room_end, now_ms)
         if made is None:
             return None
@@ -129,7 +155,7 @@ class Writer:
         fault = self._fault(key, batch.body_bytes, 0)
         if fault is not None:
             return self._refuse(fault)
-        first_queue_offset = self._offsets.next.get(key, 0)
+        first_queue_offset = self.queue_offsets.next.get(key, 0)
         store_timestamp = max(now_ms, self._log.last_store_timestamp)
         try:
             form = self._form(draft.topic, len(draft.born_host))
@@ -141,7 +167,7 @@ class Writer:
         except (BadInput, StoreError) as error:
             return self._refuse(self._refusal_of(error, now_ms))
         self._log.last_store_timestamp = store_timestamp
-        self._offsets.next[key] = first_queue_offset + batch.count
+        self.queue_offsets.next[key] = first_queue_offset + batch.count
         self._log.write(records, offsets[1] - offset)
         self._stats.put_count += batch.count
         self._stats.put_bytes += len(records)
@@ -173,7 +199,7 @@ class Writer:
             )
         if body_size > self._max_message_size:
             return PutResult(PutStatus.MESSAGE_ILLEGAL, remark=f"the body has {body_size} bytes")
-        if key not in self._offsets.next:
+        if key not in self.queue_offsets.next:
             topic, queue_id = key
             if not is_valid_topic(topic) or not 0 <= queue_id <= _MAX_QUEUE_ID:
                 return PutResult(PutStatus.MESSAGE_ILLEGAL, remark="the topic or queue id cannot be stored")
@@ -199,6 +225,106 @@ class Writer:
     def _refuse(self, refusal: PutResult) -> PutResult:
         self._stats.put_failed_count += 1
         return refusal
+
+    # Why puts are refused: a failed sync (for good), a role that may not write, a full disk
+
+    def fence(self) -> None:
+        """A sync failed: nothing is written any more, for good."""
+        self.is_fenced = True
+        self._set_refusal()
+
+    def note_full(self, is_full: bool) -> None:
+        """Whether queues and index found no room on the disk."""
+        if self._is_full != is_full:
+            self._is_full = is_full
+            self._set_refusal()
+
+    def close_writes(self, reason: str) -> None:
+        """Until `open_writes`: puts are refused, only `ReplicaLog.append` adds to the log."""
+        self.closed_for = reason
+        self._set_refusal()
+
+    def open_writes(self) -> None:
+        self.closed_for = None
+        self._set_refusal()
+
+    def _set_refusal(self) -> None:
+        if self.is_fenced:
+            self.refusal = _FENCED
+        elif self.closed_for is not None:
+            self.refusal = PutResult(PutStatus.SERVICE_NOT_AVAILABLE, remark=self.closed_for)
+        else:
+            self.refusal = _DISK_FULL if self._is_full else None
+
+    # Offsets
+
+    @property
+    def min_offset(self) -> int:
+        return self._log.min_offset
+
+    @property
+    def max_offset(self) -> int:
+        return self._log.end_offset
+
+    @property
+    def flushed_offset(self) -> int:
+        return self._log.flushed_offset
+
+    def readable_end(self) -> int:
+        return self._log.readable_end()
+
+    # Single records
+
+    def raw_record_at(self, commit_log_offset: int, size: int | None = None) -> bytes | None:
+        """The stored bytes of the whole, readable record at this place (of this size, if one is expected)."""
+        readable_end = self._log.readable_end()
+        if commit_log_offset < 0:
+            return None
+        head = self._log.read(commit_log_offset, _SIZE_SIZE)
+        length = int.from_bytes(head, "big", signed=True)
+        if length <= 0 or commit_log_offset + length > readable_end or (size is not None and size != length):
+            return None
+        data = self._log.read(commit_log_offset, length)
+        rows, _, _ = scan_records(data, 0, len(data), True, 1, commit_log_offset)
+        return data if rows else None
+
+    def record_at(self, commit_log_offset: int) -> Record | None:
+        data = self.raw_record_at(commit_log_offset)
+        return decode_record(data, 0, False) if data is not None else None
+
+    def plan_record(self, commit_log_offset: int) -> Callable[[], bytes | None]:
+        """`raw_record_at` in two steps: call the second in any thread."""
+        view = view_log(self._log)
+
+        def read() -> bytes | None:
+            files = OpenFiles()
+            try:
+                return view.record(files, commit_log_offset)
+            finally:
+                files.close()
+
+        return read
+
+    def plan_record_reads(self, places: Sequence[Place]) -> RecordReads:
+        """`run` it in any thread; at once only when it is hot."""
+        return plan_record_reads(self._log, places, max(self._log.hot_from, self._log.checked_from))
+
+    def commits_from(self, commit_log_offset: int) -> Iterator[int]:
+        """For each committed transaction from this record on: where its half record lies. Reads it all."""
+        end_offset = self._log.readable_end()
+        while commit_log_offset < end_offset:
+            begin = commit_log_offset
+            rows, commit_log_offset, _ = self._log.scan(begin, end_offset, _SCAN_ROWS, check_crc=False)
+            for _, _, _, _, _, place, sys_flag, *_ in rows:
+                if sys_flag & TRANSACTION_MASK == TRANSACTION_COMMIT:
+                    record = self.record_at(place)
+                    if record is not None:
+                        yield record.prepared_transaction_offset
+            if commit_log_offset == begin:
+                follower = record_after(self._log.files, begin, end_offset)
+                if follower is None:
+                    return
+                commit_log_offset = follower[0]
 
 
 def _template(form: RecordForm, draft: MessageDraft, store_timestamp: int) -> bytes:

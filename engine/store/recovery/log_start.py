@@ -1,11 +1,11 @@
-"""What this store had in its earlier life, so that a start can tell what is gone.
+"""Where this store's log started when it was last open, so that an open can tell what is gone.
 
     signalboxStore    one page: {"logStart":0}, padded with blanks to 4096 bytes
 
-`logStart` is the commit-log offset at which the log starts. It is noted before segments are deleted, so that
-a log that starts later has lost segments that nobody deleted (or another engine did). The file is overwritten
-in place: a full disk, on which segments must be deleted, has room for it. A page that cannot be read says
-nothing.
+`logStart` is the commit-log offset at which the log starts. It is noted before segments are deleted, so a log
+that starts later has lost segments that nobody deleted (or another engine did). The file is overwritten in
+place: a full disk, on which segments must be deleted, has room for it. A page that cannot be read counts as
+no page.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from engine.errors import StoreError
 from engine.protocol.layouts.store_files import segment_name
 from engine.store.log.mapped_files import MappedFiles
 
-LIFE_FILE = "signalboxStore"
+LOG_START_FILE = "signalboxStore"
 _PAGE_BYTES = 4096
 
 
 def missing_segments(known_start: int | None, log_start: int, file_size: int) -> str | None:
-    """In words, what is gone of a log that starts here and started there. Pure."""
+    """A text that names what is gone when a log that started at `known_start` starts at `log_start`. Pure."""
     if known_start is None or log_start <= known_start:
         return None
     count = (log_start - known_start) // file_size
@@ -36,15 +36,15 @@ def missing_segments(known_start: int | None, log_start: int, file_size: int) ->
     )
 
 
-class StoreLife:
+class LogStart:
     def __init__(self, root: Path, files: MappedFiles) -> None:
-        self._path = root / LIFE_FILE
+        self._path = root / LOG_START_FILE
         self._files = files
         self._log_start: int | None = None
         """None: nothing is known."""
 
     def check(self, *, is_strict: bool) -> str | None:
-        """What the log has lost at its front, in words; refused when strictness is wanted."""
+        """A text about what the log has lost at its front; StoreError instead if `is_strict`."""
         self._log_start = self._read()
         files = self._files
         if not files.files:
@@ -68,7 +68,7 @@ class StoreLife:
             self.note_start(self._files.min_offset)
 
     def note_start(self, log_start: int) -> None:
-        """Durable when it returns; a disk that refuses it (it only warns) is no reason to stop."""
+        """Durable when it returns. A failed write is ignored: it costs only a later warning."""
         if log_start == self._log_start:
             return
         self._log_start = log_start
