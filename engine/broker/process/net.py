@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from engine.broker.failover.handlers_by_role import routes_of
 from engine.broker.process.core import Core
-from engine.broker.process.metrics_export import MetricsExport
 from engine.broker.process.tasks import Tasks
 from engine.broker.quotas.handlers_gate import QuotaGate
 from engine.net.flow import ConnectionLimits
@@ -21,6 +21,9 @@ from engine.net.outcomes import Handler
 from engine.net.server import Server
 from engine.net.serving import LogServing
 from engine.protocol.codes import RequestCode
+
+if TYPE_CHECKING:
+    from engine.daemon.metrics_port import MetricsPort
 
 _NOT_ON_VIP = (
     RequestCode.PULL_MESSAGE,
@@ -82,3 +85,28 @@ class Net:
     async def close(self) -> None:
         await self.metrics.stop()
         await self.server.close()
+
+
+class MetricsExport:
+    """Where Prometheus reads metrics, opened when the configuration asks for it; otherwise `port` is None."""
+
+    def __init__(self, core: Core, tasks: Tasks, server: Server, quotas: QuotaGate) -> None:
+        self._sources = core, tasks, server, quotas
+        self._port: MetricsPort | None = None
+        self.port: int | None = None
+
+    async def start(self) -> None:
+        options = self._sources[0].options
+        if options.metrics_exporter_type != "PROM":
+            return
+        # Imported when wanted: prometheus-client would take a tenth of every start.
+        from engine.broker.process.metrics import broker_registry
+        from engine.daemon.metrics_port import MetricsPort
+
+        self._port = MetricsPort(broker_registry(*self._sources))
+        host, port = options.metrics_prom_exporter_host, options.metrics_prom_exporter_port
+        self.port = await self._port.start(host, port)
+
+    async def stop(self) -> None:
+        if self._port is not None:
+            await self._port.stop()

@@ -15,7 +15,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Iterable
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 
 from msgspec import structs
 
@@ -54,36 +54,31 @@ ANNOUNCE_TIMEOUT_S = 1.0
 """How long the answer to a new topic waits for name servers: a dead one must not hold up producers."""
 
 
+@dataclass(eq=False, repr=False)
 class Registration:
-    def __init__(
-        self,
-        identity: BrokerIdentity,
-        name_servers: Iterable[str],
-        topics: TopicTable,
-        live: LiveOptions,
-        requester: Requester,
-        role: Role,
-    ) -> None:
-        self._identity = identity
-        self._role = role
-        self._topics = topics
-        self._live = live
-        self._requester = requester
-        self._known: dict[str, bool] = dict.fromkeys(name_servers, False)
+    identity: BrokerIdentity
+    name_servers: Iterable[str]
+    topics: TopicTable
+    live: LiveOptions
+    requester: Requester
+    role: Role
+    _masters: dict[str, str | None] = field(default_factory=dict, init=False)
+    """Name server to the master that it knows of."""
+    _task: asyncio.Task[None] | None = field(default=None, init=False)
+    _announcing: asyncio.Task[None] | None = field(default=None, init=False)
+    _again: asyncio.Task[None] | None = field(default=None, init=False)
+    _encoded: tuple[tuple[DataVersion, int, bool], list[Command]] | None = field(default=None, init=False)
+    """The last registration of all topics, and what it was made of."""
+
+    def __post_init__(self) -> None:
+        self._known: dict[str, bool] = dict.fromkeys(self.name_servers, False)
         """Name server to whether it has heard everything once."""
         self._turns = {address: asyncio.Lock() for address in self._known}
         """What one name server is told stays in order; a silent one keeps only its own lock."""
-        self._masters: dict[str, str | None] = {}
-        """Name server to the master that it knows of."""
-        self._task: asyncio.Task[None] | None = None
-        self._announcing: asyncio.Task[None] | None = None
-        self._again: asyncio.Task[None] | None = None
-        self._encoded: tuple[tuple[DataVersion, int, bool], list[Command]] | None = None
-        """The last registration of all topics, and what it was made of."""
 
     async def start(self) -> None:
         """One round (a name server that is down does not stop it), then on and on."""
-        self._topics.take_changed()
+        self.topics.take_changed()
         await self.register_all()
         self._task = start_task(self._register_forever(), "register")
 
@@ -96,18 +91,18 @@ class Registration:
         if address in self._known:
             self._known[address] = False
             self._masters.pop(address, None)
-        if address == self._role.master_address:
-            self._role.is_master_alive = False
+        if address == self.role.master_address:
+            self.role.is_master_alive = False
 
     def connection(self) -> Connection | None:
         """To a name server that is there."""
-        found = map(self._requester.connected, self._known)
+        found = map(self.requester.connected, self._known)
         return next((connection for connection in found if connection is not None), None)
 
     async def _register_forever(self) -> None:
         while True:
             waited_s = 0.0
-            while waited_s < self._live.register_name_server_period / 1000:
+            while waited_s < self.live.register_name_server_period / 1000:
                 await asyncio.sleep(RETRY_S)
                 waited_s += RETRY_S
                 if again := self._to_try_again():
@@ -117,7 +112,7 @@ class Registration:
     def _to_try_again(self) -> list[str]:
         """Those that failed; all while this is a slave that no name server could name a master to: the answer
         to a registration is where it hears of one."""
-        is_lost = self._role.kind is RoleKind.SLAVE and self._role.master_address is None
+        is_lost = self.role.kind is RoleKind.SLAVE and self.role.master_address is None
         return [address for address, known in self._known.items() if is_lost or not known]
 
     def register_soon(self) -> None:
@@ -130,7 +125,7 @@ class Registration:
         """Everything, to these name servers."""
         await asyncio.gather(*map(self._register_fully, addresses))
         # What changed while the answers were awaited was not in it, and perhaps nobody was known then.
-        if self._topics.has_changed() and any(self._known.values()):
+        if self.topics.has_changed() and any(self._known.values()):
             self._start_announcing()
 
     async def _register_fully(self, address: str) -> None:
@@ -160,11 +155,11 @@ class Registration:
 
     async def _announce(self) -> None:
         """What changed, to those who know the rest; one that lost its memory meanwhile gets everything."""
-        while self._topics.has_changed():
+        while self.topics.has_changed():
             known = [address for address, is_known in self._known.items() if is_known]
-            changed = self._topics.take_changed()
+            changed = self.topics.take_changed()
             # A name server believes such a word of anybody: only a master may say it.
-            if self._live.enable_single_topic_register and self._role.is_master:
+            if self.live.enable_single_topic_register and self.role.is_master:
                 commands = [self._topic_command(topic) for topic in changed.values()]
             else:
                 commands = await self._commands(changed, self._version())
@@ -180,7 +175,7 @@ class Registration:
 
     async def _register(self, address: str, commands: list[Command]) -> None:
         try:
-            if not self._live.force_register and self._known[address] and not await self._is_stale(address):
+            if not self.live.force_register and self._known[address] and not await self._is_stale(address):
                 return
             for command in commands:
                 # A copy: the requester numbers it, and others are sent the same.
@@ -200,17 +195,17 @@ class Registration:
         """A slave is told who its master is; gone is the master that no name server knows any more."""
         self._masters[address] = answer.master_addr or None
         if answer.master_addr:
-            self._role.hear_master(answer.master_addr, answer.ha_server_addr)
+            self.role.hear_master(answer.master_addr, answer.ha_server_addr)
         elif not any(self._masters.values()):
-            self._role.hear_master(None, None)
+            self.role.hear_master(None, None)
 
     def _version(self) -> DataVersion:
         """With the epoch, so that name servers know an old master when they hear one."""
-        return structs.replace(self._topics.version, state_version=self._role.epoch)
+        return structs.replace(self.topics.version, state_version=self.role.epoch)
 
     async def _is_stale(self, address: str) -> bool:
-        who = self._identity
-        header = QueryDataVersionRequest(who.name, who.address, who.cluster, self._role.broker_id)
+        who = self.identity
+        header = QueryDataVersionRequest(who.name, who.address, who.cluster, self.role.broker_id)
         body = self._version().encode()
         answer = await self._request(
             address, Command(RequestCode.QUERY_DATA_VERSION, fields=header.encode(), body=body)
@@ -218,19 +213,19 @@ class Registration:
         return QueryDataVersionResponse.decode(answer.fields).changed
 
     async def _unregister(self, address: str) -> None:
-        who = self._identity
-        header = UnregisterBrokerRequest(who.name, who.address, who.cluster, self._role.broker_id)
-        if self._requester.connected(address) is None:
+        who = self.identity
+        header = UnregisterBrokerRequest(who.name, who.address, who.cluster, self.role.broker_id)
+        if self.requester.connected(address) is None:
             return
         try:
-            await self._requester.request(
+            await self.requester.request(
                 address, Command(RequestCode.UNREGISTER_BROKER, fields=header.encode()), 1_000
             )
         except EngineError as error:
             log.warning("unregistering at %s failed: %s", address, error.text)
 
     async def _request(self, address: str, command: Command) -> Command:
-        answer = await self._requester.request(address, command, REQUEST_TIMEOUT_MS)
+        answer = await self.requester.request(address, command, REQUEST_TIMEOUT_MS)
         if answer.code != 0:
             raise EngineError(f"answered {answer.code}: {answer.remark}", code=answer.code)
         return answer
@@ -238,14 +233,14 @@ class Registration:
     # -- what is sent ---------------------------------------------------------------------------------------
 
     def _register_command(self, body: bytes) -> Command:
-        who = self._identity
+        who = self.identity
         header = RegisterBrokerRequest(
             broker_name=who.name,
             broker_addr=who.address,
             cluster_name=who.cluster,
             ha_server_addr=who.ha_address,
-            broker_id=self._role.broker_id,
-            compressed=self._live.compressed_register,
+            broker_id=self.role.broker_id,
+            compressed=self.live.compressed_register,
             body_crc32=body_crc32(body),
         )
         return Command(RequestCode.REGISTER_BROKER, fields=header.encode(), body=body)
@@ -253,10 +248,10 @@ class Registration:
     def _topic_command(self, topic: TopicConfig) -> Command:
         """One topic by itself: it says nothing about the others, as a registration would."""
         queues = QueueData(
-            self._identity.name,
+            self.identity.name,
             topic.read_queue_nums,
             topic.write_queue_nums,
-            topic.perm & self._live.broker_permission,
+            topic.perm & self.live.broker_permission,
             topic.topic_sys_flag,
         )
         header = RegisterTopicRequest(topic=topic.topic_name)
@@ -265,14 +260,14 @@ class Registration:
 
     async def _all_commands(self) -> list[Command]:
         """Every topic. Encoding 100,000 takes half a second, so it is done once for each version."""
-        wanted = self._version(), self._live.broker_permission, self._live.compressed_register
+        wanted = self._version(), self.live.broker_permission, self.live.compressed_register
         if self._encoded is None or self._encoded[0] != wanted:
             self._encoded = None
-            self._encoded = wanted, await self._commands(self._topics.configs(), wanted[0])
+            self._encoded = wanted, await self._commands(self.topics.configs(), wanted[0])
         return [self._register_command(bytes(command.body)) for command in self._encoded[1]]
 
     async def _commands(self, topics: dict[str, TopicConfig], version: DataVersion) -> list[Command]:
-        permission, compress = self._live.broker_permission, self._live.compressed_register
+        permission, compress = self.live.broker_permission, self.live.compressed_register
         loop = asyncio.get_running_loop()
         bodies = await loop.run_in_executor(None, encode_parts, topics, version, permission, compress)
         return [self._register_command(body) for body in bodies]

@@ -57,12 +57,7 @@ class RouteSource(Protocol):
 def build_routes(core: Core, tasks: Tasks) -> dict[int, Handler]:
     """Where two sources have the same code, the later one answers."""
     routes: dict[int, Handler] = {}
-    status = HAStatus(
-        core.role,
-        core.store,
-        tasks.replication.group.replication if tasks.replication.group else None,
-        now_ms=now_ms,
-    )
+    status = HAStatus(core.role, core.store, tasks.replication.streams, now_ms=now_ms)
     for source in (
         *_message_handlers(core, tasks),
         *_consumer_handlers(core, tasks),
@@ -308,14 +303,14 @@ def _table_handlers(core: Core, tasks: Tasks) -> list[RouteSource]:
 
 def _broker_handlers(core: Core, tasks: Tasks, status: HAStatus) -> list[RouteSource]:
     """What administrators and collectors ask of the broker itself."""
-    group, housekeeping = tasks.replication.group, tasks.log.housekeeping
+    streams = tasks.replication.streams
     return [
         StoreAdminHandlers(
             core.tables.topics,
             core.clients.consumers,
             core.store,
-            delete_expired_soon=housekeeping.delete_expired_soon,
-            cleaning_refusal=group.replication.cleaning_refusal if group is not None else str,
+            delete_expired_soon=tasks.log.housekeeping.delete_expired_soon,
+            cleaning_refusal=streams.cleaning_refusal if streams is not None else str,
         ),
         BrokerAdminHandlers(
             core.options,
@@ -333,7 +328,7 @@ def _broker_handlers(core: Core, tasks: Tasks, status: HAStatus) -> list[RouteSo
 def _group_handlers(core: Core, tasks: Tasks, status: HAStatus) -> list[RouteSource]:
     """What the members of a broker group ask each other, and operators about them."""
     name, secret = (core.identity.cluster, core.identity.name), core.runtime.cluster_secret
-    streams = tasks.replication.group.replication if tasks.replication.group is not None else None
+    streams = tasks.replication.streams
     return [
         HAAdminHandlers(core.identity, core.role, core.store, status),
         ReplicaStateHandlers(core.store, tasks.replication.files),

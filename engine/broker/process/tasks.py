@@ -9,16 +9,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
+from engine.broker.failover.member_task import Replication
 from engine.broker.offsets.offset_table import OFFSETS_FILE
 from engine.broker.pop.orders import ORDER_FILE
 from engine.broker.process.core import Core, now_ms
 from engine.broker.process.damage_wiring import DamageControl
 from engine.broker.process.group_wiring import BrokerGroup, metadata_sync
-from engine.broker.process.live_effects import LiveEffects
 from engine.broker.process.master_tasks import MasterTasks
 from engine.broker.process.registration_task import Registration
 from engine.broker.process.role_changes import RoleChanges
+from engine.broker.process.settings_effects import apply_settings
 from engine.broker.process.waits import BrokerWaits
 from engine.broker.replication.metadata_task import MetadataSync
 from engine.broker.replication.replica_files import ReplicaFiles, order_file
@@ -28,7 +30,7 @@ from engine.broker.state.table_writer_task import TableWriter
 from engine.broker.stats.sampling_task import Sampling
 from engine.broker.storage.dispatch_task import Dispatching
 from engine.broker.storage.flush_task import Flusher
-from engine.broker.storage.housekeeping_task import Housekeeping, HousekeepingTimes
+from engine.broker.storage.housekeeping_task import Housekeeping
 from engine.net.requester import Requester
 from engine.net.serving import Serving
 
@@ -50,6 +52,10 @@ class GroupTasks:
     role_changes: RoleChanges
     metadata_sync: MetadataSync
     files: ReplicaFiles
+
+    @property
+    def streams(self) -> Replication | None:
+        return self.group.replication if self.group is not None else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +127,9 @@ def build_tasks(core: Core) -> Tasks:
     core.events.on_peer_lost.append(registration.lost)
     writer = _table_writer(core, flusher, registration)
     waits.when_persisted, waits.when_announced = writer.when_saved, writer.when_announced
-    core.changes.on_change = LiveEffects(core, register=registration.register_soon, announce=writer.announce)
+    core.changes.on_change = partial(
+        apply_settings, core, register=registration.register_soon, announce=writer.announce
+    )
     dispatching = Dispatching(runtime.loop, store, waits.holds, waits.arrived, fenced=core.log_events.fenced)
     _connect_log(core, flusher, waits, dispatching)
     damage = DamageControl(core, writer, waits)
@@ -222,7 +230,7 @@ def _housekeeping(core: Core, writer: TableWriter, group: BrokerGroup | None) ->
         core.figures.disk,
         core.options.live,
         core.runtime.threads,
-        HousekeepingTimes(clean_s=core.options.clean_resource_interval / 1000),
+        core.options.clean_resource_interval / 1000,
         now_ms=now_ms,
         save_offsets=lambda: writer.save(OFFSETS_FILE),
         settle_start=_decides_alone if group is None else group.replication.settle_start,

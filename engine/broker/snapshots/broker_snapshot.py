@@ -23,6 +23,7 @@ what really became different. Store times come from a thread (`UnreadTimes`). Lo
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
 import orjson
@@ -112,40 +113,32 @@ def _dumps(value: object) -> bytes:
     return compact(orjson.dumps(value))
 
 
+@dataclass(eq=False, repr=False)
 class Snapshots:
-    def __init__(
-        self,
-        broker: dict[str, object],
-        topics: TopicTable,
-        groups: SubscriptionGroupTable,
-        offsets: ConsumerOffsets,
-        consumers: ConsumerTable[Any],
-        senders: Senders,
-        store: MessageStore,
-        stats: BrokerStats,
-        singles: Mapping[str, Callable[[], dict[str, object]]],
-    ) -> None:
-        self._topics = topics
-        self._groups = groups
-        self._offsets = offsets
-        self._consumers = consumers
-        self._senders = senders
-        self._store = store
-        self._stats = stats
-        self._singles = singles
-        """Other sections with one value; an empty one is absent."""
-        self._is_new = True
-        self._log_min_offset = 0
-        self._due_queues: Due[QueueKey] = Due()
-        self._due_topics: Due[str] = Due()
-        self._due_groups: Due[str] = Due()
-        self._due_pairs: Due[Pair] = Due()
-        self._near_pairs: Due[Pair] = Due()
-        """Those of topics that were looked at just now."""
-        self.times = UnreadTimes(store)
-        self.journal: Journal = Journal()
-        """Sections with one value only give it no name."""
-        self.journal.put("broker", "", _dumps(broker))
+    broker: dict[str, object]
+    topics: TopicTable
+    groups: SubscriptionGroupTable
+    offsets: ConsumerOffsets
+    consumers: ConsumerTable[Any]
+    senders: Senders
+    store: MessageStore
+    stats: BrokerStats
+    singles: Mapping[str, Callable[[], dict[str, object]]]
+    """Other sections with one value; an empty one is absent."""
+    _is_new: bool = field(default=True, init=False)
+    _log_min_offset: int = field(default=0, init=False)
+    _due_queues: Due[QueueKey] = field(default_factory=Due, init=False)
+    _due_topics: Due[str] = field(default_factory=Due, init=False)
+    _due_groups: Due[str] = field(default_factory=Due, init=False)
+    _due_pairs: Due[Pair] = field(default_factory=Due, init=False)
+    _near_pairs: Due[Pair] = field(default_factory=Due, init=False)
+    """Those of topics that were looked at just now."""
+    journal: Journal = field(default_factory=Journal, init=False)
+    """Sections with one value only give it no name."""
+
+    def __post_init__(self) -> None:
+        self.times = UnreadTimes(self.store)
+        self.journal.put("broker", "", _dumps(self.broker))
 
     def refresh(self, now_ms: int) -> Iterator[None]:
         """Bring the journal up to date; stops after every slice, so that others may run."""
@@ -167,28 +160,28 @@ class Snapshots:
     # -- what to look at ------------------------------------------------------------------------------------
 
     def _note_touched(self, now_ms: int) -> None:
-        self._due_queues.add_set(self._store.queues.take_touched())
-        self._due_topics.add_set(self._topics.take_touched())
-        self._due_topics.add_set(self._senders.take_changed(now_ms))
-        self._due_groups.add_set(self._consumers.take_changed())
-        self._due_groups.add_set(self._groups.take_touched())
-        self._due_pairs.add_set(self._offsets.take_changed())
+        self._due_queues.add_set(self.store.queues.take_touched())
+        self._due_topics.add_set(self.topics.take_touched())
+        self._due_topics.add_set(self.senders.take_changed(now_ms))
+        self._due_groups.add_set(self.consumers.take_changed())
+        self._due_groups.add_set(self.groups.take_touched())
+        self._due_pairs.add_set(self.offsets.take_changed())
         self._due_pairs.add(self.times.take_unfinished())
         if self._is_new:
             self._is_new = False
             self._note_all()
-        elif self._store.log.min_offset != self._log_min_offset:
+        elif self.store.log.min_offset != self._log_min_offset:
             # The log has lost its beginning, and queues have with it.
-            self._due_topics.add_list(self._topics.names())
-        self._log_min_offset = self._store.log.min_offset
+            self._due_topics.add_list(self.topics.names())
+        self._log_min_offset = self.store.log.min_offset
 
     def _note_all(self) -> None:
         self._due_queues = Due()
-        self._due_topics.add_list(self._topics.names())
+        self._due_topics.add_list(self.topics.names())
         # As they came, and lie in memory: in the order of a set a look at each takes up to twice as long.
-        self._due_groups.add_list(list(dict.fromkeys((*self._consumers.names(), *self._groups.names()))))
+        self._due_groups.add_list(list(dict.fromkeys((*self.consumers.names(), *self.groups.names()))))
         # The others come with their topics.
-        self._due_pairs.add_list([pair for pair in self._offsets.pairs() if pair[0] not in self._topics])
+        self._due_pairs.add_list([pair for pair in self.offsets.pairs() if pair[0] not in self.topics])
 
     def _note_topics(self, keys: list[QueueKey]) -> None:
         self._due_topics.add({topic for topic, _ in keys})
@@ -196,12 +189,12 @@ class Snapshots:
     # -- what there is --------------------------------------------------------------------------------------
 
     def _put_singles(self, now_ms: int) -> None:
-        store = self._store
+        store = self.store
 
         def put(section: str, value: dict[str, object]) -> None:
             self.journal.put(section, "", _dumps(value))
 
-        rates = self._stats.rates(now_ms, 10)
+        rates = self.stats.rates(now_ms, 10)
         put(
             "rates",
             {
@@ -220,19 +213,19 @@ class Snapshots:
                 "dispatchedOffset": store.queues.dispatched_offset,
             },
         )
-        for section, state in self._singles.items():
+        for section, state in self.singles.items():
             if value := state():
                 put(section, value)
 
     def _put_topics(self, names: list[str]) -> None:
         """And the offsets on them, from the same look at their queues, where there are few: a new message may
         be the oldest unread one of a group that had consumed everything."""
-        configs, senders = self._topics.get, self._senders.names
+        configs, senders = self.topics.get, self.senders.names
         topics: list[Change] = []
         looks: list[_Look] = []
         looked_at: list[Pair] = []
         near: list[Pair] = []
-        all_bounds, all_pairs = self._store.queues.bounds(names), self._offsets.pairs_on(names)
+        all_bounds, all_pairs = self.store.queues.bounds(names), self.offsets.pairs_on(names)
         for name, bounds, pairs in zip(names, all_bounds, all_pairs, strict=True):
             config = configs(name)
             topics.append((name, None if config is None else _topic_value(config, bounds, senders(name))))
@@ -248,7 +241,7 @@ class Snapshots:
         self.journal.put_all("offsets", self._offset_changes(looks))
 
     def _put_groups(self, names: list[str]) -> None:
-        online_group, known = self._consumers.group, self._groups
+        online_group, known = self.consumers.group, self.groups
         changes: list[Change] = []
         for name in names:
             online = online_group(name)
@@ -262,13 +255,13 @@ class Snapshots:
         by_topic: dict[str, list[Pair]] = {}
         for pair in pairs:
             by_topic.setdefault(pair[0], []).append(pair)
-        all_bounds = self._store.queues.bounds(by_topic)
+        all_bounds = self.store.queues.bounds(by_topic)
         looks = [(*found, bounds) for found, bounds in zip(by_topic.items(), all_bounds, strict=True)]
         self.journal.put_all("offsets", self._offset_changes(looks))
 
     def _offset_changes(self, looks: list[_Look]) -> list[Change]:
         """How far these pairs are; what is not known yet of the oldest unread is wanted."""
-        committed_of, times, known_of = self._offsets.committed_of, self.times, self.times.known_of
+        committed_of, times, known_of = self.offsets.committed_of, self.times, self.times.known_of
         changes: list[Change] = []
         later: list[Pair] = []
         for topic, pairs, bounds in looks:
@@ -290,7 +283,7 @@ class Snapshots:
     def _with_times(
         self, pair: Pair, bounds_at: dict[int, Bounds], known: Mapping[QueuePlace, int]
     ) -> bytes | None:
-        value = _committed(self._offsets.committed_of(pair))
+        value = _committed(self.offsets.committed_of(pair))
         unread = [
             (queue_id, committed if committed > bound[1] else bound[1])
             for queue_id, committed in value

@@ -10,6 +10,7 @@ and a thread encodes what is more than a slice.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from engine.broker.admin.table_pages import gathered
 from engine.broker.snapshots.broker_snapshot import SLICE, Snapshots
@@ -21,22 +22,22 @@ from engine.protocol.commands import Command
 from engine.protocol.headers.brokers import CollectorSnapshotRequest, CollectorSnapshotResponse
 
 
+@dataclass(eq=False, repr=False)
 class SnapshotHandlers:
-    def __init__(self, snapshots: Snapshots, *, run_id: int, now_ms: Callable[[], int]) -> None:
-        self._snapshots = snapshots
-        self._run_id = run_id
-        self._now_ms = now_ms
+    snapshots: Snapshots
+    run_id: int
+    now_ms: Callable[[], int]
 
     def routes(self) -> dict[int, Handler]:
         return {RequestCode.SIGNALBOX_COLLECTOR_SNAPSHOT: self.snapshot}
 
     def snapshot(self, request: Command, client: Connection) -> Outcome:
         since = self._read_version(CollectorSnapshotRequest.decode(request.fields).since)
-        return gathered(self._snapshots.refresh(self._now_ms()), lambda: self._read_times(since))
+        return gathered(self.snapshots.refresh(self.now_ms()), lambda: self._read_times(since))
 
     def _read_times(self, since: int | None) -> Outcome:
         """The store times that are missing, as many as one round reads; then the answer."""
-        wanted = self._snapshots.times.take_wanted()
+        wanted = self.snapshots.times.take_wanted()
         if wanted is None:
             return self._answer(since)
         plan, pairs = wanted
@@ -47,22 +48,22 @@ class SnapshotHandlers:
             return b""
 
         def finish(nothing: bytes) -> Outcome:
-            self._snapshots.times.note(plan, times_ms)
-            return gathered(self._snapshots.put_pairs(pairs), lambda: self._answer(since))
+            self.snapshots.times.note(plan, times_ms)
+            return gathered(self.snapshots.put_pairs(pairs), lambda: self._answer(since))
 
         return ColdRead(read, finish)
 
     def _read_version(self, text: str | None) -> int | None:
         """None: everything is wanted."""
         run, _, number = (text or "").partition("-")
-        if run != str(self._run_id) or not number.isdecimal() or len(number) > 18:
+        if run != str(self.run_id) or not number.isdecimal() or len(number) > 18:
             return None
         return int(number)
 
     def _answer(self, since: int | None) -> Outcome:
-        journal = self._snapshots.journal
+        journal = self.snapshots.journal
         is_full = since is None or not journal.is_known(since)
-        fields = CollectorSnapshotResponse(f"{self._run_id}-{journal.version}", is_full).encode()
+        fields = CollectorSnapshotResponse(f"{self.run_id}-{journal.version}", is_full).encode()
         if since is not None and not is_full and journal.version - since <= SLICE:
             return Reply(fields=fields, body=encode_changes(journal.since(since)))
         copied = journal.copy()

@@ -79,8 +79,8 @@ def _load_timer_counts(directory: Path) -> TimerCounts:
 def state_files(directory: Path, tables: Tables, now_ms: Callable[[], int]) -> dict[str, StateFile]:
     topics, groups, offsets = tables.topics, tables.groups, tables.offsets
     delays, timer_counts, orders = tables.delays, tables.timer_counts, tables.orders
-    return {
-        TOPICS_FILE: StateFile(
+    files = (
+        StateFile(
             directory / TOPICS_FILE,
             topics.image,
             TopicsImage.encode,
@@ -88,36 +88,33 @@ def state_files(directory: Path, tables: Tables, now_ms: Callable[[], int]) -> d
             changes=TableChanges(topics.take_change, TopicsChange.encode),
             change_file=_change_file(directory / TOPICS_FILE, tables.found),
         ),
-        GROUPS_FILE: StateFile(
+        StateFile(
             directory / GROUPS_FILE,
             groups.snapshot,
             _encode_body,
             changes=TableChanges(groups.take_change, GroupsChange.encode),
             change_file=_change_file(directory / GROUPS_FILE, tables.found),
         ),
-        OFFSETS_FILE: StateFile(
+        StateFile(
             directory / OFFSETS_FILE,
             lambda: offsets.snapshot(now_ms()),
             fastjson.dumps_pretty,
             failed=offsets.mark_dirty,
             without_log=offsets.without_given,
         ),
-        DELAY_OFFSETS_FILE: StateFile(
+        StateFile(
             directory / DELAY_OFFSETS_FILE,
             lambda: delays.snapshot(now_ms()),
             _encode_body,
             failed=delays.mark_dirty,
         ),
-        TIMER_METRICS_FILE: StateFile(
-            directory / TIMER_METRICS_FILE,
-            lambda: timer_counts.snapshot(now_ms()),
-            fastjson.dumps_pretty,
+        StateFile(
+            directory / TIMER_METRICS_FILE, lambda: timer_counts.snapshot(now_ms()), fastjson.dumps_pretty
         ),
-        ORDER_FILE: StateFile(
-            directory / ORDER_FILE, orders.snapshot, _encode_body, failed=orders.mark_dirty
-        ),
-        REQUEST_MODES_FILE: StateFile(directory / REQUEST_MODES_FILE, tables.modes.snapshot, _encode_body),
-    }
+        StateFile(directory / ORDER_FILE, orders.snapshot, _encode_body, failed=orders.mark_dirty),
+        StateFile(directory / REQUEST_MODES_FILE, tables.modes.snapshot, _encode_body),
+    )
+    return {file.path.name: file for file in files}
 
 
 def _change_file(path: Path, found: Mapping[str, Found]) -> ChangeFile:

@@ -15,6 +15,7 @@ import errno
 import logging
 from collections.abc import Awaitable, Callable, Mapping
 from concurrent.futures import Executor
+from dataclasses import dataclass, field
 from typing import Any
 
 from engine.broker.state.state_file_io import REWRITE_S, StateFile
@@ -30,23 +31,17 @@ SLOW_S = 1.0
 _NOTHING = object()
 
 
+@dataclass(eq=False, repr=False)
 class _FileWriter:
-    def __init__(
-        self,
-        file: StateFile,
-        loop: asyncio.AbstractEventLoop,
-        threads: Executor,
-        flush_log: Callable[[], Awaitable[bool]],
-    ) -> None:
-        self._file = file
-        self._loop = loop
-        self._threads = threads
-        self._flush_log = flush_log
-        self._waiting: list[Done] = []
-        self._begun_s = 0.0
-        self._wants_image = False
-        self._rewrite: asyncio.TimerHandle | None = None
-        self.running: asyncio.Future[None] | None = None
+    file: StateFile
+    loop: asyncio.AbstractEventLoop
+    threads: Executor
+    flush_log: Callable[[], Awaitable[bool]]
+    _waiting: list[Done] = field(default_factory=list, init=False)
+    _begun_s: float = field(default=0.0, init=False)
+    _wants_image: bool = field(default=False, init=False)
+    _rewrite: asyncio.TimerHandle | None = field(default=None, init=False)
+    running: asyncio.Future[None] | None = field(default=None, init=False)
 
     def request(self, done: Done) -> None:
         self._waiting.append(done)
@@ -60,20 +55,20 @@ class _FileWriter:
 
     def _start(self) -> None:
         waiting, self._waiting = self._waiting, []
-        self._begun_s = self._loop.time()
+        self._begun_s = self.loop.time()
         snapshot = self._take_changes()
         if snapshot is None:
             self._write_whole(waiting)
         elif snapshot is _NOTHING:
             self._schedule_rewrite()
-            self._loop.call_soon(_tell, waiting, None)
+            self.loop.call_soon(_tell, waiting, None)
         else:
-            self.running = self._loop.run_in_executor(self._threads, self._file.append, snapshot)
+            self.running = self.loop.run_in_executor(self.threads, self.file.append, snapshot)
             self.running.add_done_callback(lambda future: self._finish(future, snapshot, waiting))
 
     def _take_changes(self) -> Any | None:
         """What to append; `_NOTHING` when the files hold everything, None when all must be written."""
-        changes, change_file = self._file.changes, self._file.change_file
+        changes, change_file = self.file.changes, self.file.change_file
         if changes is None or change_file is None:
             return None
         is_image_due = (self._wants_image and change_file.has_changes) or not change_file.is_image_known
@@ -84,28 +79,28 @@ class _FileWriter:
         return _NOTHING if snapshot is None else snapshot
 
     def _write_whole(self, waiting: list[Done]) -> None:
-        snapshot = self._file.take()
-        if self._file.without_log is not None:
-            self.running = self._loop.create_task(self._write_behind_log(snapshot, self._file.without_log))
+        snapshot = self.file.take()
+        if self.file.without_log is not None:
+            self.running = self.loop.create_task(self._write_behind_log(snapshot, self.file.without_log))
         else:
-            self.running = self._loop.run_in_executor(self._threads, self._file.write, snapshot)
+            self.running = self.loop.run_in_executor(self.threads, self.file.write, snapshot)
         self.running.add_done_callback(lambda future: self._finish(future, snapshot, waiting))
 
     async def _write_behind_log(self, snapshot: Any, without_log: Callable[[Any], Any]) -> None:
-        if not await self._flush_log():
+        if not await self.flush_log():
             snapshot = without_log(snapshot)
-        await self._loop.run_in_executor(self._threads, self._file.write, snapshot)
+        await self.loop.run_in_executor(self.threads, self.file.write, snapshot)
 
     def _finish(self, future: asyncio.Future[None], snapshot: Any, waiting: list[Done]) -> None:
         self.running = None
         error = _os_error(future.exception())
-        if (took_s := self._loop.time() - self._begun_s) > SLOW_S:
-            log.warning("%s took %.1f s to be written: the disk is slow", self._file.path.name, took_s)
+        if (took_s := self.loop.time() - self._begun_s) > SLOW_S:
+            log.warning("%s took %.1f s to be written: the disk is slow", self.file.path.name, took_s)
         if error is None:
-            self._file.saved(snapshot)
+            self.file.saved(snapshot)
         else:
-            log.error("%s could not be written: %s", self._file.path.name, error)
-            self._file.failed()
+            log.error("%s could not be written: %s", self.file.path.name, error)
+            self.file.failed()
         self._schedule_rewrite()
         if self._waiting:
             self._start()
@@ -113,11 +108,11 @@ class _FileWriter:
 
     def _schedule_rewrite(self) -> None:
         """Other readers of the file should not have to wait long for what is in its changes."""
-        change_file = self._file.change_file
+        change_file = self.file.change_file
         if change_file is None or not change_file.has_changes:
             self.cancel_rewrite()
         elif self._rewrite is None:
-            self._rewrite = self._loop.call_later(REWRITE_S, self._rewrite_now)
+            self._rewrite = self.loop.call_later(REWRITE_S, self._rewrite_now)
 
     def _rewrite_now(self) -> None:
         self._rewrite = None

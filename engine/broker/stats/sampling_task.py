@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 
 from engine.broker.stats.broker_stats import TICK_MS, BrokerStats
 from engine.broker.stats.put_times import PutTimes, TimedAppends
@@ -11,28 +12,20 @@ from engine.broker.stats.put_times import PutTimes, TimedAppends
 _END = object()
 
 
+@dataclass(eq=False, repr=False)
 class Sampling:
-    def __init__(
-        self,
-        loop: asyncio.AbstractEventLoop,
-        stats: BrokerStats,
-        put_times: PutTimes,
-        appends: TimedAppends,
-        *,
-        now_ms: Callable[[], int],
-    ) -> None:
-        self._loop = loop
-        self._stats = stats
-        self._put_times = put_times
-        self._appends = appends
-        self._now_ms = now_ms
-        self._timer: asyncio.TimerHandle | None = None
+    loop: asyncio.AbstractEventLoop
+    stats: BrokerStats
+    put_times: PutTimes
+    appends: TimedAppends
+    now_ms: Callable[[], int]
+    _timer: asyncio.TimerHandle | None = field(default=None, init=False)
 
     def start(self) -> None:
-        self._note_counters(self._stats.tick(self._now_ms()))
-        self._put_times.tick()
-        self._appends.arm()
-        self._timer = self._loop.call_later(TICK_MS / 1000, self.start)
+        self._note_counters(self.stats.tick(self.now_ms()))
+        self.put_times.tick()
+        self.appends.arm()
+        self._timer = self.loop.call_later(TICK_MS / 1000, self.start)
 
     def stop(self) -> None:
         if self._timer is not None:
@@ -40,4 +33,4 @@ class Sampling:
 
     def _note_counters(self, slices: Iterator[None]) -> None:
         if next(slices, _END) is not _END:
-            self._loop.call_soon(self._note_counters, slices)
+            self.loop.call_soon(self._note_counters, slices)

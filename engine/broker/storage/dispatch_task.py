@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Container
+from dataclasses import dataclass, field
 
 from engine.store.message_store import MessageStore
 from engine.store.results import Arrival
@@ -19,29 +20,22 @@ RECORDS_PER_SLICE = 1024
 RETRY_S = 1.0
 
 
+@dataclass(eq=False, repr=False)
 class Dispatching:
-    def __init__(
-        self,
-        loop: asyncio.AbstractEventLoop,
-        store: MessageStore,
-        awaited: Container[tuple[str, int]],
-        arrived: Callable[[list[Arrival]], None],
-        fenced: Callable[[], None],
-    ) -> None:
-        self._loop = loop
-        self._store = store
-        self._awaited = awaited
-        self._arrived = arrived
-        self._fenced = fenced
-        self._is_scheduled = False
-        self._is_stopped = False
-        self._retry: asyncio.TimerHandle | None = None
+    loop: asyncio.AbstractEventLoop
+    store: MessageStore
+    awaited: Container[tuple[str, int]]
+    arrived: Callable[[list[Arrival]], None]
+    fenced: Callable[[], None]
+    _is_scheduled: bool = field(default=False, init=False)
+    _is_stopped: bool = field(default=False, init=False)
+    _retry: asyncio.TimerHandle | None = field(default=None, init=False)
 
     def schedule(self) -> None:
         """Cheap and idempotent: call it after every append and every flush."""
         if not self._is_scheduled and not self._is_stopped:
             self._is_scheduled = True
-            self._loop.call_soon(self._slice)
+            self.loop.call_soon(self._slice)
 
     def _slice(self) -> None:
         self._is_scheduled = False
@@ -50,11 +44,11 @@ class Dispatching:
             self._retry = None
         if self._is_stopped:
             return
-        store = self._store
+        store = self.store
         before = store.queues.dispatched_offset
-        arrivals = store.queues.dispatch(RECORDS_PER_SLICE, self._awaited)
+        arrivals = store.queues.dispatch(RECORDS_PER_SLICE, self.awaited)
         if arrivals:
-            self._arrived(arrivals)
+            self.arrived(arrivals)
         if not store.queues.has_undispatched():
             return
         if store.queues.dispatched_offset > before:
@@ -62,14 +56,14 @@ class Dispatching:
         elif store.log.is_fenced:
             self._is_stopped = True
             log.critical("the disk failed while queues were written: the store is fenced")
-            self._fenced()
+            self.fenced()
         else:
             # The disk is full: the log has the messages, and the queues follow once there is room. (Or a
             # slave's log ends within a record: the next append comes before this.)
-            self._retry = self._loop.call_later(RETRY_S, self._slice)
+            self._retry = self.loop.call_later(RETRY_S, self._slice)
 
     def finish(self) -> None:
         """Everything that may be read is in the queues; nothing runs afterwards."""
         self._is_stopped = True
-        while self._store.queues.has_undispatched() and self._store.queues.dispatch(RECORDS_PER_SLICE):
+        while self.store.queues.has_undispatched() and self.store.queues.dispatch(RECORDS_PER_SLICE):
             pass

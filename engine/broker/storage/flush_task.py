@@ -15,6 +15,7 @@ import logging
 from collections.abc import AsyncIterator, Callable
 from concurrent.futures import Executor
 from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from engine.broker.settings.options import LiveOptions
@@ -29,39 +30,28 @@ class _Plan(Protocol):
     def run(self) -> None: ...
 
 
+@dataclass(eq=False, repr=False)
 class Flusher:
-    def __init__(
-        self,
-        loop: asyncio.AbstractEventLoop,
-        store: MessageStore,
-        live: LiveOptions,
-        threads: Executor,
-        events: LogEvents,
-        *,
-        is_sync: bool,
-        commit_interval_ms: int | None,
-        now_ms: Callable[[], int],
-    ) -> None:
-        self._loop = loop
-        self._store = store
-        self._live = live
-        self._threads = threads
-        self._is_sync = is_sync
-        self._commit_interval_ms = commit_interval_ms
-        self._now_ms = now_ms
-        self._events = events
-        self._wanted = asyncio.Event()
-        self._log_turn = asyncio.Lock()
-        self._queue_turn = asyncio.Lock()
-        self._tasks: list[asyncio.Task[None]] = []
+    loop: asyncio.AbstractEventLoop
+    store: MessageStore
+    live: LiveOptions
+    threads: Executor
+    events: LogEvents
+    is_sync: bool
+    commit_interval_ms: int | None
+    now_ms: Callable[[], int]
+    _wanted: asyncio.Event = field(default_factory=asyncio.Event, init=False)
+    _log_turn: asyncio.Lock = field(default_factory=asyncio.Lock, init=False)
+    _queue_turn: asyncio.Lock = field(default_factory=asyncio.Lock, init=False)
+    _tasks: list[asyncio.Task[None]] = field(default_factory=list, init=False)
 
     def start(self) -> None:
         self._tasks = [
             start_task(self._flush_log_forever(), "flush the log"),
             start_task(self._flush_queues_forever(), "flush the queues"),
         ]
-        if self._commit_interval_ms is not None:
-            commits = self._commit_forever(self._commit_interval_ms)
+        if self.commit_interval_ms is not None:
+            commits = self._commit_forever(self.commit_interval_ms)
             self._tasks.append(start_task(commits, "commit the transient pool"))
 
     async def stop(self) -> None:
@@ -79,60 +69,60 @@ class Flusher:
         self._wanted.set()
 
     async def _flush_log_forever(self) -> None:
-        begun = self._loop.time()
+        begun = self.loop.time()
         while True:
-            if self._is_sync:
+            if self.is_sync:
                 await self._wanted.wait()
                 self._wanted.clear()
             else:
-                due = begun + self._live.flush_interval_commit_log / 1000
-                await asyncio.sleep(max(0.0, due - self._loop.time()))
-            begun = self._loop.time()
-            await self.flush_log(force=self._is_sync)
+                due = begun + self.live.flush_interval_commit_log / 1000
+                await asyncio.sleep(max(0.0, due - self.loop.time()))
+            begun = self.loop.time()
+            await self.flush_log(force=self.is_sync)
 
     async def flush_log(self, *, force: bool) -> None:
         async with self._log_turn:
-            plan = self._store.flush.plan_log(self._now_ms(), force=force)
+            plan = self.store.flush.plan_log(self.now_ms(), force=force)
             if plan is None:
                 return
             error = await self._run(plan)
-            self._store.flush.finish(plan, error)
+            self.store.flush.finish(plan, error)
         self._report(error)
         if error is None:
-            self._events.flushed(self._store.log.flushed_offset)
+            self.events.flushed(self.store.log.flushed_offset)
 
     async def bring_to_disk(self) -> bool:
         """Whether everything that was appended before this call is on disk now."""
-        end = self._store.log.max_offset
-        if self._store.log.flushed_offset < end:
-            self._store.flush.commit_transient()
+        end = self.store.log.max_offset
+        if self.store.log.flushed_offset < end:
+            self.store.flush.commit_transient()
             await self.flush_log(force=True)
-        return self._store.log.flushed_offset >= end
+        return self.store.log.flushed_offset >= end
 
     async def _flush_queues_forever(self) -> None:
         while True:
-            await asyncio.sleep(self._live.flush_interval_consume_queue / 1000)
+            await asyncio.sleep(self.live.flush_interval_consume_queue / 1000)
             await self.flush_queues()
 
     async def flush_queues(self) -> None:
         async with self._queue_turn:
-            plan = self._store.flush.plan_queues()
+            plan = self.store.flush.plan_queues()
             if plan is None:
                 return
             error = await self._run(plan)
-            self._store.flush.finish(plan, error)
+            self.store.flush.finish(plan, error)
         self._report(error)
 
     async def _commit_forever(self, interval_ms: int) -> None:
         """With the transient pool: bytes that lie in memory alone reach their file, and may be read then."""
         while True:
             await asyncio.sleep(interval_ms / 1000)
-            self._store.flush.commit_transient()
-            self._events.flushed(self._store.log.flushed_offset)
+            self.store.flush.commit_transient()
+            self.events.flushed(self.store.log.flushed_offset)
 
     async def _run(self, plan: _Plan) -> OSError | None:
         try:
-            await self._loop.run_in_executor(self._threads, plan.run)
+            await self.loop.run_in_executor(self.threads, plan.run)
         except OSError as error:
             return error
         return None
@@ -140,6 +130,6 @@ class Flusher:
     def _report(self, error: OSError | None) -> None:
         if error is not None:
             log.error("a sync failed: %s", error)
-        if self._store.log.is_fenced:
+        if self.store.log.is_fenced:
             log.critical("the store is fenced: nothing is acknowledged until the broker is restarted")
-            self._events.fenced()
+            self.events.fenced()

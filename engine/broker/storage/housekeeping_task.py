@@ -1,4 +1,4 @@
-"""What a broker does by the clock: expire clients and locks, clean segments, watch the disk, save offsets.
+"""What a broker does at intervals: expire clients and locks, clean segments, watch the disk, save offsets.
 
 Also keeps the next segment ready. Asyncio tasks that call pure steps; what blocks goes to a thread.
 """
@@ -10,7 +10,7 @@ import logging
 import os
 from collections.abc import Awaitable, Callable
 from concurrent.futures import Executor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from engine.broker.clients.membership_io import Membership
@@ -35,45 +35,25 @@ _MANUAL_ROUNDS = 20
 
 
 SettleStart = Callable[[Callable[[], int]], Awaitable[int | None]]
-"""From what this broker's settings say to the commit-log offset up to which segments may go; None: none."""
+"""From the log start that this broker's settings ask for to the one that may be; None: delete nothing."""
 
 
-@dataclass(frozen=True, slots=True)
-class HousekeepingTimes:
-    scan_s: float = SCAN_S
-    clean_s: float = 10.0
-
-
+@dataclass(eq=False, repr=False)
 class Housekeeping:
-    def __init__(
-        self,
-        store: MessageStore,
-        membership: Membership,
-        locks: QueueLocks,
-        offsets: ConsumerOffsets,
-        disk: DiskRoom,
-        live: LiveOptions,
-        threads: Executor,
-        times: HousekeepingTimes,
-        *,
-        now_ms: Callable[[], int],
-        save_offsets: Callable[[], None],
-        settle_start: SettleStart,
-    ) -> None:
-        self._store = store
-        self._membership = membership
-        self._locks = locks
-        self._offsets = offsets
-        self._disk = disk
-        self._live = live
-        self._threads = threads
-        self._times = times
-        self._now_ms = now_ms
-        self._save_offsets = save_offsets
-        self._settle_start = settle_start
-        self._manual_rounds = 0
-        self._said = ""
-        self._tasks: list[asyncio.Task[None]] = []
+    store: MessageStore
+    membership: Membership
+    locks: QueueLocks
+    offsets: ConsumerOffsets
+    disk: DiskRoom
+    live: LiveOptions
+    threads: Executor
+    clean_s: float
+    now_ms: Callable[[], int]
+    save_offsets: Callable[[], None]
+    settle_start: SettleStart
+    _manual_rounds: int = field(default=0, init=False)
+    _last_warning: str = field(default="", init=False)
+    _tasks: list[asyncio.Task[None]] = field(default_factory=list, init=False)
 
     def start(self) -> None:
         self._tasks = [
@@ -92,50 +72,48 @@ class Housekeeping:
 
     async def _scan_clients(self) -> None:
         while True:
-            await asyncio.sleep(self._times.scan_s)
-            now_ms = self._now_ms()
-            self._membership.close_expired(now_ms)
-            self._locks.expire(now_ms)
+            await asyncio.sleep(SCAN_S)
+            now_ms = self.now_ms()
+            self.membership.close_expired(now_ms)
+            self.locks.expire(now_ms)
 
     async def _clean_forever(self) -> None:
         while True:
             await self.clean()
-            await asyncio.sleep(
-                self._times.clean_s if self._disk.is_writable else min(self._times.clean_s, _FULL_DISK_S)
-            )
+            await asyncio.sleep(self.clean_s if self.disk.is_writable else min(self.clean_s, _FULL_DISK_S))
 
     async def clean(self) -> None:
         loop = asyncio.get_running_loop()
-        path = str(self._store.options.commit_log_path)
-        self._disk.usage_ratio = (await loop.run_in_executor(self._threads, disk_space, path)).usage_ratio
-        now_ms = self._now_ms()
+        path = str(self.store.options.commit_log_path)
+        self.disk.usage_ratio = (await loop.run_in_executor(self.threads, disk_space, path)).usage_ratio
+        now_ms = self.now_ms()
         hour = datetime.fromtimestamp(now_ms / 1000).hour
         is_manual = self._manual_rounds > 0
         self._manual_rounds = max(0, self._manual_rounds - 1)
         await self._delete(now_ms, hour, is_manual=is_manual)
-        is_writable = is_disk_writable(self._store.options.retention, self._disk.usage_ratio)
-        self._note_writable(is_writable or self._store.log.is_fenced)
+        is_writable = is_disk_writable(self.store.options.retention, self.disk.usage_ratio)
+        self._note_writable(is_writable or self.store.log.is_fenced)
 
     async def _delete(self, now_ms: int, hour: int, *, is_manual: bool) -> None:
-        front, rules, usage = self._store.front, self._store.options.retention, self._disk.usage_ratio
+        front, rules, usage = self.store.front, self.store.options.retention, self.disk.usage_ratio
 
         def planned_start() -> int:
             return front.plan(rules, now_ms, hour=hour, disk_usage_ratio=usage, manual=is_manual)
 
         try:
-            start = await self._settle_start(planned_start)
+            start = await self.settle_start(planned_start)
         except (EngineError, OSError) as error:
-            self._warn_once(f"nothing is deleted: where the log shall start cannot be written: {error}")
+            self._warn_once(f"nothing is deleted: the new start of the log cannot be written: {error}")
             return
-        self._said = ""
+        self._last_warning = ""
         if start is not None:
             self._log_deletion(front.delete_to(start, rules, now_ms))
 
     def _warn_once(self, text: str) -> None:
         """A full disk is looked at every second."""
-        if text != self._said:
+        if text != self._last_warning:
             log.warning("%s", text)
-        self._said = text
+        self._last_warning = text
 
     def _log_deletion(self, deletion: Deletion) -> None:
         for path in deletion.paths:
@@ -147,33 +125,33 @@ class Housekeeping:
                 deletion.unexpired_segments,
                 deletion.unexpired_from,
                 deletion.unexpired_to,
-                self._disk.usage_ratio * 100,
+                self.disk.usage_ratio * 100,
             )
 
     def _note_writable(self, is_writable: bool) -> None:
-        if is_writable != self._disk.is_writable:
+        if is_writable != self.disk.is_writable:
             word = "again" if is_writable else "no more"
-            log.warning("the disk is %.0f %% full: messages are taken %s", self._disk.usage_ratio * 100, word)
-        self._disk.is_writable = is_writable
+            log.warning("the disk is %.0f %% full: messages are taken %s", self.disk.usage_ratio * 100, word)
+        self.disk.is_writable = is_writable
 
     async def _prepare_segments(self) -> None:
         loop = asyncio.get_running_loop()
         while True:
             await asyncio.sleep(_PREPARE_S)
-            if read_ahead := self._store.growth.plan_read_ahead():
-                await loop.run_in_executor(self._threads, read_ahead)
-            if self._store.growth.needs_segment():
+            if read_ahead := self.store.growth.plan_read_ahead():
+                await loop.run_in_executor(self.threads, read_ahead)
+            if self.store.growth.needs_segment():
                 try:
-                    await loop.run_in_executor(self._threads, self._store.growth.prepare_segment)
+                    await loop.run_in_executor(self.threads, self.store.growth.prepare_segment)
                 except OSError as error:
                     log.warning("the next segment cannot be made ready: %s", error)
-                    await asyncio.sleep(min(self._times.clean_s, _FULL_DISK_S))
+                    await asyncio.sleep(min(self.clean_s, _FULL_DISK_S))
 
     async def _save_forever(self) -> None:
         while True:
-            await asyncio.sleep(self._live.flush_consumer_offset_interval / 1000)
-            if self._offsets.is_dirty:
-                self._save_offsets()
+            await asyncio.sleep(self.live.flush_consumer_offset_interval / 1000)
+            if self.offsets.is_dirty:
+                self.save_offsets()
 
 
 def disk_space(path: str) -> DiskSpace:

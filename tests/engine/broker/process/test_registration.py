@@ -127,7 +127,7 @@ async def test_all_topics_are_encoded_once_for_each_version(monkeypatch: pytest.
     table.put(TopicConfig("t2"), 1)
     table.take_changed()
     await made.register_all()
-    made._live.broker_permission = 4
+    made.live.broker_permission = 4
     await made.register_all()
     assert encoded == [2, 3, 3]
     assert [len(names) for names in servers.heard["n1"]] == [2, 2, 2, 3, 3]
