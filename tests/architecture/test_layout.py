@@ -46,6 +46,21 @@ def test_the_architecture_page_names_every_room_of_the_engine() -> None:
     assert not [room for room in rooms if f"\n  {room}/ " not in page]
 
 
+def test_the_pages_name_modules_that_exist() -> None:
+    pages = [*(ROOT / "docs").glob("*.md"), *(ROOT / "docs" / "guides").glob("*.md"), ROOT / "README.md"]
+    named = {
+        path: page.name
+        for page in pages
+        for path in re.findall(
+            r"`((?:engine|platform|spark|tests|bench|tools)/[\w/.]+\.py)`", page.read_text()
+        )
+    }
+    assert len(named) > 50
+    # security.md names tests below tests/.
+    places = (ROOT, ROOT / "tests")
+    assert not {path: page for path, page in named.items() if not any((p / path).exists() for p in places)}
+
+
 def test_make_help_lists_every_target() -> None:
     makefile = (ROOT / "Makefile").read_text()
     declared = re.search(r"^\.PHONY: (.*)$", makefile.replace("\\\n", ""), re.MULTILINE)

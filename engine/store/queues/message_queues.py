@@ -1,5 +1,4 @@
 """Message queues as consumers see them (`store.queues`): pulls, dispatch, bounds, single units, deletion.
-deletion.
 
 A queue exists from its first message on and keeps its offsets when retention has deleted all its messages;
 one that does not exist has the offsets 0 and 0. One thread; only `read_cold` may run in others.
