@@ -1,37 +1,161 @@
-"""The damaged records that this broker knows of, and who has skipped which of them. Pure.
+"""The damaged records that this broker knows of, and which groups have skipped them. Pure. Loop thread
+only.
 
-    config/damagedRecords.json   {"records":[…],"repaired":2}      the rows are those of `record_rows`
+    config/damagedRecords.json   {"records":[…],"repaired":2}
+    a row, also on the wire      {"offset":1048576,"size":231,"file":"00000000000000000000","topic":"Orders",
+                                  "queueId":0,"queueOffset":41,"foundMs":…,"repairedMs":0,
+                                  "skips":{"billing":{"atMs":…,"way":"pull","redeliveredMs":0}}}
 
-A record that the scrub found has no queue yet: its topic is empty. What was skipped stays in the list until
-it was redelivered and its part of the log has expired. The list is bounded: the oldest go first, those that
-nobody waits for before the others.
+A row that cannot be read is left out. A record that the scrub found has no queue yet: its topic is empty.
+A skipped record stays in the list until it was redelivered and its part of the log has expired. The list
+is bounded: records that no group waits for are dropped first, then the oldest.
 
-Who skipped what belongs to the whole broker group (`skip_exchange`); what is damaged belongs to the disk of
-each member. Loop thread only; `now_ms` is an argument."""
+Which groups skipped what is shared by the broker group (`skip_exchange`); what is damaged is known by
+each member for its own disk.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Hashable, Iterator
-from dataclasses import replace
+from collections.abc import Awaitable, Callable, Hashable, Iterable, Iterator
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 import orjson
 
-from engine.broker.damage.record_rows import DamagedRecord, Key, Skip, rows_of, to_row
 from engine.store.results import Damage
 
 DAMAGE_FILE = "damagedRecords.json"
 MAX_RECORDS = 10_000
 _NO_QUEUE = ("", -1, -1)
 MAX_SKIPS = 1_000
-"""Groups that one record remembers."""
-
-
+"""The most groups that one record lists."""
 WAIT_MS = 15_000
 """How long a read waits for a repair; longer than one attempt takes."""
-
 RepairWait = Callable[[Damage], Awaitable[bool]]
 """Waits for the repair of a damaged record; whether it may be read now."""
+
+WAYS = ("pull", "pop", "delay", "timer")
+Key = tuple[str, int, int, int]
+"""Topic, queue id, queue offset, commit log offset."""
+
+
+@dataclass(slots=True)
+class Skip:
+    """The group has not received the record since, as long as `redelivered_ms` is 0."""
+
+    at_ms: int
+    way: str
+    """How it was read: "pull" or "pop" by a group, "delay" or "timer" by the delivery to a topic."""
+    redelivered_ms: int = 0
+    appended: tuple[int, int] | None = None
+    """Epoch and commit-log end of the redelivery, until that is on disk and confirmed; not saved, so that a
+    start repeats it."""
+
+
+@dataclass(slots=True)
+class DamagedRecord:
+    damage: Damage
+    found_ms: int
+    """0: another member reported that it was skipped, and this one has not checked its own copy yet."""
+    repaired_ms: int = 0
+    skips: dict[str, Skip] = field(default_factory=dict)
+    tried_ms: int = 0
+    """When the last repair failed; not saved, so that a start tries again."""
+
+    @property
+    def key(self) -> Key:
+        damage = self.damage
+        return damage.topic, damage.queue_id, damage.queue_offset, damage.commit_log_offset
+
+    @property
+    def is_owed(self) -> bool:
+        """Whether a group has skipped it and has not received it since."""
+        return any(not skip.redelivered_ms for skip in self.skips.values())
+
+
+def to_row(record: DamagedRecord, group: str | None = None) -> dict[str, Any]:
+    """With a group, its skip alone."""
+    damage = record.damage
+    return {
+        "offset": damage.commit_log_offset,
+        "size": damage.size,
+        "file": damage.file,
+        "topic": damage.topic,
+        "queueId": damage.queue_id,
+        "queueOffset": damage.queue_offset,
+        "foundMs": record.found_ms,
+        "repairedMs": record.repaired_ms,
+        "skips": {
+            name: {"atMs": skip.at_ms, "way": skip.way, "redeliveredMs": skip.redelivered_ms}
+            for name, skip in record.skips.items()
+            if group in (None, name)
+        },
+    }
+
+
+def from_row(row: Any) -> DamagedRecord | None:
+    match row:
+        case {
+            "offset": int(offset),
+            "size": int(size),
+            "file": str(file),
+            "topic": str(topic),
+            "queueId": int(queue_id),
+            "queueOffset": int(queue_offset),
+            "foundMs": int(found_ms),
+            "repairedMs": int(repaired_ms),
+            "skips": dict(skips),
+        }:
+            damage = Damage(topic, queue_id, queue_offset, offset, size, file)
+            read = {str(name): skip for name, value in skips.items() if (skip := _skip(value)) is not None}
+            return DamagedRecord(damage, found_ms, repaired_ms, read)
+    return None
+
+
+def _skip(value: Any) -> Skip | None:
+    match value:
+        case {"atMs": int(at_ms), "way": str(way), "redeliveredMs": int(redelivered_ms)} if way in WAYS:
+            return Skip(at_ms, way, redelivered_ms)
+    return None
+
+
+def rows_of(content: Any) -> list[DamagedRecord]:
+    rows = content.get("records") if isinstance(content, dict) else None
+    read = (from_row(row) for row in (rows if isinstance(rows, list) else ()))
+    return [record for record in read if record is not None]
+
+
+def encode_rows(records: Iterable[DamagedRecord], max_bytes: int) -> bytes:
+    """As many rows as fit, in order."""
+    rows: list[bytes] = []
+    room = max_bytes
+    for record in records:
+        row = orjson.dumps(to_row(record))
+        room -= len(row) + 1
+        if room < 0:
+            break
+        rows.append(row)
+    return b'{"records":[' + b",".join(rows) + b"]}"
+
+
+def decode_rows(data: bytes) -> list[DamagedRecord] | None:
+    """None: this is not a list of records."""
+    try:
+        return rows_of(orjson.loads(data))
+    except orjson.JSONDecodeError:
+        return None
+
+
+def describe(damage: Damage) -> str:
+    """For the log: where it is, as far as that is known."""
+    where = f"commit-log offset {damage.commit_log_offset} in {damage.file} ({damage.size} bytes)"
+    if damage.commit_log_offset < 0:
+        where = "an unknown commit-log offset (its queue unit is unreadable)"
+    if not damage.topic:
+        return f"damaged bytes at {where}"
+    return (
+        f"damaged record at {where}: queue offset {damage.queue_offset} of {damage.topic}@{damage.queue_id}"
+    )
 
 
 def wait_key(damage: Damage) -> Hashable:
@@ -39,7 +163,7 @@ def wait_key(damage: Damage) -> Hashable:
 
 
 class Repairs(Protocol):
-    """Repairs that run beside the reads."""
+    """The repairs, as readers see them."""
 
     def note(self, damage: Damage) -> DamagedRecord: ...
 
@@ -54,11 +178,11 @@ class DamagedRecords:
     def __init__(self) -> None:
         self._records: dict[Key, DamagedRecord] = {}
         self.repaired_count = 0
-        """Since the list was begun."""
+        """Since the list was created."""
         self.skipped_since_start = 0
         self.repaired_since_start = 0
         self.revision = 0
-        """Changes with every skip and every redelivery."""
+        """Grows with every skip and every redelivery."""
         self._last: dict[str, object] | None = None
 
     def __len__(self) -> int:
@@ -83,7 +207,7 @@ class DamagedRecords:
         return record, True
 
     def _same_place(self, damage: Damage) -> DamagedRecord | None:
-        """Whoever found it first may not have known its queue: now the record has one."""
+        """The first reader may not have known its queue: now the record has one."""
         offset = damage.commit_log_offset
         if damage.topic:
             record = self._records.get((*_NO_QUEUE, offset))
@@ -120,7 +244,7 @@ class DamagedRecords:
         return True
 
     def repaired(self, start: int, end: int, now_ms: int) -> list[DamagedRecord]:
-        """[start, end) of the log is whole again: the records there."""
+        """The records in [start, end) of the log, which is sound again."""
         found = [
             record
             for record in self._records.values()
@@ -138,14 +262,14 @@ class DamagedRecords:
         return found
 
     def redelivered(self, skip: Skip, now_ms: int) -> None:
-        """Whoever skipped it has got it, for good."""
+        """The group that skipped it has it, and keeps it."""
         skip.redelivered_ms, skip.appended = now_ms, None
         self.revision += 1
 
-    def hear(self, given: DamagedRecord, file: str, *, is_masters: bool) -> bool:
-        """Another member's skips of a record; whether they were news. The master's word counts for a slave,
-        unless the slave has seen a later skip; a slave can only tell its master of skips that this has not
-        got. This member's own copy of the record may be whole: that is yet to be seen."""
+    def merge(self, given: DamagedRecord, file: str, *, is_masters: bool) -> bool:
+        """Merge another member's skips of a record; whether any was new. The master's list counts for a
+        slave, unless the slave has a later skip; a slave can only add skips that its master does not have.
+        This member's own copy of the record may be sound: it is checked later."""
         damage = given.damage._replace(file=file)
         record = self._records.get(given.key) or self._same_place(damage)
         news = {
@@ -174,7 +298,7 @@ class DamagedRecords:
         }
 
     def forget_expired(self, log_min_offset: int) -> int:
-        """Retention has taken the log up to here: nobody can have these any more."""
+        """Retention has deleted the log up to here: no member can have these any more."""
         gone = [
             key
             for key, record in self._records.items()

@@ -1,26 +1,29 @@
-"""Gives messages to those who skipped them, once they are whole again.
+"""Redelivers messages to the groups that skipped them, once they are repaired.
 
-A group's copy goes where it reads what it must see again: %RETRY%group for who pulls, the pop retry topic for
-who pops, with the first topic and id kept as a message that was sent back keeps them, and no try counted. A
-message that was damaged when its delay or its time had passed goes to the topic that it was sent to. Groups
-that broadcast read no retry topic: for them the message stays in the list, and an operator resets their
-offsets.
+A group's copy goes to a topic that the group reads: %RETRY%group for groups that pull, the pop retry
+topic for groups that pop. First topic and id are kept as in a message that was sent back, and no try is
+counted. Groups that broadcast read no retry topic: the message stays in the list, and an operator resets
+their offsets.
 
-It is appended first, and noted as redelivered once the append is on disk and confirmed: a crash or another
-master in between delivers it twice, never not at all. Only a master writes; a slave tells its master what
-the master does not know. Loop thread only."""
+A message that was damaged while it waited for its time goes on as it would have: a delayed one to its
+topic as soon as its level's time has passed; a timed one to its topic if its time has passed and it was
+not recalled, else back to the timers in a new record, as at the end of a window.
+
+The message is appended first, and noted as redelivered once the append is on disk and confirmed: after a
+crash or a change of master in between it is delivered twice rather than never. Only a master writes; a
+slave reports to its master the skips that the master does not know. Loop thread only.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, field
 
-from engine.broker.damage.damaged_records import DAMAGE_FILE, DamagedRecords
-from engine.broker.damage.record_rows import DamagedRecord, Skip
-from engine.broker.damage.waited_drafts import Waited, delayed_message, timed_message, was_recalled
-from engine.broker.delivery.parked_messages import draft_of, was_delivered
+from engine.broker.damage.damaged_records import DAMAGE_FILE, DamagedRecord, DamagedRecords, Skip
+from engine.broker.delivery.parked_messages import draft_of, restored, timed_draft, was_delivered
+from engine.broker.delivery.timed_messages import delete_keys, exact_time_ms, out_time_ms
 from engine.broker.failover.role import Role
 from engine.broker.groups.group_table import SubscriptionGroupTable
 from engine.broker.pop.pop_requests import comes_back_in
@@ -42,6 +45,39 @@ _INDEX_SLACK_MS = 2_000
 _MAX_FOUND = 64
 
 
+@dataclass(frozen=True, slots=True)
+class Waited:
+    """`draft` is None where nothing is left to deliver; `due_ms` is when it was due."""
+
+    draft: MessageDraft | None
+    due_ms: int
+
+
+def delayed_message(record: Record, due_ms: int, now_ms: int) -> Waited | None:
+    """None: it is not due yet."""
+    return None if due_ms > now_ms else Waited(restored(record, ()), due_ms)
+
+
+def timed_message(record: Record, now_ms: int) -> Waited:
+    out_ms = out_time_ms(record.properties)
+    if out_ms is None:
+        return Waited(None, now_ms)
+    due_ms = exact_time_ms(record.properties, out_ms, record.store_timestamp)
+    if due_ms > now_ms:
+        properties = encode_properties(dict(record.properties)).encode()
+        return Waited(draft_of(record, TIMER_TOPIC, 0, properties), now_ms)
+    is_recall = Property.TIMER_DEL_UNIQKEY in record.properties
+    return Waited(None if is_recall else timed_draft(record, now_ms), due_ms)
+
+
+def was_recalled(record: Record, found: Iterable[bytes]) -> bool:
+    """Whether one of the timer's records with this message's key calls it back."""
+    keys = delete_keys(record.properties)
+    return any(
+        decode_record(raw, 0, False).properties.get(Property.TIMER_DEL_UNIQKEY) in keys for raw in found
+    )
+
+
 def redelivery_draft(record: Record, topic: str) -> MessageDraft:
     """The message in the retry topic. Pure."""
     properties: dict[str, str | None] = {
@@ -54,7 +90,7 @@ def redelivery_draft(record: Record, topic: str) -> MessageDraft:
 
 @dataclass(frozen=True, slots=True)
 class Redelivery:
-    """`read` and `search` read the log in a thread; `tell_master` is what a slave does instead."""
+    """`read` and `search` read the log in a thread; a slave calls `report_skips` instead of redelivering."""
 
     store: MessageStore
     records: DamagedRecords
@@ -67,17 +103,17 @@ class Redelivery:
     uses_retry_topic_v2: Callable[[], bool]
     is_broadcasting: Callable[[str], bool]
     topics_saved: Callable[[], Awaitable[object]]
-    tell_master: Callable[[], Awaitable[None]]
+    report_skips: Callable[[], Awaitable[None]]
     save: Callable[[str], None]
     appended: Callable[[], None]
     now_ms: Callable[[], int]
     turn: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     async def run(self) -> bool:
-        """What is owed, as far as the store takes it. False: look again soon."""
+        """Redeliver owed messages, as far as the store takes them. False: call again soon."""
         async with self.turn:
             if not self.role.is_master:
-                await self.tell_master()
+                await self.report_skips()
                 return True
             self.note_kept()
             for record, skips in self._givable()[:_PER_ROUND]:
@@ -85,7 +121,7 @@ class Redelivery:
             return not any(skip.appended for _, _, skip in self.records.skips())
 
     def note_kept(self) -> None:
-        """Appends that nothing takes back any more are redeliveries; those of another epoch are forgotten."""
+        """Appends that are on disk and confirmed are redeliveries; those of another epoch are dropped."""
         epoch, kept_end = self.role.epoch, self.store.replica.kept_end
         for _, _, skip in self.records.skips():
             if skip.appended is None:
@@ -126,7 +162,7 @@ class Redelivery:
                 await self._give(message, name, skip)
 
     async def _read(self, damage: Damage) -> tuple[Record, int] | None:
-        """The message, and what its queue says besides its place: of a delayed one, when it is due."""
+        """The message and its queue unit's tags code: for a delayed message, when it is due."""
         units = self.store.queues.units(damage.topic, damage.queue_id, damage.queue_offset, 1)
         if damage.topic and not units:
             return None

@@ -1,10 +1,11 @@
-"""Repairs damaged records in the background: from the bytes of another member, or by finding them whole
+"""Repairs damaged records in the background: from the bytes of another member, or by finding them sound
 again.
 
-Whoever reads a damaged record asks for its repair and waits under `wait_key` for a bounded time; nothing here
-runs on the path of a read. A record that no reachable member has is *given up* for a while, and tried again
-every RETRY_S: a member may come back, and an operator may restore the file. What is whole again is
-redelivered at once. Loop thread only; files are read and synced in threads."""
+A reader of a damaged record asks for its repair and waits under `wait_key` for a bounded time; nothing
+here runs on the path of a read. A record that no reachable member has is *given up* for a while, and
+tried again every RETRY_S: a member may come back, and an operator may restore the file. A repaired record
+is redelivered at once. Loop thread only; files are read and synced in threads.
+"""
 
 from __future__ import annotations
 
@@ -12,9 +13,16 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Hashable
 from concurrent.futures import Executor
+from contextlib import suppress
 
-from engine.broker.damage.damaged_records import DAMAGE_FILE, WAIT_MS, DamagedRecords, wait_key
-from engine.broker.damage.record_rows import DamagedRecord, describe
+from engine.broker.damage.damaged_records import (
+    DAMAGE_FILE,
+    WAIT_MS,
+    DamagedRecord,
+    DamagedRecords,
+    describe,
+    wait_key,
+)
 from engine.daemon.background_tasks import start_task, stop_tasks
 from engine.store.message_store import MessageStore
 from engine.store.recovery.record_repair import LogRange
@@ -24,9 +32,9 @@ log = logging.getLogger(__name__)
 
 RETRY_S = 60.0
 ATTEMPT_S = 10.0
-"""For how long members that do not answer are asked again."""
+"""How long members that do not answer are asked again."""
 DELIVERY_WAIT_S = 3.0
-"""How long the delivery of delayed messages waits: all others that are due wait with it."""
+"""How long the delivery of delayed messages waits: all other due messages wait with it."""
 _PAUSE_S = 1.0
 _AT_ONCE = 4
 _PER_ROUND = 100
@@ -69,24 +77,24 @@ class RepairTask:
             start_task(self._retry_forever(), "repair damaged records"),
             start_task(self._redeliver_forever(), "redeliver repaired records"),
         ]
-        # What is in the list may have been restored while the broker was down.
+        # Listed records may have been restored while the broker was down.
         self.look_soon()
 
     async def stop(self) -> None:
         await stop_tasks(*self._tasks, *self._running.values())
 
     def look_soon(self) -> None:
-        """There may be news of the records in the list."""
+        """Listed records may have changed."""
         self._is_look_wanted.set()
 
     def redeliver_soon(self) -> None:
-        """This broker is master (again), or something was repaired."""
+        """This broker is master (again), or a record was repaired."""
         self._is_redelivery_wanted.set()
 
-    # -- who finds damage -----------------------------------------------------------------------------------
+    # -- found damage ---------------------------------------------------------------------------------------
 
     def note(self, damage: Damage) -> DamagedRecord:
-        """Somebody found it: into the list and, the first time, into the log."""
+        """Add it to the list and, the first time, to the log."""
         record, is_new = self._records.note(damage, self._now_ms())
         if is_new:
             self._save(DAMAGE_FILE)
@@ -94,14 +102,15 @@ class RepairTask:
         return record
 
     def _adopt_known(self) -> list[DamagedRecord]:
-        """What the store found at its start, or while it took a master's bytes, and nobody has read yet."""
+        """Damage that the store found at its start, or while it copied from a master, and no client has
+        read yet."""
         listed = {record.damage.commit_log_offset for record in self._records.broken()}
         repairs = self._store.repairs
         found = [item for item in repairs.damaged if item[0] not in listed]
         return [self.note(repairs.damage_at(start, end - start)) for start, end in found]
 
     def is_given_up(self, record: DamagedRecord) -> bool:
-        """Whether nobody had it when it was tried last, a short while ago."""
+        """Whether no member had it at the last attempt, a short while ago."""
         if record.damage.commit_log_offset < 0:
             return True
         return bool(record.tried_ms) and self._now_ms() - record.tried_ms < RETRY_S * 2_000
@@ -122,7 +131,7 @@ class RepairTask:
         self._wake(wait_key(damage))
 
     async def wait(self, damage: Damage, timeout_s: float = WAIT_MS / 1000) -> bool:
-        """For tasks that read records: whether another look is worth it."""
+        """For tasks that read records: whether to read again."""
         if self._store.repairs.mend_queue(damage.topic, damage.queue_id, damage.queue_offset):
             return True
         record = self.note(damage)
@@ -151,7 +160,7 @@ class RepairTask:
             return False
         old = await self._in_thread(place.read)
         if place.accepts(old):
-            self._finish(place, "is whole again")
+            self._finish(place, "is sound again")
             return True
         self.note(damage)
         self._store.repairs.damaged.add(place.commit_log_offset, place.commit_log_offset + place.size)
@@ -167,7 +176,7 @@ class RepairTask:
         return True
 
     async def _ask(self, place: LogRange) -> bytes:
-        """Until somebody has it, or all have said that they have not, or the time is up."""
+        """Until a member sends it, or all have answered that they lack it, or the time is up."""
         loop = asyncio.get_running_loop()
         deadline = loop.time() + ATTEMPT_S
         while True:
@@ -221,10 +230,8 @@ class RepairTask:
 
 
 async def _set_within(event: asyncio.Event, timeout_s: float) -> None:
-    """Returns when it is set, or after that time; it is not set any more then."""
-    try:
+    """Returns when the event is set, or after that time, and clears it."""
+    with suppress(TimeoutError):
         async with asyncio.timeout(timeout_s):
             await event.wait()
-    except TimeoutError:
-        pass
     event.clear()

@@ -1,12 +1,12 @@
 """Checks the whole log in the background, slowly, again and again.
 
 Reads a slice in a thread, then rests as long as the rate asks for, or longer while the loop is late:
-consumers come first. One round covers everything that is on disk; the next begins `interval_s` after the last
-one did. How far a round is survives a restart:
+consumers come first. One round covers everything that is on disk; the next begins `interval_s` after the
+last one did. How far a round is survives a restart:
 
     config/signalboxScrub.json   {"offset":1048576,"roundStartedMs":…}
 
-A start goes on at the beginning of that segment, which always is a record boundary.
+After a restart the round continues at the beginning of that segment, which is always a record boundary.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ class ScrubTask:
             try:
                 byte_count = await self.step()
             except OSError as error:
-                log.warning("the scrub stands still for a moment: %s", error)
+                log.warning("the scrub pauses: %s", error)
                 byte_count = 0
             took_s = asyncio.get_running_loop().time() - begun
             await asyncio.sleep(rest_s(byte_count, rate, took_s) if byte_count else _IDLE_S)

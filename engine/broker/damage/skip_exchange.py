@@ -1,21 +1,29 @@
-"""The members of a broker group tell each other who has skipped which damaged record.
+"""The members of a broker group exchange which groups have skipped which damaged record.
 
-A skip matters to the master alone: it redelivers. So the master's list is copied to its slaves with its other
-state (30020, as the file damagedRecords.json), and one that is promoted knows what its groups are owed. A
-slave may know of a skip that its master does not: it served consumers while there was no master, or it was
-master itself and died before the list was copied. It then tells the master (30017). Releases and brokers
-that know nothing of this send no such file and refuse the request: nothing else depends on it.
+A skip matters to the master alone: it redelivers. So the master's list is copied to its slaves with its
+other state (30020, as the file damagedRecords.json), and one that is promoted knows what its groups are
+owed. A slave may know of a skip that its master does not: it served consumers while there was no master,
+or it was master itself and died before the list was copied. It then reports to the master (30017).
+Releases and brokers that know nothing of this send no such file and refuse the request: nothing else
+depends on it.
 
-Both ways carry rows of `record_rows`, those that somebody waits for first, and 4 MB at most. A row says that
-a record was skipped, not that it is damaged here: each member looks at its own copy. Loop thread only."""
+Both ways carry the rows of `damaged_records`, owed ones first, and 4 MB at most. A row says that a record
+was skipped, not that it is damaged here: each member looks at its own copy. Loop thread only.
+"""
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Callable
 
-from engine.broker.damage.damaged_records import DAMAGE_FILE, DamagedRecords
-from engine.broker.damage.record_rows import DamagedRecord, Key, decode_rows, encode_rows
+from engine.broker.damage.damaged_records import (
+    DAMAGE_FILE,
+    DamagedRecord,
+    DamagedRecords,
+    Key,
+    decode_rows,
+    encode_rows,
+)
 from engine.broker.failover.role import Role
 from engine.store.message_store import MessageStore
 
@@ -39,24 +47,24 @@ class SkipExchange:
         self._role = role
         self._save = save
         self._look = look
-        """Has this member's own copies of the records looked at."""
+        """Checks this member's own copies of the records."""
         self._taken: tuple[int, bytes] = (-1, b"")
         self._adopted = b""
         self._masters: frozenset[tuple[Key, str]] = frozenset()
-        """The skips that the master knows, as a slave heard last."""
+        """The skips that the master knows, as a slave has read last."""
 
     # -- a master -------------------------------------------------------------------------------------------
 
     def take(self) -> bytes:
-        """What the slaves take; made anew only when something has changed."""
+        """What the slaves copy; encoded again only after a change."""
         if self._taken[0] != self._records.revision:
             skipped = [record for record in self._records if record.skips]
             skipped.sort(key=lambda record: not record.is_owed)
             self._taken = self._records.revision, encode_rows(skipped, MAX_COPY_BYTES)
         return self._taken[1]
 
-    def hear(self, data: bytes) -> int:
-        """A slave's skips; how many records were news."""
+    def take_from_slave(self, data: bytes) -> int:
+        """A slave's skips; how many records were new."""
         return self._merge(decode_rows(data) or [], is_masters=False)
 
     # -- a slave --------------------------------------------------------------------------------------------
@@ -67,15 +75,15 @@ class SkipExchange:
             return
         records = decode_rows(data)
         if records is None:
-            log.warning("the master's list of skipped records cannot be read: %d bytes", len(data))
+            log.warning("cannot read the master's list of skipped records: %d bytes", len(data))
             return
         self._adopted = data
         self._masters = frozenset((record.key, name) for record in records for name in record.skips)
         self._merge(records, is_masters=True)
 
-    def untold(self) -> bytes | None:
+    def unreported(self) -> bytes | None:
         """The skips that the master does not know; None when it knows all."""
-        untold = [
+        unreported = [
             DamagedRecord(record.damage, record.found_ms, record.repaired_ms, owed)
             for record in self._records
             if (
@@ -86,13 +94,13 @@ class SkipExchange:
                 }
             )
         ]
-        return encode_rows(untold, MAX_COPY_BYTES) if untold else None
+        return encode_rows(unreported, MAX_COPY_BYTES) if unreported else None
 
     # -- both -----------------------------------------------------------------------------------------------
 
     def skipped_count(self) -> int:
-        """Messages that somebody has skipped and not got since; what the master tells its slaves counts once,
-        at the master."""
+        """Messages that a group has skipped and not received since; a skip that the master knows counts
+        once, at the master."""
         is_master, known = self._role.is_master, self._masters
         owed = (
             key
@@ -108,7 +116,7 @@ class SkipExchange:
             offset, size = record.damage.commit_log_offset, record.damage.size
             if offset >= log_start and size > 0:
                 file = repairs.damage_at(offset, size).file
-                news += self._records.hear(record, file, is_masters=is_masters)
+                news += self._records.merge(record, file, is_masters=is_masters)
         if news:
             self._save(DAMAGE_FILE)
             self._look()

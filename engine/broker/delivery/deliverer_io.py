@@ -14,7 +14,7 @@ from concurrent.futures import Executor
 from dataclasses import dataclass
 from enum import Enum
 
-from engine.broker.damage.damaged_deliveries_io import DamagedDeliveries
+from engine.broker.damage.damaged_reads_io import DamagedDeliveries
 from engine.broker.delivery.parked_messages import was_delivered
 from engine.broker.stats.traffic import Traffic
 from engine.protocol.properties import Property, find_property

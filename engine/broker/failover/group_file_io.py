@@ -1,6 +1,6 @@
-"""The group's state on disk: changed one at a time, and stored before anybody can see the change.
+"""The group's state on disk: one change at a time, stored before any other code can see it.
 
-Loop thread; the writing happens in another. A broker that never had a group has no file.
+Loop thread; the file is written in another thread. A broker that never had a group has no file.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ class GroupFile:
 
     @property
     def known(self) -> GroupState:
-        """The state; of whoever has no group, that of nobody."""
+        """The state; without a group an empty one."""
         return self.state or GroupState()
 
     def load(self) -> GroupState | None:
-        """Raises BadInput when there is a file and it cannot be believed. Its .bak may know of fewer
-        promises: it counts only when a crash between the two renames left no other file."""
+        """Raises BadInput when the file is unreadable. Its .bak may hold fewer promises: it counts only
+        when a crash between the two renames left no other file."""
         content, damage = read_durable(self._path, _parse)
         if damage is not None:
             raise BadInput(
@@ -43,9 +43,9 @@ class GroupFile:
         return content
 
     async def change(self, step: Callable[[GroupState], GroupState]) -> GroupState:
-        """Apply a transition; what it returns is on disk when this returns. Raises what the step raises, and
-        OSError with the old state kept. A caller that is cancelled does not stop a write that has begun: the
-        next one must not overtake it, or the file would forget a promise."""
+        """Apply a transition; the new state is on disk when this returns. Raises what the step raises, and
+        OSError with the old state kept. Cancelling the caller does not stop a write that has begun: the next
+        one must not overtake it, or the file would lose a promise."""
         return await asyncio.shield(asyncio.ensure_future(self._change(step)))
 
     async def _change(self, step: Callable[[GroupState], GroupState]) -> GroupState:

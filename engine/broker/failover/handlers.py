@@ -1,5 +1,10 @@
-"""A broker group's own requests (30010 to 30015): status for everybody, promises and crowns between members,
-promotion for operators. What members ask of each other needs a proof of the cluster secret."""
+"""A broker group's own requests: 30010 status, 30011 to 30014 between members (promise, become master,
+follow, hand over), 30015 promotion for operators, 30016 bytes of the log that the asking member has
+damaged, and 30017 skipped damaged records that the master does not know.
+
+Requests between members need a proof of the cluster secret. The answer to 30016 carries a proof, too: it
+holds complete records only, checked before they are sent, and only what is on disk and confirmed here.
+"""
 
 from __future__ import annotations
 
@@ -8,23 +13,27 @@ from typing import Any, TypeVar
 
 from msgspec.structs import replace
 
-from engine.broker.failover.member_requests_io import check_proof
-from engine.broker.failover.member_task import Replication
-from engine.errors import NotPermitted, Refused
+from engine.broker.damage.skip_exchange import SkipExchange
+from engine.broker.failover.member_requests_io import check_proof, record_proof
+from engine.broker.failover.member_task import GroupMember
+from engine.errors import NotFound, NotPermitted, Refused
 from engine.net.connection import Connection
-from engine.net.outcomes import Handler, Outcome, Reply, Work
-from engine.protocol.codes import RequestCode
+from engine.net.outcomes import ColdRead, Handler, Outcome, Reply, Work
+from engine.protocol.cluster_proof import PROOF_FIELD
+from engine.protocol.codes import RequestCode, ResponseCode
 from engine.protocol.commands import Command
-from engine.protocol.headers.brokers import (
-    CrownRequest,
-    FollowRequest,
-    GroupStatusRequest,
-    HandOverRequest,
-    PromiseRequest,
-    PromoteRequest,
-)
+from engine.protocol.headers import brokers as headers
+from engine.protocol.wire import Body
+from engine.store.message_store import MessageStore
 
-_H = TypeVar("_H", PromiseRequest, FollowRequest, HandOverRequest)
+_H = TypeVar(
+    "_H",
+    headers.PromiseRequest,
+    headers.FollowRequest,
+    headers.HandOverRequest,
+    headers.RecordRequest,
+    headers.SkipsRequest,
+)
 
 
 class BrokerGroupHandlers:
@@ -33,75 +42,93 @@ class BrokerGroupHandlers:
         cluster: str,
         broker: str,
         secret: bytes | None,
-        replication: Replication | None,
+        store: MessageStore,
+        member: GroupMember | None,
+        exchange: SkipExchange,
     ) -> None:
         self._cluster = cluster
         self._broker = broker
         self._secret = secret
-        self._replication = replication
+        self._store = store
+        self._member = member
+        self._exchange = exchange
 
     def routes(self) -> dict[int, Handler]:
         return {
             RequestCode.SIGNALBOX_GROUP_STATUS: self.status,
             RequestCode.SIGNALBOX_GROUP_PROMISE: self.promise,
-            RequestCode.SIGNALBOX_GROUP_CROWN: self.crown,
+            RequestCode.SIGNALBOX_GROUP_CROWN: self.become_master,
             RequestCode.SIGNALBOX_GROUP_FOLLOW: self.follow,
             RequestCode.SIGNALBOX_GROUP_HAND_OVER: self.hand_over,
             RequestCode.SIGNALBOX_GROUP_PROMOTE: self.promote,
+            RequestCode.SIGNALBOX_GROUP_RECORD: self.record,
+            RequestCode.SIGNALBOX_GROUP_SKIPS: self.skips,
         }
 
     def status(self, request: Command, client: Connection) -> Outcome:
-        group, header = self._group(), GroupStatusRequest.decode(request.fields)
+        member, header = self._in_group(), headers.GroupStatusRequest.decode(request.fields)
         if header.count_from is None or header.count_to is None:
-            return Reply(body=group.status().encode())
-        check_proof(self._secret, request)  # counting costs more than a stranger may ask for
+            return Reply(body=member.status().encode())
+        check_proof(self._secret, request)  # counting is too expensive for unknown senders
         begin, end = header.count_from, header.count_to
 
         async def run() -> Reply:
-            counted = await group.count_messages(begin, end)
-            return Reply(body=replace(group.status(), counted_messages=counted).encode())
+            counted = await member.count_messages(begin, end)
+            return Reply(body=replace(member.status(), counted_messages=counted).encode())
 
         return Work(run)
 
     def promise(self, request: Command, client: Connection) -> Outcome:
-        header = self._checked(request, PromiseRequest.decode(request.fields))
-        group = self._group()
+        header = self._checked(request, headers.PromiseRequest.decode(request.fields))
+        return self._work(self._in_group().promise(header.epoch, header.reign))
 
-        async def run() -> Reply:
-            return Reply(body=(await group.promise(header.epoch, header.reign)).encode())
-
-        return Work(run)
-
-    def crown(self, request: Command, client: Connection) -> Outcome:
-        header = self._checked(request, CrownRequest.decode(request.fields))
-        return self._do(self._group().crown(header.epoch, header.reign))
+    def become_master(self, request: Command, client: Connection) -> Outcome:
+        header = self._checked(request, headers.CrownRequest.decode(request.fields))
+        return self._work(self._in_group().become_master(header.epoch, header.reign))
 
     def follow(self, request: Command, client: Connection) -> Outcome:
-        header = self._checked(request, FollowRequest.decode(request.fields))
+        header = self._checked(request, headers.FollowRequest.decode(request.fields))
         master = header.master_id, header.master_address
-        return self._do(self._group().follow(header.epoch, header.reign, *master))
+        return self._work(self._in_group().follow(header.epoch, header.reign, *master))
 
     def hand_over(self, request: Command, client: Connection) -> Outcome:
-        header = self._checked(request, HandOverRequest.decode(request.fields))
+        header = self._checked(request, headers.HandOverRequest.decode(request.fields))
         asked = header.epoch, header.member_id, header.timeout_millis, header.nonce
-        return self._do(self._group().hand_over(*asked))
+        return self._work(self._in_group().hand_over(*asked))
 
     def promote(self, request: Command, client: Connection) -> Outcome:
-        header = PromoteRequest.decode(request.fields)
+        header = headers.PromoteRequest.decode(request.fields)
         if header.broker_name != self._broker:
             raise Refused(f"this is group {self._broker}, not {header.broker_name}")
-        group = self._group()
+        member = self._in_group()
+        return self._work(member.promote(header.epoch, header.wanted, is_unclean=header.unclean))
 
+    def record(self, request: Command, client: Connection) -> Outcome:
+        header = self._checked(request, headers.RecordRequest.decode(request.fields))
+        self._in_epoch(header)
+        place = self._store.repairs.locate(header.commit_log_offset, header.size)
+        if place is None:
+            raise _no_records(header)
+        return ColdRead(place.read_whole, lambda data: self._answer(header, data))
+
+    def _answer(self, header: headers.RecordRequest, data: bytes) -> Reply:
+        if not data:
+            raise _no_records(header)
+        assert self._secret is not None  # the request was proved with it
+        return Reply(fields={PROOF_FIELD: record_proof(self._secret, header, data)}, body=data)
+
+    def skips(self, request: Command, client: Connection) -> Outcome:
+        header = self._checked(request, headers.SkipsRequest.decode(request.fields))
+        if self._in_epoch(header).streams.term is None:
+            raise Refused("this member is not the master of its group")
+        self._exchange.take_from_slave(bytes(request.body))
+        return Reply()
+
+    @staticmethod
+    def _work(change: Coroutine[Any, Any, Body | None]) -> Work:
         async def run() -> Reply:
-            answer = await group.promote(header.epoch, header.wanted, is_unclean=header.unclean)
-            return Reply(body=answer.encode())
-
-        return Work(run)
-
-    def _do(self, change: Coroutine[Any, Any, None]) -> Work:
-        async def run() -> Reply:
-            await change
-            return Reply()
+            answer = await change
+            return Reply() if answer is None else Reply(body=answer.encode())
 
         return Work(run)
 
@@ -111,7 +138,18 @@ class BrokerGroupHandlers:
             raise NotPermitted(f"this is group {self._broker} of cluster {self._cluster}")
         return header
 
-    def _group(self) -> Replication:
-        if self._replication is None:
+    def _in_epoch(self, header: headers.RecordRequest | headers.SkipsRequest) -> GroupMember:
+        member = self._member
+        if member is None or member.epoch_and_term_id != (header.epoch, header.reign):
+            raise Refused(f"this member is in another epoch than {header.epoch}")
+        return member
+
+    def _in_group(self) -> GroupMember:
+        if self._member is None:
             raise Refused("this broker is in no group: it has neither a cluster secret nor slaves")
-        return self._replication
+        return self._member
+
+
+def _no_records(header: headers.RecordRequest) -> NotFound:
+    text = f"no complete records in {header.size} bytes at commit-log offset {header.commit_log_offset}"
+    return NotFound(text, code=ResponseCode.QUERY_NOT_FOUND)

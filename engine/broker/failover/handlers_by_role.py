@@ -1,8 +1,8 @@
 """Which requests a broker that is not the master declines, and with which code. Pure.
 
-Every code that a broker serves is in one of two lists: what reads (or is a broker's own business) is served
-whatever the role, what writes is declined the way RocketMQ's slaves do it. A test fails for a code that is in
-neither.
+Every code that a broker serves is in one of two lists: what reads (or is a broker's own business) is
+served whatever the role, what writes is declined the way RocketMQ's slaves do it. A test fails for a code
+that is in neither.
 """
 
 from __future__ import annotations

@@ -1,12 +1,35 @@
-"""What a member says of itself when it is asked (30010), from what it knows. Pure."""
+"""What a member answers about itself (30010), and whether its log starts where it should (docs/adr/0015).
+Pure.
+"""
 
 from __future__ import annotations
 
-from engine.broker.failover.front_state import front_trouble, missing_from
 from engine.broker.failover.group_state import GroupName, GroupState
 from engine.broker.replication.epochs import log_epoch
-from engine.protocol.bodies.brokers import GroupStatus, InSyncInfo
+from engine.protocol.bodies.brokers import GroupStatus
 from engine.store.message_store import MessageStore
+
+
+def missing_from(
+    state: GroupState, log_start: int, *, is_linked: bool, lacks_only_expired: bool
+) -> int | None:
+    """The commit-log offset at which this log should start, when it starts later; None when it starts early
+    enough, or when no master has decided where logs start. While a master is connected (`is_linked`) its
+    decision is fresh; without one, messages that have expired since are not missed."""
+    if state.start_offset is None:
+        return None
+    wanted = max(state.start_offset, state.needed_from, state.copied_from)
+    is_late = log_start > wanted and (is_linked or not lacks_only_expired)
+    return wanted if is_late else None
+
+
+def front_trouble(missing: int | None, log_start: int) -> str:
+    if missing is None:
+        return ""
+    return (
+        f"its log starts at offset {log_start}, but messages from offset {missing} on have not expired: "
+        "it is not in sync and cannot become master. Stop it and empty its store, so that it copies anew"
+    )
 
 
 def member_status(
@@ -20,8 +43,8 @@ def member_status(
     trouble: str,
     now_ms: int,
 ) -> GroupStatus:
-    """`is_linked`: a slave that hears its master now."""
-    told, rules, log_start = state.in_sync, store.options.retention, store.log.min_offset
+    """`is_linked`: a slave whose master is connected."""
+    rules, log_start = store.options.retention, store.log.min_offset
     missing = None if role == "master" else own_missing_from(state, store, is_linked=is_linked, now_ms=now_ms)
     return GroupStatus(
         cluster_name=name.cluster,
@@ -29,15 +52,15 @@ def member_status(
         member_id=name.member_id,
         role=role,
         epoch=state.epoch,
-        reign=state.reign,
+        reign=state.term_id,
         master_id=state.master_id,
         log_epoch=log_epoch(state.history),
         log_start=log_start,
         log_end=store.replica.durable_end,
         copied_from=state.copied_from,
-        whole_at=state.whole_at,
+        whole_at=state.caught_up_at,
         confirmed_offset=store.replica.confirmed_offset or state.confirmed_offset,
-        in_sync=InSyncInfo(told.epoch, told.version, told.ids, told.min_in_sync, told.settled),
+        in_sync=state.in_sync,
         members={str(member): address for member, address in state.members.items()},
         ha_address=ha_address,
         promised_in_sync=state.promised_in_sync,
@@ -49,6 +72,6 @@ def member_status(
 
 
 def own_missing_from(state: GroupState, store: MessageStore, *, is_linked: bool, now_ms: int) -> int | None:
-    """Where this log should start, when it starts later; of whoever is not master."""
+    """Where this log should start, when it starts later; for a member that is not master."""
     is_old = store.front.lacks_only_expired(store.options.retention, now_ms)
     return missing_from(state, store.log.min_offset, is_linked=is_linked, lacks_only_expired=is_old)

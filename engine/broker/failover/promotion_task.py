@@ -1,23 +1,33 @@
-"""Makes a master: asks the members, collects promises, lets the pure rules decide, tells everybody.
+"""Promotes a member to master: asks the members, collects promises, applies the election rules, and
+informs all.
 
-Any member may run it, for an operator (`promote`) or for itself when it restarts as master. It asks twice:
-first without obligation, so that a promotion that cannot succeed disturbs nobody; then for promises, each of
-which ends the old reign at that member. Should this process die in between, the group has no master, and the
-next attempt begins with a higher epoch.
+Any member may run it, for an operator (`promote`) or for itself when it restarts as master. It asks
+twice: first without obligation, so that a promotion that cannot succeed changes nothing; then for
+promises, each of which ends the old term at that member. If this process dies in between, the group has
+no master, and the next attempt begins with a higher epoch.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
+import random
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from typing import TypeVar
 
-from engine.broker.failover.election import Election, Vote, elect, resume
-from engine.broker.failover.front_loss import FrontLoss, front_loss
-from engine.broker.failover.group_state import GroupState, InSyncSet
-from engine.broker.failover.members import Members, Self
-from engine.errors import EngineError, Refused
+from engine.broker.failover.election import (
+    Election,
+    FrontLoss,
+    Vote,
+    elect,
+    front_loss,
+    member_ids,
+    resume,
+)
+from engine.broker.failover.group_state import GroupState
+from engine.broker.failover.master_search_io import Self
+from engine.broker.failover.member_requests_io import MemberRequests, ask_all
+from engine.errors import Refused
 from engine.protocol.bodies.brokers import GroupStatus
 from engine.protocol.bodies.brokers import Promotion as PromotionAnswer
 
@@ -35,18 +45,20 @@ class HigherEpoch(Refused):
         self.master_id, self.address = master_id, address
 
 
+def new_term_id() -> int:
+    return random.SystemRandom().getrandbits(62)
+
+
 class Promoter:
-    def __init__(self, me: Self, members: Members, draw_reign: Callable[[], int]) -> None:
+    def __init__(self, me: Self, members: MemberRequests) -> None:
         self._me = me
         self._members = members
-        self._draw_reign = draw_reign
         self._turn = asyncio.Lock()
 
     async def promote(
         self, state: GroupState, wanted: int | None, *, is_unclean: bool = False
     ) -> PromotionAnswer:
         """For an operator. Raises Refused with the reason when the rules forbid it."""
-
         counts: dict[int, int] = {}
 
         def decide(votes: Sequence[Vote]) -> Election:
@@ -57,7 +69,7 @@ class Promoter:
             losses = _front_losses(statuses)
             counts |= await self._count(state, losses)
             if wanted in losses and not is_unclean:
-                # Before a master that lives is made to stop its writes for it.
+                # Refuse before a live master stops its writes.
                 loss = losses[wanted].with_count(counts)
                 raise Refused(f"nothing was changed: {loss}")
             if await self._hand_over(state, statuses, wanted):
@@ -65,8 +77,8 @@ class Promoter:
             return await self._run(state, statuses, decide, step=2 if is_unclean else 1)
 
     async def resume(self, current: Callable[[], GroupState]) -> PromotionAnswer | None:
-        """For a master that restarted, or a member whose last promise came to nothing. None: a promotion that
-        was under way gave this member its place meanwhile, and it must not ask for another."""
+        """For a master that restarted, or a member whose last promise had no outcome. None: another promotion
+        has given this member a role meanwhile, and it must not start one."""
         me = self._me.member_id
 
         def decide(votes: Sequence[Vote]) -> Election:
@@ -78,7 +90,7 @@ class Promoter:
             state = current()
             statuses = await self._ask(state)
             for status in statuses.values():
-                master = _reigning(status, state)
+                master = _master_of(status, state)
                 if master is not None:
                     raise HigherEpoch(status.epoch, master, status.members.get(str(master), ""))
             return await self._run(state, statuses, decide, step=1)
@@ -91,18 +103,18 @@ class Promoter:
         *,
         step: int,
     ) -> PromotionAnswer:
-        rehearsal = decide([vote_of(status) for status in statuses.values()])
-        if rehearsal.winner is None:
-            raise Refused(f"nothing was changed: {rehearsal.reason}")
+        preview = decide(list(statuses.values()))
+        if preview.winner is None:
+            raise Refused(f"nothing was changed: {preview.reason}")
         epoch = max(status.epoch for status in statuses.values()) + step
         if epoch > _MAX_EPOCH:
             raise Refused(f"epoch {epoch} is impossible")
-        reign = self._draw_reign()
-        promised = await self._collect(state, statuses, epoch, reign)
-        outcome = decide([vote_of(status) for status in promised.values()])
+        term_id = new_term_id()
+        promised = await self._collect(state, statuses, epoch, term_id)
+        outcome = decide(list(promised.values()))
         if outcome.winner is None:
             raise Refused(f"epoch {epoch} was promised and has no master: {outcome.reason}")
-        return await self._enthrone(state, outcome, epoch, reign, promised)
+        return await self._install(state, outcome, epoch, term_id, promised)
 
     # -- asking ---------------------------------------------------------------------------------------------
 
@@ -111,19 +123,19 @@ class Promoter:
         return {self._me.member_id: self._me.status(), **await _answers(others)}
 
     async def _collect(
-        self, state: GroupState, statuses: Mapping[int, GroupStatus], epoch: int, reign: int
+        self, state: GroupState, statuses: Mapping[int, GroupStatus], epoch: int, term_id: int
     ) -> dict[int, GroupStatus]:
-        """Promises of those that answered. This member promises first: if it cannot, nobody is disturbed."""
-        own = await self._me.promise(epoch, reign)
+        """Promises of those that answered. This member promises first: if it cannot, nothing changes."""
+        own = await self._me.promise(epoch, term_id)
         others = {
-            member: self._members.promise(address, epoch, reign)
+            member: self._members.promise(address, epoch, term_id)
             for member, address in self._others(state).items()
             if member in statuses
         }
         return {self._me.member_id: own, **await _answers(others)}
 
     async def _count(self, state: GroupState, losses: Mapping[int, FrontLoss]) -> dict[int, int]:
-        """How many messages each of these losses is, as far as who has them can say."""
+        """How many messages each of these losses is, as far as the members that have them can count."""
         asked: dict[int, Awaitable[int | None]] = {}
         for member, loss in losses.items():
             if loss.holder == self._me.member_id:
@@ -136,34 +148,34 @@ class Promoter:
     async def _hand_over(
         self, state: GroupState, statuses: Mapping[int, GroupStatus], wanted: int | None
     ) -> bool:
-        """A live master lets the wanted member catch up first; without it the longest log would win again.
-        Whether there was one to ask."""
+        """Make a live master let the wanted member catch up first; otherwise the longest log would win again.
+        Returns whether there was a master to ask."""
         master = state.master_id
         if wanted is None or master is None or wanted == master or master not in statuses:
             return False
         await self._members.hand_over(state.members[master], state.epoch, wanted)
         return True
 
-    async def _enthrone(
-        self, state: GroupState, outcome: Election, epoch: int, reign: int, promised: Collection[int]
+    async def _install(
+        self, state: GroupState, outcome: Election, epoch: int, term_id: int, promised: Collection[int]
     ) -> PromotionAnswer:
-        """Whoever did not promise is not waited for either: it finds the new master by itself."""
+        """A member that did not promise is not waited for: it finds the new master by itself."""
         winner = outcome.winner
         assert winner is not None
         address = state.members[winner]
         if winner == self._me.member_id:
-            await self._me.crown(epoch, reign)
+            await self._me.become_master(epoch, term_id)
         else:
-            await self._members.crown(address, epoch, reign)
+            await self._members.become_master(address, epoch, term_id)
         others = {
-            member: self._members.follow(at, epoch, reign, winner, address)
+            member: self._members.follow(at, epoch, term_id, winner, address)
             for member, at in self._others(state).items()
             if member != winner and member in promised
         }
-        told = await _answers(others)
+        informed = await _answers(others)
         if winner != self._me.member_id:
-            await self._me.follow(epoch, reign, winner, address)
-        silent = tuple(sorted(set(state.members) - {self._me.member_id, winner} - set(told)))
+            await self._me.follow(epoch, term_id, winner, address)
+        silent = tuple(sorted(set(state.members) - {self._me.member_id, winner} - set(informed)))
         log.warning("member %d at %s is master of epoch %d", winner, address, epoch)
         return PromotionAnswer(epoch, winner, address, outcome.reason or None, silent)
 
@@ -173,48 +185,23 @@ class Promoter:
 
 def _front_losses(statuses: Mapping[int, GroupStatus]) -> dict[int, FrontLoss]:
     """By member: what would be lost at the front of the log if it were master."""
-    votes = [vote_of(status) for status in statuses.values()]
-    losses = {vote.member_id: front_loss(vote, votes, vote.members) for vote in votes}
+    votes = list(statuses.values())
+    losses = {vote.member_id: front_loss(vote, votes, member_ids(vote)) for vote in votes}
     return {member: loss for member, loss in losses.items() if loss is not None}
 
 
-def _reigning(status: GroupStatus, state: GroupState) -> int | None:
-    """Whom this member shall follow by what another one says: the master of a higher epoch, or of the very
-    reign that it promised without being told the outcome."""
+def _master_of(status: GroupStatus, state: GroupState) -> int | None:
+    """The master to follow by another member's status: that of a higher epoch, or of the very term that this
+    member promised without learning the outcome."""
     if status.epoch > state.epoch:
         return status.master_id
-    is_outcome = (status.epoch, status.reign) == (state.epoch, state.reign) and status.role == "master"
+    is_outcome = (status.epoch, status.reign) == (state.epoch, state.term_id) and status.role == "master"
     return status.member_id if is_outcome and state.master_id is None else None
 
 
-def vote_of(status: GroupStatus) -> Vote:
-    told = status.in_sync
-    in_sync = InSyncSet(told.epoch, told.version, tuple(told.ids), told.min_in_sync, tuple(told.settled))
-    return Vote(
-        member_id=status.member_id,
-        log_epoch=status.log_epoch,
-        log_end=status.log_end,
-        log_start=status.log_start,
-        copied_from=status.copied_from,
-        whole_at=status.whole_at,
-        confirmed_offset=status.confirmed_offset,
-        in_sync=in_sync,
-        members=frozenset(map(int, status.members)),
-        start_offset=status.start_offset,
-        unexpired_from=status.unexpired_from,
-        missing_from=status.missing_from,
-    )
-
-
 async def _answers(asked: Mapping[int, Awaitable[_T]]) -> dict[int, _T]:
-    """Of those that did as asked."""
-    results = await asyncio.gather(*asked.values(), return_exceptions=True)
-    answers: dict[int, _T] = {}
-    for member, result in zip(asked, results, strict=True):
-        if isinstance(result, EngineError | OSError):
-            log.info("member %d did not answer: %s", member, result)
-        elif isinstance(result, BaseException):
-            raise result
-        else:
-            answers[member] = result
+    """The answers of the members that did as asked."""
+    answers, errors = await ask_all(asked)
+    for member, error in errors.items():
+        log.info("member %d did not answer: %s", member, error)
     return answers

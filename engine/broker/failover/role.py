@@ -1,15 +1,16 @@
-"""What this broker is within its group at the moment: master, slave, or a master that may not write yet.
+"""What this broker is within its group: master, slave, or seeking (a master that may not write yet).
 
-One small object that whoever depends on it looks at when it needs to; only `role_changes` and (for what name
-servers and the master tell) `hear_master` change it. The member id is the brokerId of broker.conf for good.
-On the wire the master is 0 whoever it is; a slave is its member id, and the slave whose member id is 0 is
-given another. Loop thread only.
+Only `role_changes` and, for what name servers and the master report, `update_master` change a `Role`;
+every other part reads it. The member id is the brokerId of broker.conf and never changes. On the wire the
+master is 0, a slave is its member id, and the slave whose member id is 0 gets another. Loop thread only.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Coroutine
+from dataclasses import dataclass
 from enum import Enum
+from typing import Any
 
 from engine.errors import Refused
 from engine.protocol.codes import ResponseCode
@@ -29,12 +30,12 @@ class Role:
         self.kind = kind
         self.member_id = member_id
         self.broker_id = member_id
-        """What clients and name servers know this broker by."""
+        """The id that clients and name servers see."""
         self.epoch = 0
         self.master_address: str | None = None
         self.master_ha_address: str | None = None
         self.is_master_alive = False
-        """As far as a slave knows: it was heard of lately."""
+        """As far as a slave knows."""
         self.lacks_front: Callable[[], bool] = lambda: False
         """Whether this member's log starts behind messages that have not expired; its group knows."""
 
@@ -49,8 +50,8 @@ class Role:
         self.kind, self.broker_id, self.epoch = kind, broker_id, epoch
         self.master_address = master_address
 
-    def hear_master(self, address: str | None, ha_address: str | None) -> None:
-        """A name server's word. A master that the group has chosen counts for more."""
+    def update_master(self, address: str | None, ha_address: str | None) -> None:
+        """As a name server reports it. A master that the group has elected takes precedence."""
         if self.kind is not RoleKind.SLAVE:
             return
         if address is None:
@@ -82,8 +83,29 @@ def role_name(configured: str, role: Role) -> str:
 
 
 def first_role(is_slave: bool, member_id: int, is_in_group: bool) -> Role:
-    """The role of the start; who is in a group may have been replaced while it was down, also when its store
-    knows nothing of it any more."""
+    """The role at the start. A master in a group may have been replaced while it was down, even when its
+    store was emptied, so it seeks first."""
     if is_slave:
         return Role(RoleKind.SLAVE, member_id)
     return Role(RoleKind.SEEKING if is_in_group else RoleKind.MASTER, member_id)
+
+
+@dataclass(frozen=True, slots=True)
+class RoleHooks:
+    """What the broker does when its role changes; each returns when it is done."""
+
+    become_master: Callable[[int], Coroutine[Any, Any, None]]
+    """Returns once writes are taken (the confirmed offset may delay it) or another role was asked for."""
+    become_slave: Callable[[str | None, int, int], Awaitable[None]]
+    seek: Callable[[int], Awaitable[None]]
+    cut_log: Callable[[int], Awaitable[None]]
+    """Drop the log from this record boundary on."""
+    keep_unexpired: Callable[[], bool]
+    """The group has promised more than this master's settings do: delete nothing that has not expired, unless
+    broker.conf or an operator has set otherwise. Returns whether it may still be deleted."""
+
+
+@dataclass(frozen=True, slots=True)
+class GroupRules:
+    min_in_sync: int
+    catch_up_ms: int

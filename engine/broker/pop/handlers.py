@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from msgspec import Struct
 from msgspec.structs import replace
 
-from engine.broker.damage.damaged_reads import DamagedReads
+from engine.broker.damage.damaged_reads_io import DamagedReads
 from engine.broker.pop.orders import OrderTable
 from engine.broker.pop.pop_reads import PopAnswer, QueueReads, queue_offsets
 from engine.broker.pop.pop_requests import (

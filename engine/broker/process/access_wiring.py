@@ -25,7 +25,7 @@ from engine.access.wording import Acl1Wording, Acl2Wording, AdministrationWordin
 from engine.broker.admin.handlers_plain_acl import PlainAclHandlers
 from engine.broker.admin.handlers_users import PolicyHandlers, UserHandlers
 from engine.broker.admin.refused_codes import REFUSALS
-from engine.broker.replication.replica_files import ReplicaFile, ReplicaFiles
+from engine.broker.replication.metadata import ReplicaFile, ReplicaFiles
 from engine.broker.settings.options import BrokerIdentity, BrokerOptions
 from engine.broker.state.state_file_io import StateFile
 from engine.broker.state.state_files_io import load_file

@@ -10,8 +10,7 @@ from typing import Protocol, TypeVar
 
 import orjson
 
-from engine.broker.damage.damaged_deliveries_io import DamagedDeliveries
-from engine.broker.damage.damaged_reads import DamagedReads
+from engine.broker.damage.damaged_reads_io import DamagedDeliveries, DamagedReads
 from engine.broker.damage.damaged_records import DAMAGE_FILE, DamagedRecords, encode_records
 from engine.broker.damage.redelivery_task import Redelivery
 from engine.broker.damage.repair_task import RepairTask
@@ -19,7 +18,7 @@ from engine.broker.damage.scrub_task import SCRUB_FILE, ScrubTask
 from engine.broker.damage.skip_exchange import SkipExchange
 from engine.broker.process.core import Core, now_ms
 from engine.broker.process.waits import BrokerWaits
-from engine.broker.replication.replica_files import ReplicaFile, ReplicaFiles
+from engine.broker.replication.metadata import ReplicaFile, ReplicaFiles
 from engine.broker.state.state_file_io import StateFile
 from engine.broker.state.table_writer_task import TableWriter
 from engine.broker.topics.topic_table import TOPICS_FILE
@@ -38,7 +37,7 @@ class Members(Protocol):
 
     async def fetch(self, place: LogRange) -> tuple[bytes, bool]: ...
 
-    async def tell_skips(self, rows: bytes) -> None: ...
+    async def report_skips(self, rows: bytes) -> None: ...
 
 
 class NoMembers:
@@ -47,7 +46,7 @@ class NoMembers:
     async def fetch(self, place: LogRange) -> tuple[bytes, bool]:
         return b"", True
 
-    async def tell_skips(self, rows: bytes) -> None:
+    async def report_skips(self, rows: bytes) -> None:
         """There is nobody."""
 
 
@@ -104,7 +103,7 @@ class DamageControl:
             uses_retry_topic_v2=lambda: live.enable_retry_topic_v2,
             is_broadcasting=self._is_broadcasting,
             topics_saved=partial(writer.announced, TOPICS_FILE),
-            tell_master=self._tell_master,
+            report_skips=self._report_skips,
             save=writer.save,
             appended=core.log_events.appended,
             now_ms=now_ms,
@@ -155,10 +154,10 @@ class DamageControl:
     async def _fetch(self, place: LogRange) -> tuple[bytes, bool]:
         return await self.members.fetch(place)
 
-    async def _tell_master(self) -> None:
-        rows = self.exchange.untold() if self._role.is_master_alive else None
+    async def _report_skips(self) -> None:
+        rows = self.exchange.unreported() if self._role.is_master_alive else None
         if rows is not None:
-            await self.members.tell_skips(rows)
+            await self.members.report_skips(rows)
 
     def _is_broadcasting(self, group: str) -> bool:
         online = self._consumers.group(group)

@@ -11,15 +11,14 @@ from collections.abc import Callable
 
 from engine.broker.failover.group_file_io import GroupFile
 from engine.broker.failover.group_state import GroupName
-from engine.broker.failover.member_requests_io import MemberRequests
-from engine.broker.failover.member_task import Replication
-from engine.broker.failover.role_hooks import GroupRules, RoleHooks
+from engine.broker.failover.member_requests_io import DamageMembers, MemberRequests
+from engine.broker.failover.member_task import GroupMember
+from engine.broker.failover.role import GroupRules, RoleHooks
 from engine.broker.process.core import Core, now_ms
-from engine.broker.replication.damage_members_io import DamageMembers
-from engine.broker.replication.ha_server_io import HaServer
+from engine.broker.replication.ha_port_io import HaServer
 from engine.broker.replication.in_sync_set import InSyncTable
+from engine.broker.replication.metadata import ReplicaFiles
 from engine.broker.replication.metadata_task import MetadataSync, SyncTargets
-from engine.broker.replication.replica_files import ReplicaFiles
 from engine.net.requester import Requester
 from engine.protocol.bodies.brokers import GroupStatus
 from engine.protocol.commands import Command
@@ -41,7 +40,7 @@ class BrokerGroup:
         cluster, name = options.broker_cluster_name, options.broker_name
         self._member_id = role.member_id
         self._requests = MemberRequests(cluster, name, secret, requester, options.name_servers)
-        self.replication = Replication(
+        self.member = GroupMember(
             GroupName(cluster, name, role.member_id),
             core.identity.address,
             core.identity.ha_address,
@@ -59,7 +58,8 @@ class BrokerGroup:
             ),
             now_ms=now_ms,
         )
-        role.lacks_front = self.replication.lacks_front
+        self._streams = self.member.streams
+        role.lacks_front = self._streams.lacks_front
 
     def damage_members(self, master: Callable[[], str | None]) -> DamageMembers:
         """How the others are asked for a damaged record."""
@@ -67,32 +67,32 @@ class BrokerGroup:
 
     async def start(self) -> None:
         await self.server.start(self._socket)
-        await self.replication.start(is_slave=self._is_slave)
+        await self.member.start(is_slave=self._is_slave)
 
     async def stop(self) -> None:
-        await self.replication.stop()
+        await self.member.stop()
 
     def wait(self, count: int, commit_log_offset: int, timeout_ms: int, done: Callable[[bool], None]) -> None:
-        """Whoever is no master (any more) confirms nothing."""
-        mastering = self.replication.mastering
-        if mastering is None:
+        """A broker that is not master (any more) confirms nothing."""
+        term = self._streams.term
+        if term is None:
             done(False)
         else:
-            mastering.wait(count, commit_log_offset, timeout_ms, done)
+            term.wait(count, commit_log_offset, timeout_ms, done)
 
     def in_sync_table(self) -> InSyncTable | None:
-        mastering = self.replication.mastering
-        return mastering.table if mastering is not None else None
+        term = self._streams.term
+        return None if term is None else term.table
 
     def appended(self) -> None:
-        if self.replication.mastering is not None:
-            self.replication.mastering.appended()
+        if self._streams.term is not None:
+            self._streams.term.appended()
 
     def flushed(self, commit_log_offset: int) -> None:
         del commit_log_offset
         self.appended()
-        if self.replication.following is not None:
-            self.replication.following.flushed()
+        if self._streams.follower is not None:
+            self._streams.follower.flushed()
 
 
 def metadata_sync(
@@ -121,7 +121,7 @@ def metadata_sync(
         return await requester.request(address, request, MEMBER_TIMEOUT_MS)
 
     def is_master(status: GroupStatus | None) -> bool:
-        return group is not None and group.replication.is_under(status)
+        return group is not None and group.member.is_under(status)
 
     sync = MetadataSync(core.role, core.store, targets, ask=ask, is_master=is_master, clock_s=time.monotonic)
     core.store.queues.when_made(sync.saw)

@@ -195,9 +195,9 @@ class Registration:
         """A slave is told who its master is; gone is the master that no name server knows any more."""
         self._masters[address] = answer.master_addr or None
         if answer.master_addr:
-            self.role.hear_master(answer.master_addr, answer.ha_server_addr)
+            self.role.update_master(answer.master_addr, answer.ha_server_addr)
         elif not any(self._masters.values()):
-            self.role.hear_master(None, None)
+            self.role.update_master(None, None)
 
     def _version(self) -> DataVersion:
         """With the epoch, so that name servers know an old master when they hear one."""

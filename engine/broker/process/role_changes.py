@@ -12,8 +12,7 @@ import asyncio
 import logging
 from collections.abc import Callable
 
-from engine.broker.failover.role import MASTER_ID, RoleKind
-from engine.broker.failover.role_hooks import RoleHooks
+from engine.broker.failover.role import MASTER_ID, RoleHooks, RoleKind
 from engine.broker.process.core import Core, now_ms
 from engine.broker.process.master_tasks import MasterTasks
 from engine.broker.process.waits import BrokerWaits

@@ -29,10 +29,7 @@ from engine.broker.process.core import Core, now_ms
 from engine.broker.process.tasks import Tasks
 from engine.broker.pulling.handlers import PullHandlers
 from engine.broker.pulling.handlers_query import QueryHandlers
-from engine.broker.replication.handlers import HAAdminHandlers
-from engine.broker.replication.handlers_records import GroupRecordHandlers
-from engine.broker.replication.handlers_state import ReplicaStateHandlers
-from engine.broker.replication.handlers_status import HAStatus
+from engine.broker.replication.handlers import HAStatus, ReplicationHandlers
 from engine.broker.sending.admission import Admission, StoredProperties
 from engine.broker.sending.durability import Durability, durability
 from engine.broker.sending.handlers import SendHandlers
@@ -57,7 +54,7 @@ class RouteSource(Protocol):
 def build_routes(core: Core, tasks: Tasks) -> dict[int, Handler]:
     """Where two sources have the same code, the later one answers."""
     routes: dict[int, Handler] = {}
-    status = HAStatus(core.role, core.store, tasks.replication.streams, now_ms=now_ms)
+    status = HAStatus(core.role, core.store, tasks.replication.member, now_ms=now_ms)
     for source in (
         *_message_handlers(core, tasks),
         *_consumer_handlers(core, tasks),
@@ -303,14 +300,14 @@ def _table_handlers(core: Core, tasks: Tasks) -> list[RouteSource]:
 
 def _broker_handlers(core: Core, tasks: Tasks, status: HAStatus) -> list[RouteSource]:
     """What administrators and collectors ask of the broker itself."""
-    streams = tasks.replication.streams
+    member = tasks.replication.member
     return [
         StoreAdminHandlers(
             core.tables.topics,
             core.clients.consumers,
             core.store,
             delete_expired_soon=tasks.log.housekeeping.delete_expired_soon,
-            cleaning_refusal=streams.cleaning_refusal if streams is not None else str,
+            cleaning_refusal=member.streams.cleaning_refusal if member is not None else str,
         ),
         BrokerAdminHandlers(
             core.options,
@@ -328,12 +325,10 @@ def _broker_handlers(core: Core, tasks: Tasks, status: HAStatus) -> list[RouteSo
 def _group_handlers(core: Core, tasks: Tasks, status: HAStatus) -> list[RouteSource]:
     """What the members of a broker group ask each other, and operators about them."""
     name, secret = (core.identity.cluster, core.identity.name), core.runtime.cluster_secret
-    streams = tasks.replication.streams
+    member = tasks.replication.member
     return [
-        HAAdminHandlers(core.identity, core.role, core.store, status),
-        ReplicaStateHandlers(core.store, tasks.replication.files),
-        BrokerGroupHandlers(*name, secret, streams),
-        GroupRecordHandlers(*name, secret, core.store, streams, tasks.damage.exchange),
+        ReplicationHandlers(core.identity, core.role, core.store, status, tasks.replication.files),
+        BrokerGroupHandlers(*name, secret, core.store, member, tasks.damage.exchange),
     ]
 
 

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
-from engine.broker.failover.member_task import Replication
+from engine.broker.failover.member_task import GroupMember
 from engine.broker.offsets.offset_table import OFFSETS_FILE
 from engine.broker.pop.orders import ORDER_FILE
 from engine.broker.process.core import Core, now_ms
@@ -22,8 +22,8 @@ from engine.broker.process.registration_task import Registration
 from engine.broker.process.role_changes import RoleChanges
 from engine.broker.process.settings_effects import apply_settings
 from engine.broker.process.waits import BrokerWaits
+from engine.broker.replication.metadata import ReplicaFiles, order_file
 from engine.broker.replication.metadata_task import MetadataSync
-from engine.broker.replication.replica_files import ReplicaFiles, order_file
 from engine.broker.settings.config_changes import CHANGES_FILE
 from engine.broker.state.state_files_io import changes_file, state_files
 from engine.broker.state.table_writer_task import TableWriter
@@ -54,8 +54,8 @@ class GroupTasks:
     files: ReplicaFiles
 
     @property
-    def streams(self) -> Replication | None:
-        return self.group.replication if self.group is not None else None
+    def member(self) -> GroupMember | None:
+        return self.group.member if self.group is not None else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,7 +233,7 @@ def _housekeeping(core: Core, writer: TableWriter, group: BrokerGroup | None) ->
         core.options.clean_resource_interval / 1000,
         now_ms=now_ms,
         save_offsets=lambda: writer.save(OFFSETS_FILE),
-        settle_start=_decides_alone if group is None else group.replication.settle_start,
+        settle_start=_decides_alone if group is None else group.member.streams.settle_start,
     )
 
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from msgspec import Struct
 
 from engine.broker.clients.client_tables import ConsumerTable
-from engine.broker.damage.damaged_reads import DamagedReads, skip_remark, wait_remark
+from engine.broker.damage.damaged_reads_io import DamagedReads, skip_remark, wait_remark
 from engine.broker.failover.role import Role
 from engine.broker.groups.group_table import SubscriptionGroupTable, admitted_group
 from engine.broker.offsets.offset_table import ConsumerOffsets

@@ -1,24 +1,38 @@
-"""Which reign wrote which part of the log, and where two histories part. Pure.
+"""The history of a log: which epoch wrote which part, and where two logs diverge. Pure.
 
-A history is a row of entries with rising epochs and start offsets that never fall; an entry ends where the
-next begins, the last one at the log's end. An entry may be empty: it then says that this member knows of the
-reign and holds everything that came before it (docs/adr/0008, rule 6). Entries are never dropped with old
+A history is a row of entries with rising epochs and start offsets that never fall; an entry ends where
+the next begins, the last one at the log's end. An entry may be empty: this member then knows of the term
+and holds everything that came before it (docs/adr/0008, rule 6). Entries are never dropped with old
 segments: they are few, and the oldest are what two histories are compared by.
+
+Two members that copied the same plain master (RocketMQ's own stream) have the same bytes and no epochs.
+When one of them becomes master, the other sends a digest of its log's last bytes (`Tail`). Every record
+there holds its own offset and times, so equal bytes at equal offsets come from one master. Reading a tail
+blocks for a megabyte at most.
 """
 
 from __future__ import annotations
 
+import hashlib
+import hmac
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any
+
+from msgspec import Struct
 
 from engine.errors import CorruptRecord
+from engine.store.message_store import MessageStore
+
+TAIL_BYTES = 1 << 20
 
 
-@dataclass(frozen=True, slots=True)
-class Epoch:
+class Epoch(Struct, frozen=True, array_like=True):
+    """On disk and on the wire an array: [3, 4611686018427387904, 4096]."""
+
     number: int
-    reign: int
+    term_id: int
     start_offset: int
 
 
@@ -26,8 +40,8 @@ History = tuple[Epoch, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Parting:
-    """Up to `offset` both logs are the same; `shared` are the entries that tell so."""
+class Divergence:
+    """Up to `offset` both logs are the same: `shared` are the entries that both have."""
 
     offset: int
     shared: History
@@ -39,9 +53,9 @@ def log_epoch(history: Sequence[Epoch]) -> int:
 
 
 def check_history(history: Sequence[Epoch]) -> History:
-    """The same, or CorruptRecord: whoever cannot believe a history must not cut a log by it."""
+    """The same, or CorruptRecord: a log must not be cut by an impossible history."""
     for entry in history:
-        if entry.number < 1 or entry.reign < 0 or entry.start_offset < 0:
+        if entry.number < 1 or entry.term_id < 0 or entry.start_offset < 0:
             raise CorruptRecord(f"epoch entry {entry} is impossible")
     for earlier, later in pairwise(history):
         if earlier.number >= later.number or earlier.start_offset > later.start_offset:
@@ -49,13 +63,13 @@ def check_history(history: Sequence[Epoch]) -> History:
     return tuple(history)
 
 
-def begin(history: History, number: int, reign: int, log_end: int) -> History:
+def begin(history: History, number: int, term_id: int, log_end: int) -> History:
     """A new master's history: its entry starts at its log's end. The very first covers all of the past."""
     start = log_end if history else 0
-    return check_history((*history, Epoch(number, reign, start)))
+    return check_history((*history, Epoch(number, term_id, start)))
 
 
-def parting(mine: History, my_end: int, theirs: History, their_end: int) -> Parting:
+def divergence(mine: History, my_end: int, theirs: History, their_end: int) -> Divergence:
     """Where a slave must cut its log before it can go on with its master's."""
     count = 0
     for own, other in zip(mine, theirs, strict=False):
@@ -63,9 +77,9 @@ def parting(mine: History, my_end: int, theirs: History, their_end: int) -> Part
             break
         count += 1
     if count == 0:
-        return Parting(0, ())
+        return Divergence(0, ())
     ends = _end_of(mine, count, my_end), _end_of(theirs, count, their_end)
-    return Parting(min(ends), mine[:count])
+    return Divergence(min(ends), mine[:count])
 
 
 def _end_of(history: History, count: int, log_end: int) -> int:
@@ -73,5 +87,50 @@ def _end_of(history: History, count: int, log_end: int) -> int:
 
 
 def reached(shared: History, theirs: History, log_end: int) -> History:
-    """The entries of a master's history that a slave holds whose log has come this far."""
+    """The entries of a master's history that a slave holds whose log ends here."""
     return (*shared, *(entry for entry in theirs[len(shared) :] if entry.start_offset <= log_end))
+
+
+@dataclass(frozen=True, slots=True)
+class Tail:
+    """The bytes [start, end) of a commit log, as a digest."""
+
+    start: int
+    end: int
+    digest: str
+
+
+def tail_of(store: MessageStore) -> Tail | None:
+    """Of the complete records; None when there are none."""
+    end = store.replica.whole_end()
+    start = max(store.log.min_offset, end - TAIL_BYTES)
+    return Tail(start, end, _digest(store, start, end)) if start < end else None
+
+
+def has_tail(store: MessageStore, tail: Tail) -> bool:
+    if not store.log.min_offset <= tail.start < tail.end <= store.log.max_offset:
+        return False
+    return hmac.compare_digest(_digest(store, tail.start, tail.end), tail.digest)
+
+
+def tail_to_json(tail: Tail) -> list[Any]:
+    return [tail.start, tail.end, tail.digest]
+
+
+def tail_from_json(content: Any) -> Tail | None:
+    """None for anything else: the peer is then treated like one that sent no tail."""
+    match content:
+        case [int(start), int(end), str(digest)] if 0 <= start < end <= start + TAIL_BYTES:
+            return Tail(start, end, digest)
+    return None
+
+
+def _digest(store: MessageStore, start: int, end: int) -> str:
+    digest = hashlib.sha256()
+    while start < end:
+        piece = store.replica.read(start, end - start)
+        if not piece:
+            return ""
+        digest.update(piece)
+        start += len(piece)
+    return digest.hexdigest()

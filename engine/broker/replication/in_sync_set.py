@@ -1,14 +1,18 @@
-"""A master's view of its slaves: how far each has come, whom acknowledgements wait for. Pure, one reign long.
+"""The in-sync set: how far each slave has copied the log, and which of them acknowledgements wait for.
+Pure; lives for one term.
 
-The set changes in two steps. `plan` decides on a new one and `propose` makes it pending: from then on both
-the old and the new set are waited for. Once everybody who must know has stored it (`stored`), the new one
-alone counts. A shorter list of conditions would lose messages: docs/adr/0008, rules 4 to 6 and 10.
+The set changes in two steps. `plan` decides on a new one and `propose` makes it pending: from then on
+both the old and the new set are waited for. Once every member that must know has stored it (`stored`),
+the new one alone counts. A shorter list of conditions would lose messages: docs/adr/0008, rules 4 to 6
+and 10.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+
+from msgspec.structs import replace
 
 from engine.broker.failover.group_state import GroupState, InSyncSet
 
@@ -20,12 +24,12 @@ CATCH_UP_MS = 15_000
 class Progress:
     log_end: int = 0
     caught_up_ms: int = 0
-    heard_ms: int = 0
+    read_ms: int = 0
     master_end: int = 0
-    """Where the master's log ended when this slave last spoke."""
+    """Where the master's log ended when this slave last reported."""
     is_connected: bool = True
     log_start: int | None = None
-    """None: it did not say (the first release)."""
+    """None: the first release, which does not report it."""
 
 
 @dataclass(slots=True)
@@ -36,7 +40,7 @@ class _Pending:
 
 
 class InSyncTable:
-    """The confirmed offset never goes back within a reign. `own_end` is always the master's own log end."""
+    """The confirmed offset never goes back within a term. `own_end` is always the master's own log end."""
 
     def __init__(
         self, member_id: int, state: GroupState, min_in_sync: int, *, catch_up_ms: int = CATCH_UP_MS
@@ -54,16 +58,16 @@ class InSyncTable:
         self._pending: _Pending | None = None
         self._catch_up_ms = catch_up_ms
         if set(self.members) != set(state.members):
-            # The last master's wish; perhaps nobody else has heard of it.
+            # Proposed by the last master; perhaps no other member has stored it.
             in_sync = replace(state.in_sync, version=state.in_sync.version + 1)
             self.propose(in_sync, state.members)
 
-    # -- what slaves say ------------------------------------------------------------------------------------
+    # -- what slaves report ---------------------------------------------------------------------------------
 
     def connected(self, member_id: int, now_ms: int, log_start: int | None = None) -> None:
-        """What it said before counts no more: its store may have been emptied, or lost its end."""
+        """Earlier reports count no more: its store may have been emptied, or lost its end."""
         progress = self.progress.setdefault(member_id, Progress(caught_up_ms=now_ms))
-        progress.is_connected, progress.heard_ms, progress.log_end = True, now_ms, 0
+        progress.is_connected, progress.read_ms, progress.log_end = True, now_ms, 0
         progress.log_start = log_start
 
     def starts_at(self, member_id: int, log_start: int) -> None:
@@ -71,24 +75,24 @@ class InSyncTable:
         self.progress[member_id].log_start = log_start
 
     def left(self, member_id: int) -> None:
-        """Its time to come back runs; the set changes only when it is over."""
+        """It has time to come back; the set changes only when that is over."""
         if member_id in self.progress:
             self.progress[member_id].is_connected = False
 
     def acknowledged(self, member_id: int, log_end: int, own_end: int, now_ms: int) -> None:
-        """A slave has caught up as of its last word when it has all that there was then."""
+        """A slave had caught up at its last report when it has all that the log had then."""
         progress = self.progress[member_id]
         progress.log_end = max(progress.log_end, log_end)
         if log_end >= own_end:
             progress.caught_up_ms = now_ms
         elif log_end >= progress.master_end:
-            progress.caught_up_ms = max(progress.caught_up_ms, progress.heard_ms)
-        progress.heard_ms, progress.master_end = now_ms, own_end
+            progress.caught_up_ms = max(progress.caught_up_ms, progress.read_ms)
+        progress.read_ms, progress.master_end = now_ms, own_end
 
     # -- what that means ------------------------------------------------------------------------------------
 
     def waited_for(self) -> set[int]:
-        """Everybody whose log end holds the confirmed offset back."""
+        """The members whose log end holds the confirmed offset back."""
         pending = self._pending.in_sync.ids if self._pending is not None else ()
         return {*self.current.ids, *pending}
 
@@ -100,8 +104,8 @@ class InSyncTable:
         return len(self.waited_for()) > 1 or bool(self.plain)
 
     def confirmed(self, own_end: int) -> int:
-        """The confirmed offset. It rests while the set is too small, or while a member of it has not reached
-        this reign: what nobody else holds, or holds only under an older reign, could still vanish."""
+        """The confirmed offset. It does not move while the set is too small, or while a member of it has not
+        reached this term: messages that no other member has, or has only under an older term, may be lost."""
         if self.is_enough():
             ends = [self._end_of(member, own_end) for member in self.waited_for()]
             if min(ends) >= self.epoch_start:
@@ -123,8 +127,8 @@ class InSyncTable:
     # -- who is in it ---------------------------------------------------------------------------------------
 
     def plan(self, own_end: int, now_ms: int, needed_from: int | None = None) -> InSyncSet | None:
-        """The set as it should be now; None when it is, or is about to be. Nobody is in it whose log starts
-        behind `needed_from`, the oldest segment that has not expired."""
+        """The set as it should be now; None when it is, or is about to be. A member whose log starts behind
+        `needed_from`, the oldest segment that has not expired, is not in it."""
         base, _ = self.latest
         confirmed = self.confirmed(own_end)
         ids = {member for member in base.ids if not self._is_late(member, now_ms)}
@@ -149,7 +153,7 @@ class InSyncTable:
         return None if known.get(member_id) == address else {**known, member_id: address}
 
     def propose(self, in_sync: InSyncSet, members: Mapping[int, str]) -> None:
-        """The master itself has stored it already. An older proposal is forgotten: it never counted."""
+        """The master itself has stored it already. An older proposal is dropped: it never counted."""
         self._pending = _Pending(in_sync, dict(members), {self.member_id})
         self._settle()
 
@@ -166,7 +170,7 @@ class InSyncTable:
 
     @property
     def latest(self) -> tuple[InSyncSet, Mapping[int, str]]:
-        """What the next proposal is made from."""
+        """The base of the next proposal."""
         return self.pending or (self.current, self.members)
 
     def _settle(self) -> bool:
@@ -188,7 +192,7 @@ class InSyncTable:
         return progress is None or now_ms - progress.caught_up_ms > self._catch_up_ms
 
     def _may_join(self, member_id: int, confirmed: int, now_ms: int) -> bool:
-        """Whoever is late may not: the confirmed offset rests where it stands, so it seems to be there."""
+        """A late slave may not: the confirmed offset may rest where its log ends."""
         progress = self.progress[member_id]
         is_there = progress.log_end >= max(confirmed, self.epoch_start)
         is_known = progress.is_connected and member_id in self.members

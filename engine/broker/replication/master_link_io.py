@@ -1,8 +1,11 @@
-"""A slave's end of the stream: finds where its history parts from its master's, cuts, and copies from there.
+"""A slave's end of the stream: finds where its history diverges from its master's, cuts, and copies from
+there.
 
-Order is everything here. The log is cut before the history forgets the cut part; an epoch entry is on disk
-before an offset at or behind its start is acknowledged; an in-sync set is on disk before it is confirmed. A
-cut below the confirmed offset is refused: it would lose what was acknowledged (docs/adr/0008, rules 6, 9).
+`MasterLink` speaks our stream, `PlainMasterLink` RocketMQ's own, with a master that has nothing better.
+
+The order matters. The log is cut before the history drops the cut part; an epoch entry is on disk before
+an offset at or behind its start is acknowledged; an in-sync set is on disk before it is confirmed. A cut
+below the confirmed offset is refused: it would lose acknowledged messages (docs/adr/0008, rules 6, 9).
 """
 
 from __future__ import annotations
@@ -10,32 +13,18 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, replace
 from typing import Any
 
 import orjson
+from msgspec import Struct, ValidationError, convert, field
+from msgspec.structs import replace
 
 from engine.broker.failover.group_file_io import GroupFile
-from engine.broker.failover.group_state import (
-    GroupState,
-    StaleEpoch,
-    follow,
-    set_from_json,
-    take_set,
-    take_start,
-)
-from engine.broker.replication.confirmed_offset import ConfirmedOffset
-from engine.broker.replication.epochs import Epoch, History, check_history, parting, reached
+from engine.broker.failover.group_state import GroupState, InSyncSet, StaleEpoch, follow, take_set, take_start
+from engine.broker.replication.acknowledgement import ConfirmedOffset
+from engine.broker.replication.epochs import History, check_history, divergence, reached
 from engine.errors import ProtocolError, StoreError
-from engine.protocol.layouts.ha_frames import (
-    HEAD_SIZE,
-    LOG,
-    SET,
-    START,
-    Head,
-    decode_head,
-    encode_report,
-)
+from engine.protocol.layouts import ha_frames
 from engine.store.message_store import MessageStore
 
 log = logging.getLogger(__name__)
@@ -43,23 +32,25 @@ log = logging.getLogger(__name__)
 SILENCE_S = 20.0
 """haHousekeepingInterval."""
 HEARTBEAT_S = 1.0
+PLAIN_HEARTBEAT_S = 5.0
 
 
 class HistoriesDiffer(StoreError):
-    """This member's log cannot be joined to the master's without a person's decision."""
+    """This member's log cannot continue the master's without an operator's decision."""
 
 
-@dataclass(frozen=True, slots=True)
-class MasterHello:
-    member_id: int
+class MasterHello(Struct, frozen=True, rename="camel"):
+    """The master's part of the handshake. The name "reign" is that of release 0.1.0."""
+
+    member_id: int = field(name="member")
     epoch: int
-    reign: int
+    term_id: int = field(name="reign")
     history: History
     min_offset: int
     max_offset: int
     copied_from: int
-    has_tail: bool
-    """Its log has what this member showed of its own."""
+    has_tail: bool = False
+    """Its log has the tail that this member sent of its own."""
     start_offset: int | None = None
     needed_from: int | None = None
     """None, both: a master of the first release."""
@@ -67,21 +58,75 @@ class MasterHello:
 
 def read_hello(packet: dict[str, Any]) -> MasterHello:
     try:
-        history = check_history([Epoch(*map(int, entry)) for entry in packet["history"]])
-        keys = ("member", "epoch", "reign", "minOffset", "maxOffset", "copiedFrom")
-        member, epoch, reign, low, high, copied = (int(packet[key]) for key in keys)
-        start, needed = (_optional(packet.get(key)) for key in ("startOffset", "neededFrom"))
-    except (KeyError, TypeError, ValueError) as error:
+        hello = convert(packet, MasterHello)
+    except ValidationError as error:
         raise ProtocolError(f"the master's handshake cannot be read: {error}") from None
-    has_tail = packet.get("hasTail") is True
-    return MasterHello(member, epoch, reign, history, low, high, copied, has_tail, start, needed)
+    check_history(hello.history)
+    return hello
 
 
-def _optional(value: Any) -> int | None:
-    return None if value is None else int(value)
+class _SetFrame(Struct, frozen=True, rename="camel"):
+    in_sync: InSyncSet
+    members: dict[int, str]
 
 
-class MasterLink:
+class _Link:
+    """What both streams have."""
+
+    def __init__(
+        self,
+        reader: asyncio.StreamReader,
+        writer: asyncio.StreamWriter,
+        store: MessageStore,
+        appended: Callable[[], None],
+        now_ms: Callable[[], int],
+    ) -> None:
+        self._reader, self._writer = reader, writer
+        self._store = store
+        self._appended = appended
+        self._now_ms = now_ms
+        self.master_end = 0
+        self.read_ms = self.written_ms = 0
+        """When the stream was last read and written."""
+
+    async def run(self) -> None:
+        """Until the master is gone or breaks the rules; the caller closes the stream."""
+        reporting = asyncio.ensure_future(self._report_forever())
+        try:
+            self.report_end()
+            while True:
+                await self._take()
+        finally:
+            reporting.cancel()
+
+    def report_end(self) -> None:
+        """Report to the master how far this log is safe. Also called when a flush has finished, which may be
+        after the stream ended."""
+        raise NotImplementedError
+
+    async def _report_forever(self) -> None:
+        raise NotImplementedError
+
+    async def _take(self) -> None:
+        raise NotImplementedError
+
+    def _append(self, body: bytes, offset: int) -> None:
+        end = self._store.log.max_offset
+        if not self._store.replica.append(body, offset):
+            raise StoreError(
+                f"the master sent commit-log offset {offset}, but this log ends at {end} or takes no writes"
+            )
+        self.master_end = offset + len(body)
+        self._appended()
+
+    def _write(self, report: bytes) -> None:
+        """Nothing on a closed stream: it must not raise in the flush that calls this."""
+        if not self._writer.is_closing():
+            self.written_ms = self._now_ms()
+            self._writer.write(report)
+
+
+class MasterLink(_Link):
     def __init__(
         self,
         reader: asyncio.StreamReader,
@@ -89,52 +134,41 @@ class MasterLink:
         store: MessageStore,
         file: GroupFile,
         confirmed: ConfirmedOffset,
+        hello: MasterHello,
         *,
         truncate: Callable[[int], Awaitable[None]],
         appended: Callable[[], None],
         now_ms: Callable[[], int],
     ) -> None:
-        self._reader, self._writer = reader, writer
-        self._store = store
+        super().__init__(reader, writer, store, appended, now_ms)
         self._file = file
         self._confirmed = confirmed
+        self._master = hello
         self._truncate = truncate
-        self._appended = appended
-        self._master: MasterHello | None = None
-        self._now_ms = now_ms
-        self._said = self._said_start = -1
+        self._reported = self._reported_start = -1
         self.may_delete_to = 0
         """Where the master's log starts: on this member's disk, too."""
-        self.decides_starts = True
-        """False behind a master of the first release: where its log starts may be the work of a full disk."""
+        self.decides_starts = hello.start_offset is not None
+        """False behind a master of the first release: its log may start later because its disk was full."""
         self.has_joined = False
-        self.master_end = 0
-        self.heard_ms = self.said_ms = 0
-        """When the stream was last read and written."""
 
-    async def run(self, hello: MasterHello) -> None:
-        """Until the master is gone or breaks the rules; the caller closes the stream."""
-        self._master = hello
-        await self._file.change(lambda state: follow(state, hello.epoch, hello.reign, hello.member_id))
+    async def run(self) -> None:
+        hello = self._master
+        await self._file.change(lambda state: follow(state, hello.epoch, hello.term_id, hello.member_id))
         await self._join_histories(hello)
-        await self._take_start(hello.epoch, hello.start_offset, hello.needed_from)
-        if hello.start_offset is None:
-            self.may_delete_to, self.decides_starts = hello.min_offset, False
+        await self._take_start(hello.start_offset, hello.needed_from)
+        if not self.decides_starts:
+            self.may_delete_to = hello.min_offset
         self.has_joined = True
-        saying = asyncio.ensure_future(self._say_forever())
-        try:
-            self.say()
-            while True:
-                await self._take(hello)
-        finally:
-            saying.cancel()
+        await super().run()
 
     async def _join_histories(self, hello: MasterHello) -> None:
         store, state = self._store, self._state
         is_empty = store.log.max_offset == store.log.min_offset
-        point = parting(state.history, store.log.max_offset, hello.history, hello.max_offset)
+        point = divergence(state.history, store.log.max_offset, hello.history, hello.max_offset)
         if is_empty:
-            self._begin_at(hello.min_offset)
+            if not store.replica.append(b"", hello.min_offset):
+                raise StoreError(f"the empty store cannot begin at commit-log offset {hello.min_offset}")
         elif not point.shared:
             await self._join_tails(hello, state)
         elif point.offset < store.log.max_offset:
@@ -145,24 +179,20 @@ class MasterLink:
                 f"{store.log.max_offset}: empty this store to copy the master's"
             )
         if is_empty:
-            state = replace(state, copied_from=hello.copied_from, whole_at=hello.max_offset)
+            state = replace(state, copied_from=hello.copied_from, caught_up_at=hello.max_offset)
         # Another master may never have had the end of the first one's log.
-        whole_at = min(state.whole_at, hello.max_offset)
-        await self._reach(() if is_empty else point.shared, state.copied_from, whole_at)
+        caught_up_at = min(state.caught_up_at, hello.max_offset)
+        await self._reach(() if is_empty else point.shared, state.copied_from, caught_up_at)
 
     async def _join_tails(self, hello: MasterHello, state: GroupState) -> None:
-        """Both followed one plain master: the log goes on where its last whole record ends."""
+        """Both copied the same plain master: this log continues where its last complete record ends."""
         if state.history or not hello.has_tail:
             raise HistoriesDiffer(
                 "this store has messages that are not of its master's group: empty it to copy the master's"
             )
-        if (whole := self._store.replica.whole_end()) < self._store.log.max_offset:
-            await self._truncate(whole)
-        log.warning("this log up to %d is the master's, by its last bytes", whole)
-
-    def _begin_at(self, min_offset: int) -> None:
-        if not self._store.replica.append(b"", min_offset):
-            raise StoreError(f"the empty store cannot begin at commit-log offset {min_offset}")
+        if (end := self._store.replica.whole_end()) < self._store.log.max_offset:
+            await self._truncate(end)
+        log.warning("this log up to %d is the master's, by its last bytes", end)
 
     async def _cut(self, offset: int, state: GroupState) -> None:
         end = self._store.log.max_offset
@@ -176,102 +206,131 @@ class MasterLink:
                 f"this log starts at {start} and parts from the master's at {offset} already: nothing of it "
                 "is the master's. Empty this store to copy the master's log"
             )
-        log.warning("%d bytes of another reign are cut: the log ends at %d now", end - offset, offset)
+        log.warning("%d bytes of another term are cut: the log ends at %d now", end - offset, offset)
         await self._truncate(offset)
 
-    async def _reach(self, shared: History, copied_from: int, whole_at: int) -> None:
-        """Store the entries that this log has come to. Before any acknowledgement."""
-        assert self._master is not None
+    async def _reach(self, shared: History, copied_from: int, caught_up_at: int) -> None:
+        """Store the entries that this log has reached. Before any acknowledgement."""
         history = reached(shared, self._master.history, self._store.replica.durable_end)
 
         def step(state: GroupState) -> GroupState:
-            return replace(state, history=history, copied_from=copied_from, whole_at=whole_at)
+            return replace(state, history=history, copied_from=copied_from, caught_up_at=caught_up_at)
 
         if step(self._state) != self._state:
             await self._file.change(step)
 
-    async def _take(self, hello: MasterHello) -> None:
+    async def _take(self) -> None:
         async with asyncio.timeout(SILENCE_S):
-            head = decode_head(await self._reader.readexactly(HEAD_SIZE))
+            head = ha_frames.decode_head(await self._reader.readexactly(ha_frames.HEAD_SIZE))
             body = await self._reader.readexactly(head.body_size)
-        self.heard_ms = self._now_ms()
-        if head.epoch != hello.epoch or self._state.epoch != hello.epoch:
+        self.read_ms = self._now_ms()
+        epoch = self._master.epoch
+        if head.epoch != epoch or self._state.epoch != epoch:
             raise StaleEpoch(f"a stream of epoch {head.epoch}, while epoch {self._state.epoch} is promised")
-        if head.kind == SET:
-            await self._take_set(hello.epoch, body)
-        elif head.kind == START:
+        if head.kind == ha_frames.SET:
+            await self._take_set(body)
+        elif head.kind == ha_frames.START:
             content = orjson.loads(body)
-            await self._take_start(hello.epoch, int(content["start"]), int(content["needed"]))
+            await self._take_start(int(content["start"]), int(content["needed"]))
         else:
             self._take_log(head, body)
 
-    def _take_log(self, head: Head, body: bytes) -> None:
-        store = self._store
+    def _take_log(self, head: ha_frames.Head, body: bytes) -> None:
+        self.master_end = head.offset
         if body:
-            if not store.replica.append(body, head.offset):
-                raise StoreError(f"offset {head.offset} does not continue this log, or it takes no writes")
-            self._appended()
-        self.master_end = head.offset + len(body)
-        self._confirmed.advance(min(head.confirm_offset, store.log.max_offset))
-        if body and not store.options.is_sync_flush:
-            self.say()
+            self._append(body, head.offset)
+        self._confirmed.advance(min(head.confirm_offset, self._store.log.max_offset))
+        if body and not self._store.options.is_sync_flush:
+            self.report_end()
 
-    async def _take_set(self, epoch: int, body: bytes) -> None:
-        content = orjson.loads(body)
-        in_sync = set_from_json(content["inSync"])
-        members = {int(member): str(address) for member, address in content["members"].items()}
-        await self._file.change(lambda state: take_set(state, epoch, in_sync, members))
-        self._speak(encode_report(SET, in_sync.version))
+    async def _take_set(self, body: bytes) -> None:
+        try:
+            frame = convert(orjson.loads(body), _SetFrame, str_keys=True)
+        except ValueError as error:
+            raise ProtocolError(f"the master's in-sync set cannot be read: {error}") from None
+        epoch = self._master.epoch
+        await self._file.change(lambda state: take_set(state, epoch, frame.in_sync, frame.members))
+        self._write(ha_frames.encode_report(ha_frames.SET, frame.in_sync.version))
 
-    async def _take_start(self, epoch: int, start_offset: int | None, needed_from: int | None) -> None:
+    async def _take_start(self, start_offset: int | None, needed_from: int | None) -> None:
         """On disk before anything is deleted up to it."""
+        epoch = self._master.epoch
         await self._file.change(lambda state: take_start(state, epoch, start_offset, needed_from))
         self.may_delete_to = start_offset or 0
 
-    def say(self) -> None:
-        """Tell the master how far this log is safe, and where it starts. Also called when a flush has
-        finished."""
+    def report_end(self) -> None:
         end = self._store.replica.durable_end
-        if end != self._said and self._has_reached_all(end):
-            self._said, self.said_ms = end, self._now_ms()
-            self._speak(encode_report(LOG, end))
-            self._say_start()
+        if end != self._reported and self._has_reached_all(end):
+            self._reported = end
+            self._write(ha_frames.encode_report(ha_frames.LOG, end))
+            self._report_start()
 
-    def _say_start(self) -> None:
-        """Behind a log end, which is the first word that a master expects."""
-        assert self._master is not None
+    def _report_start(self) -> None:
+        """Behind a log end, which is the first report that a master expects."""
         start = self._store.log.min_offset
-        if start != self._said_start and self._master.start_offset is not None:
-            self._said_start = start
-            self._speak(encode_report(START, start))
-
-    def _speak(self, word: bytes) -> None:
-        """A flush may end after the stream did: whoever calls then must not be told by an exception."""
-        if not self._writer.is_closing():
-            self._writer.write(word)
+        if start != self._reported_start and self.decides_starts:
+            self._reported_start = start
+            self._write(ha_frames.encode_report(ha_frames.START, start))
 
     def _has_reached_all(self, log_end: int) -> bool:
-        """While an entry waits to be stored, `_say_forever` stores it and speaks then."""
-        assert self._master is not None
-        known = len(self._state.history)
-        coming = self._master.history[known:]
+        """While an entry waits to be stored, `_report_forever` stores it and reports then."""
+        coming = self._master.history[len(self._state.history) :]
         return not coming or coming[0].start_offset > log_end
 
-    async def _say_forever(self) -> None:
+    async def _report_forever(self) -> None:
         while True:
-            if not self._has_reached_all(self._store.replica.durable_end):
+            end = self._store.replica.durable_end
+            if not self._has_reached_all(end):
                 state = self._state
-                await self._reach(state.history, state.copied_from, state.whole_at)
-                self.say()
-            self._said = -1 if self._said == self._store.replica.durable_end else self._said
-            self.say()
+                await self._reach(state.history, state.copied_from, state.caught_up_at)
+                self.report_end()
+            if self._reported == self._store.replica.durable_end:
+                self._reported = -1  # a heartbeat repeats the last report
+            self.report_end()
             await self._writer.drain()
-            await asyncio.sleep(HEARTBEAT_S / 4 if self._is_behind() else HEARTBEAT_S)
-
-    def _is_behind(self) -> bool:
-        assert self._master is not None
-        return len(self._state.history) < len(self._master.history)
+            is_behind = len(self._state.history) < len(self._master.history)
+            await asyncio.sleep(HEARTBEAT_S / 4 if is_behind else HEARTBEAT_S)
 
     @property
     def _state(self) -> GroupState:
         return self._file.known
+
+
+class PlainMasterLink(_Link):
+    """`begins_at` is called with the offset where an empty store's copy begins, which is later than the
+    master's own beginning as a rule."""
+
+    def __init__(
+        self,
+        reader: asyncio.StreamReader,
+        writer: asyncio.StreamWriter,
+        store: MessageStore,
+        *,
+        appended: Callable[[], None],
+        begins_at: Callable[[int], Awaitable[object]],
+        now_ms: Callable[[], int],
+    ) -> None:
+        super().__init__(reader, writer, store, appended, now_ms)
+        self._begins_at = begins_at
+
+    async def _take(self) -> None:
+        async with asyncio.timeout(SILENCE_S):
+            offset, size = ha_frames.decode_push(await self._reader.readexactly(ha_frames.PUSH_SIZE))
+            body = await self._reader.readexactly(size)
+        self.read_ms = self._now_ms()
+        if not body:
+            return
+        if self._store.log.max_offset == 0:
+            await self._begins_at(offset)
+        self._append(body, offset)
+        if not self._store.options.is_sync_flush:
+            self.report_end()
+
+    def report_end(self) -> None:
+        self._write(ha_frames.encode_ack(self._store.replica.durable_end))
+
+    async def _report_forever(self) -> None:
+        while True:
+            await asyncio.sleep(PLAIN_HEARTBEAT_S)
+            self.report_end()
+            await self._writer.drain()

@@ -1,7 +1,8 @@
-"""One reign as master: serves slaves, keeps the in-sync set, moves the confirmed offset, answers who waits.
+"""One term as master: serves slaves, keeps the in-sync set, moves the confirmed offset, answers waiting
+sends.
 
-Made when this broker becomes master and thrown away when it stops being one; everybody who still waits then
-is told that the fate of their message is unknown. Loop thread only.
+Created when this broker becomes master and dropped when it stops being one; sends that still wait then are
+answered that the fate of their message is unknown. Loop thread only.
 """
 
 from __future__ import annotations
@@ -9,18 +10,19 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from typing import Any
+
+from msgspec import to_builtins
+from msgspec.structs import replace
 
 from engine.broker.failover.group_file_io import GroupFile
 from engine.broker.failover.group_state import GroupName, GroupState, InSyncSet, decide_start, take_set
-from engine.broker.replication.confirmed_offset import ConfirmedOffset
-from engine.broker.replication.handshake_io import Peer, admit, send_bytes
+from engine.broker.failover.role import GroupRules
+from engine.broker.replication.acknowledgement import ConfirmedOffset, ReplicaWaits
+from engine.broker.replication.epochs import has_tail, tail_from_json
+from engine.broker.replication.ha_port_io import Peer, admit, send_bytes
 from engine.broker.replication.in_sync_set import InSyncTable
-from engine.broker.replication.plain_links_io import PlainSlaveLink
-from engine.broker.replication.replica_waits import ReplicaWaits
-from engine.broker.replication.slave_link_io import LinkEvents, Reign, SlaveLink
-from engine.broker.replication.tails import has_tail, tail_from_json
+from engine.broker.replication.slave_link_io import PlainSlaveLink, SlaveLink
 from engine.daemon.background_tasks import start_task, stop_tasks
 from engine.errors import NotPermitted, Refused
 from engine.protocol.layouts.ha_frames import encode_packet
@@ -30,36 +32,34 @@ log = logging.getLogger(__name__)
 
 _TICK_S = 0.1
 _STALL_S = 2.0
-"""A master that slept so long may have been replaced: members are asked for three seconds before that."""
+"""A master that stalled so long may have been replaced: an election asks the members for three seconds."""
 _PLAN_EVERY = 10
-"""Ticks between two looks at who should be in the set, besides those that news bring."""
+"""Ticks between two periodic plans of the in-sync set; changes are planned at once."""
+_CATCH_UP_POLL_S = 0.01
 
 
-class Mastering:
+class MasterTerm:
     def __init__(
         self,
         name: GroupName,
         file: GroupFile,
         store: MessageStore,
-        *,
-        min_in_sync: int,
-        catch_up_ms: int,
-        now_ms: Callable[[], int],
+        rules: GroupRules,
         confirmed: ConfirmedOffset,
-        loop: asyncio.AbstractEventLoop,
+        *,
+        now_ms: Callable[[], int],
     ) -> None:
-        assert file.state is not None
         self._name = name
         self._file = file
         self._store = store
         self._now_ms = now_ms
         self._confirmed = confirmed
-        self._loop = loop
-        self.table = InSyncTable(name.member_id, file.state, min_in_sync, catch_up_ms=catch_up_ms)
+        self._loop = asyncio.get_running_loop()
+        self.table = InSyncTable(name.member_id, file.known, rules.min_in_sync, catch_up_ms=rules.catch_up_ms)
         self.waits = ReplicaWaits()
         self.links: dict[int, SlaveLink] = {}
         self.handed_over: set[int] = set()
-        """Requests to hand over that were obeyed in this reign."""
+        """The nonces of requests to hand over that were carried out in this term."""
         self.plain_links: dict[str, PlainSlaveLink] = {}
         self._is_advancing = self._is_over = False
         self._awake_at = 0.0
@@ -74,13 +74,13 @@ class Mastering:
         self._ticking = start_task(self._tick_forever(), "watch the in-sync set")
 
     async def stop(self) -> None:
-        """No longer master: nothing is confirmed any more, and nobody waits on. Words of slaves that lie in
-        buffers come to nothing."""
+        """No longer master: nothing is confirmed any more, and no send waits on. Acknowledgements that are
+        still in buffers are ignored."""
         self._is_over = True
         await stop_tasks(self._ticking, self._planning)
         self.waits.fail_all()
 
-    # -- what the broker tells ------------------------------------------------------------------------------
+    # -- appends and waiting sends --------------------------------------------------------------------------
 
     def appended(self) -> None:
         """After every append and every flush; cheap and idempotent."""
@@ -108,12 +108,12 @@ class Mastering:
             plain.wake()
 
     def _notice_stall(self) -> None:
-        """Words of slaves that lay in a buffer while this process slept are true, but old: who waits is told
-        that the fate of the message is unknown, so that no acknowledgement comes from a past reign."""
+        """Acknowledgements read after a long pause are valid but stale: waiting sends are answered that their
+        fate is unknown, so that a master that was replaced meanwhile acknowledges nothing."""
         now = self._loop.time()
         if now - self._awake_at > _STALL_S:
             log.warning(
-                "this master stood still for %.1f s: who waits is not acknowledged", now - self._awake_at
+                "this master stalled for %.1f s: waiting sends are not acknowledged", now - self._awake_at
             )
             self.waits.fail_all()
         self._awake_at = now
@@ -121,23 +121,15 @@ class Mastering:
     # -- slaves ---------------------------------------------------------------------------------------------
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, secret: bytes) -> None:
-        """A stream of ours, behind its magic. Raises EngineError or OSError when it is over."""
+        """Our stream, after its magic. Raises EngineError or OSError when it is over."""
         peer = await admit(reader, writer, secret, self._name.member_id, self._check)
         state = self._state
         is_same = peer.tail is not None and has_tail(self._store, peer.tail)
         send_bytes(writer, encode_packet({**self._handshake(state), "hasTail": is_same}))
         await self._make_known(peer)
-        reign = Reign(state.epoch, state.reign, state.history[-1].start_offset)
-        events = LinkEvents(
-            self._acknowledged,
-            self._stored,
-            self._set_to_tell,
-            self._confirmed_end,
-            self._starts_at,
-            self._start_to_tell if peer.log_start is not None else _nothing,
-        )
-        link = SlaveLink(reader, writer, peer.member_id, peer.address, reign, self._store, events)
-        self._replace_link(peer.member_id)
+        link = SlaveLink(reader, writer, peer, state, self._store, self)
+        if (old := self.links.pop(peer.member_id, None)) is not None:
+            old.close()  # its reports count no more: the slave may have been emptied meanwhile
         self.table.connected(peer.member_id, self._now_ms(), peer.log_start)
         self.links[peer.member_id] = link
         try:
@@ -147,12 +139,6 @@ class Mastering:
                 del self.links[peer.member_id]
                 self.table.left(peer.member_id)
 
-    def _replace_link(self, member_id: int) -> None:
-        """A slave that comes again speaks for itself: what its old stream still says counts no more."""
-        old = self.links.pop(member_id, None)
-        if old is not None:
-            old.close()
-
     async def serve_plain(
         self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, first: bytes, address: str
     ) -> None:
@@ -160,7 +146,7 @@ class Mastering:
             self.table.plain[address] = offset
             self.appended()
 
-        link = PlainSlaveLink(reader, writer, self._store, acknowledged)
+        link = PlainSlaveLink(reader, writer, address, self._store, acknowledged)
         self.plain_links[address] = link
         try:
             await link.run(first)
@@ -173,7 +159,7 @@ class Mastering:
         if (hello.get("cluster"), hello.get("broker")) != (name.cluster, name.broker):
             raise NotPermitted(f"this is group {name.broker} of cluster {name.cluster}")
         if not isinstance(member, int) or not isinstance(address, str) or member < 0:
-            raise NotPermitted("a slave must say who it is")
+            raise NotPermitted("a slave must send its member id and address")
         if member == name.member_id:
             raise Refused(f"brokerId {member} is this master's own")
         known = self._state.members.get(member)
@@ -187,8 +173,8 @@ class Mastering:
         return {
             "member": self._name.member_id,
             "epoch": state.epoch,
-            "reign": state.reign,
-            "history": [[entry.number, entry.reign, entry.start_offset] for entry in state.history],
+            "reign": state.term_id,
+            "history": to_builtins(state.history),
             "minOffset": self._store.log.min_offset,
             "maxOffset": self._store.log.max_offset,
             "copiedFrom": state.copied_from,
@@ -199,27 +185,27 @@ class Mastering:
     # -- the front of the log -------------------------------------------------------------------------------
 
     def needed_from(self) -> int:
-        """Whoever starts later lacks messages that have not expired, by this master's fileReservedTime."""
+        """A log that starts later lacks messages that have not expired, by this master's fileReservedTime."""
         oldest = self._store.front.needed_from(self._store.options.retention, self._now_ms())
         return max(oldest, self._state.start_offset or 0)
 
     async def decide_start(self, start_offset: int) -> None:
-        """The group's log starts here from now on: on this disk when it returns, so that segments before it
-        may go, here and wherever it is heard."""
+        """The group's log starts here from now on. On this disk when it returns, so that segments before
+        it may be deleted, here and on every slave that learns of it."""
         epoch, needed = self.table.epoch, max(self.needed_from(), start_offset)
         await self._file.change(lambda state: decide_start(state, epoch, start_offset, needed))
         self.appended()
 
-    def _starts_at(self, member_id: int, log_start: int) -> None:
+    def starts_at(self, member_id: int, log_start: int) -> None:
         self.table.starts_at(member_id, log_start)
         self._plan_soon()
 
-    def _start_to_tell(self) -> tuple[int, int] | None:
+    def start_to_send(self) -> tuple[int, int]:
         state = self._state
         return state.start_offset or 0, state.needed_from
 
     async def _note_needed(self) -> int:
-        """Segments expire with time: what is needed is written down, and told with it."""
+        """Segments expire with time: store from where on the log is needed, and send it."""
         needed, epoch = self.needed_from(), self.table.epoch
         if needed != self._state.needed_from:
             await self._file.change(lambda state: decide_start(state, epoch, 0, needed))
@@ -236,27 +222,27 @@ class Mastering:
 
     # -- the set --------------------------------------------------------------------------------------------
 
-    def _acknowledged(self, member_id: int, log_end: int) -> None:
+    def acknowledged(self, member_id: int, log_end: int) -> None:
         self.table.acknowledged(member_id, log_end, self._store.replica.durable_end, self._now_ms())
         if member_id not in self.table.waited_for():
             self._plan_soon()
         self.appended()
 
-    def _stored(self, member_id: int, version: int) -> None:
+    def stored(self, member_id: int, version: int) -> None:
         if self.table.stored(member_id, version):
             ids = ", ".join(map(str, self.table.current.ids))
             log.info("in sync: members %s (epoch %d, version %d)", ids, self.table.epoch, version)
             self._plan_soon()
         self.appended()
 
-    def _set_to_tell(self) -> tuple[InSyncSet, Mapping[int, str]] | None:
-        """What every slave must have on disk: also one that has it, since its disk may be another by now. A
-        set that is too small to acknowledge anything tells nothing."""
+    def set_to_send(self) -> tuple[InSyncSet, Mapping[int, str]] | None:
+        """The set that every slave must have on disk; also sent to one that has it, since its disk may have
+        been replaced. A set that is too small to acknowledge anything is not sent."""
         if self.table.pending is not None:
             return self.table.pending
         return self.table.latest if self.table.is_enough() else None
 
-    def _confirmed_end(self) -> int:
+    def confirmed_end(self) -> int:
         confirmed = self._confirmed.value
         return self.table.confirmed(self._store.replica.durable_end) if confirmed is None else confirmed
 
@@ -279,11 +265,31 @@ class Mastering:
                 await self._propose(planned, self.table.latest[1])
 
     async def _propose(self, in_sync: InSyncSet, members: Mapping[int, str]) -> None:
-        """On this master's own disk first, then to the slaves. One at a time: each is made from the last."""
+        """On this master's own disk first, then to the slaves. One at a time: each is based on the last."""
         epoch = self.table.epoch
         await self._file.change(lambda state: take_set(state, epoch, in_sync, members))
         self.table.propose(in_sync, members)
         self.appended()
+
+    # -- handing over ---------------------------------------------------------------------------------------
+
+    def begin_hand_over(self, member_id: int, nonce: int) -> None:
+        """Each request counts once, so a recorded one cannot stop the writes again."""
+        if nonce in self.handed_over:
+            raise Refused("this request to hand over was obeyed before")
+        if member_id not in self.links:
+            raise Refused(f"member {member_id} does not follow this master: it cannot take over")
+        self.handed_over.add(nonce)
+
+    async def wait_until_caught_up(self, member_id: int, timeout_ms: int) -> None:
+        """Returns when the member has all of this log; nothing must be written meanwhile."""
+        deadline = self._loop.time() + timeout_ms / 1000
+        while self._loop.time() < deadline:
+            link = self.links.get(member_id)
+            if link is not None and link.acknowledged_offset >= self._store.log.max_offset:
+                return
+            await asyncio.sleep(_CATCH_UP_POLL_S)
+        raise Refused(f"member {member_id} did not catch up within {timeout_ms} ms")
 
     async def _tick_forever(self) -> None:
         count = 0
@@ -297,9 +303,4 @@ class Mastering:
 
     @property
     def _state(self) -> GroupState:
-        assert self._file.state is not None
-        return self._file.state
-
-
-def _nothing() -> None:
-    """A slave of the first release does not know frames about log starts."""
+        return self._file.known

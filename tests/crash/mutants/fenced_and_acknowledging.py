@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from engine.broker.main import main
-from engine.broker.replication.replica_waits import ReplicaWaits
+from engine.broker.replication.acknowledgement import ReplicaWaits
 
 
 def _all_is_well(self: ReplicaWaits) -> None:

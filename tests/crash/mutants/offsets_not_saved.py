@@ -5,14 +5,14 @@ from __future__ import annotations
 import sys
 
 from engine.broker.main import main
-from engine.broker.state.table_writer_task import Persistence
+from engine.broker.state.table_writer_task import TableWriter
 
 
-async def _save_nothing(self: Persistence) -> None:
+async def _save_nothing(self: TableWriter) -> None:
     pass
 
 
-Persistence.save_all = _save_nothing  # type: ignore[method-assign]
+TableWriter.save_all = _save_nothing  # type: ignore[method-assign]
 
 if __name__ == "__main__":
     sys.exit(main())

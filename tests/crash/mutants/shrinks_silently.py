@@ -8,22 +8,22 @@ from collections.abc import Mapping
 from engine.broker.failover.group_state import InSyncSet
 from engine.broker.main import main
 from engine.broker.replication.in_sync_set import InSyncTable
-from engine.broker.replication.master_task import Mastering
+from engine.broker.replication.master_task import MasterTerm
 
-_to_tell = Mastering._set_to_tell
+_set_of_master = MasterTerm.set_to_send
 
 
 def _always(self: InSyncTable) -> bool:
     return True
 
 
-def _only_growth(self: Mastering) -> tuple[InSyncSet, Mapping[int, str]] | None:
-    told = _to_tell(self)
+def _only_growth(self: MasterTerm) -> tuple[InSyncSet, Mapping[int, str]] | None:
+    told = _set_of_master(self)
     return told if told is not None and len(told[0].ids) > 1 else None
 
 
 InSyncTable.is_enough = _always  # type: ignore[method-assign]
-Mastering._set_to_tell = _only_growth  # type: ignore[method-assign]
+MasterTerm.set_to_send = _only_growth  # type: ignore[method-assign]
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -5,15 +5,15 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 
-from engine.broker.failover.member_task import Replication
+from engine.broker.failover.streams_task import Streams
 from engine.broker.main import main
 
 
-async def _planned(self: Replication, planned_start: Callable[[], int]) -> int | None:
+async def _planned(self: Streams, planned_start: Callable[[], int]) -> int | None:
     return planned_start()
 
 
-Replication.settle_start = _planned  # type: ignore[method-assign]
+Streams.settle_start = _planned  # type: ignore[method-assign]
 
 if __name__ == "__main__":
     sys.exit(main())

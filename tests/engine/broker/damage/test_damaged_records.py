@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 
 from engine.broker.damage import damaged_records
-from engine.broker.damage.damaged_reads import may_not_skip, skip_remark
+from engine.broker.damage.damaged_reads_io import may_not_skip, skip_remark
 from engine.broker.damage.damaged_records import DamagedRecords
 from engine.broker.damage.scrub_task import is_round_due, rest_s
 from engine.broker.failover.group_state import GroupState
+from engine.broker.failover.member_requests_io import members_to_ask
 from engine.broker.failover.role import Role, RoleKind
-from engine.broker.replication.damage_members_io import members_to_ask
 from engine.store.recovery.damaged_ranges import DamagedRanges
 from engine.store.results import Damage
 

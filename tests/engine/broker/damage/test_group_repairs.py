@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.broker.replication.damage_members_io import is_final
+from engine.broker.failover.member_requests_io import is_final
 from engine.errors import PeerError, PeerTimeout
 from engine.protocol.codes import RequestCode, ResponseCode
 from engine.protocol.headers.brokers import RecordRequest
@@ -108,17 +108,17 @@ async def test_who_does_not_know_the_secret_gets_no_bytes(group: BrokerGroup) ->
     offset, size = await fill(group)
     replication = master.inner.tasks.replication.group
     assert replication is not None
-    epoch, reign = replication.replication.epoch_and_reign
-    header = RecordRequest("TestCluster", "broker-a", epoch, reign, offset, size, 1)
+    epoch, term_id = replication.member.epoch_and_term_id
+    header = RecordRequest("TestCluster", "broker-a", epoch, term_id, offset, size, 1)
     answer = await group.peers[0].ask(RequestCode.SIGNALBOX_GROUP_RECORD, header.encode())
     assert (answer.code, bytes(answer.body)) == (ResponseCode.NO_PERMISSION, b"")
     requests = replication._requests
-    assert len(await requests.record(master.address, epoch, reign, offset, size)) == size
+    assert len(await requests.record(master.address, epoch, term_id, offset, size)) == size
     for wrong in ((offset, size - 1), (offset + 1, size), (offset, 1 << 20), (1 << 40, 100), (offset, -1)):
         with pytest.raises(PeerError) as caught:
-            await requests.record(master.address, epoch, reign, *wrong)
+            await requests.record(master.address, epoch, term_id, *wrong)
         assert is_final(caught.value)
     with pytest.raises(PeerError) as caught:
-        await requests.record(master.address, epoch + 1, reign, offset, size)
+        await requests.record(master.address, epoch + 1, term_id, offset, size)
     assert not is_final(caught.value)
     assert not is_final(PeerTimeout("late"))

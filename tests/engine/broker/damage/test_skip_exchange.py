@@ -11,8 +11,14 @@ import orjson
 import pytest
 
 from engine.broker.damage import repair_task, skip_exchange
-from engine.broker.damage.damaged_records import DAMAGE_FILE, DamagedRecords
-from engine.broker.damage.record_rows import DamagedRecord, Skip, decode_rows, encode_rows
+from engine.broker.damage.damaged_records import (
+    DAMAGE_FILE,
+    DamagedRecord,
+    DamagedRecords,
+    Skip,
+    decode_rows,
+    encode_rows,
+)
 from engine.errors import PeerError
 from engine.protocol.codes import RequestCode, ResponseCode
 from engine.protocol.headers.brokers import SkipsRequest
@@ -42,7 +48,7 @@ def only_skip(records: DamagedRecords) -> Skip:
 
 def test_a_heard_skip_is_owed_but_says_nothing_of_this_disk() -> None:
     records = DamagedRecords()
-    assert records.hear(skipped(10), "other-file", is_masters=True)
+    assert records.merge(skipped(10), "other-file", is_masters=True)
     (record,) = records.broken()
     assert (record.found_ms, record.repaired_ms, record.damage.file) == (0, 0, "other-file")
     assert record.is_owed and records.known_count() == 0 and records.section(0) is None
@@ -52,7 +58,7 @@ def test_a_heard_skip_is_owed_but_says_nothing_of_this_disk() -> None:
 
 def test_damage_of_a_heard_record_is_news_once_it_is_seen() -> None:
     records = DamagedRecords()
-    records.hear(skipped(10), FILE, is_masters=True)
+    records.merge(skipped(10), FILE, is_masters=True)
     record, is_new = records.note(skipped(10).damage, 20)
     assert (is_new, record.found_ms, list(record.skips)) == (True, 20, ["billing"])
     assert records.note(skipped(10).damage, 30) == (record, False)
@@ -72,11 +78,11 @@ def test_a_slave_believes_its_master(
     own: DamagedRecord, given: DamagedRecord, expected: tuple[int, int]
 ) -> None:
     records = DamagedRecords()
-    records.hear(own, FILE, is_masters=True)
-    records.hear(given, FILE, is_masters=True)
+    records.merge(own, FILE, is_masters=True)
+    records.merge(given, FILE, is_masters=True)
     skip = only_skip(records)
     assert (skip.at_ms, skip.redelivered_ms) == expected
-    assert not records.hear(given, FILE, is_masters=True)
+    assert not records.merge(given, FILE, is_masters=True)
 
 
 @pytest.mark.parametrize(
@@ -88,8 +94,8 @@ def test_a_master_takes_from_a_slave_what_it_has_not_got(
     given: DamagedRecord, expected: tuple[int, int]
 ) -> None:
     records = DamagedRecords()
-    records.hear(skipped(10, 15), FILE, is_masters=True)
-    records.hear(given, FILE, is_masters=False)
+    records.merge(skipped(10, 15), FILE, is_masters=True)
+    records.merge(given, FILE, is_masters=False)
     skip = only_skip(records)
     assert (skip.at_ms, skip.redelivered_ms) == expected
 
@@ -122,7 +128,7 @@ def hurt(group: BrokerGroup, folder: Path, member: int, offset: int, size: int) 
 
 async def promote(broker: RunningBroker) -> None:
     assert broker.inner.tasks.replication.group is not None
-    replication = broker.inner.tasks.replication.group.replication
+    replication = broker.inner.tasks.replication.group.member
     await replication.promote(replication.status().epoch, 1, is_unclean=True)
     await eventually(lambda: broker.inner.core.role.is_master, 20)
 
@@ -221,7 +227,7 @@ async def test_a_slave_tells_its_master_what_it_skipped_alone(
     assert await damage_section(group.peers[0]) is None
     await eventually(lambda: slave.inner.core.store.log.max_offset == master.inner.core.store.log.max_offset)
     assert await slave.inner.tasks.replication.metadata_sync.round()
-    assert slave.inner.tasks.damage.exchange.untold() is None
+    assert slave.inner.tasks.damage.exchange.unreported() is None
     assert not any(record.is_owed for record in slave.inner.tasks.damage.records)
 
 
@@ -240,7 +246,7 @@ async def test_a_master_without_the_list_changes_nothing(group: BrokerGroup, tmp
     del master.inner.tasks.replication.files[DAMAGE_FILE]
     own = skipped(10, number=1)
     own.damage = own.damage._replace(commit_log_offset=0)
-    assert slave.inner.tasks.damage.records.hear(own, FILE, is_masters=True)
+    assert slave.inner.tasks.damage.records.merge(own, FILE, is_masters=True)
     assert await slave.inner.tasks.replication.metadata_sync.round()
     assert "Orders" in slave.inner.core.tables.topics
     (row,) = await listed(group.peers[1], "billing")
@@ -256,19 +262,19 @@ async def test_only_members_of_the_group_tell_a_master(group: BrokerGroup) -> No
     await fill(group)
     replication = master.inner.tasks.replication.group
     assert replication is not None
-    epoch, reign = replication.replication.epoch_and_reign
+    epoch, term_id = replication.member.epoch_and_term_id
     rows = encode_rows([skipped(10)], skip_exchange.MAX_COPY_BYTES)
-    fields = SkipsRequest("TestCluster", "broker-a", epoch, reign).encode()
+    fields = SkipsRequest("TestCluster", "broker-a", epoch, term_id).encode()
     answer = await group.peers[0].ask(RequestCode.SIGNALBOX_GROUP_SKIPS, fields, rows)
     assert answer.code == ResponseCode.NO_PERMISSION
     assert len(master.inner.tasks.damage.records) == 0
     for address, told in ((slave.address, epoch), (master.address, epoch + 1)):
         with pytest.raises(PeerError, match=r"epoch|not the master"):
-            await replication._requests.skips(address, told, reign, rows)
+            await replication._requests.skips(address, told, term_id, rows)
     assert len(master.inner.tasks.damage.records) == 0
-    await replication._requests.skips(master.address, epoch, reign, rows)
+    await replication._requests.skips(master.address, epoch, term_id, rows)
     assert [list(record.skips) for record in master.inner.tasks.damage.records] == [["billing"]]
-    await replication._requests.skips(master.address, epoch, reign, orjson.dumps(["nonsense"]))
+    await replication._requests.skips(master.address, epoch, term_id, orjson.dumps(["nonsense"]))
     assert len(master.inner.tasks.damage.records) == 1
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.broker.damage.damaged_deliveries_io import DamagedDeliveries
+from engine.broker.damage.damaged_reads_io import DamagedDeliveries
 from engine.broker.damage.damaged_records import DamagedRecords
 from engine.broker.damage.repair_task import RepairTask
 from engine.broker.delivery.deliverer_io import Deliverer

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from engine.broker.failover.election import Vote, elect, needed_promises, resume
 from engine.broker.failover.group_state import InSyncSet
@@ -25,12 +24,20 @@ def vote(
     whole_at: int = 0,
 ) -> Vote:
     in_sync = InSyncSet(epoch, version, ids, min_in_sync, members)
-    return Vote(member_id, epoch, log_end, 0, copied_from, 0, in_sync, frozenset(members), whole_at)
+    return Vote(
+        member_id=member_id,
+        log_epoch=epoch,
+        log_end=log_end,
+        copied_from=copied_from,
+        in_sync=in_sync,
+        members=dict.fromkeys(map(str, members), ""),
+        whole_at=whole_at,
+    )
 
 
 def emptied(member_id: int) -> Vote:
     """Of a member whose disk is new: it knows no group."""
-    return Vote(member_id, 0, 0, 0, 0, 0, InSyncSet(), frozenset())
+    return Vote(member_id=member_id)
 
 
 @pytest.mark.parametrize(

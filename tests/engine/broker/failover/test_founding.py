@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from engine.broker.failover import founding_task as founding
+from engine.broker.failover import master_search_io as founding
 from engine.broker.failover import member_task as replication
-from engine.broker.failover.founding_task import SETTLE_S, Founding, Heard, Verdict, hear, judge
+from engine.broker.failover.master_search_io import SETTLE_S, Survey, Verdict, judge, survey
 from engine.errors import NotPermitted, PeerError, PeerUnreachable
 from engine.protocol.bodies.brokers import GroupStatus
 from engine.protocol.codes import ResponseCode
@@ -26,47 +26,47 @@ OLD_MASTER = GroupStatus(member_id=3, role="master", epoch=2, master_id=3)
 
 
 def test_who_hears_of_nobody_founds() -> None:
-    assert judge(0, Heard()) == Verdict()
+    assert judge(0, Survey()) == Verdict()
 
 
 def test_slaves_that_have_no_group_yet_are_no_reason_to_wait() -> None:
-    assert judge(0, Heard({"b": NEW})) == Verdict()
+    assert judge(0, Survey({"b": NEW})) == Verdict()
 
 
 def test_the_master_of_the_highest_epoch_is_followed() -> None:
-    heard = Heard({"d": OLD_MASTER, "c": MASTER, "b": FOLLOWER})
+    heard = Survey({"d": OLD_MASTER, "c": MASTER, "b": FOLLOWER})
     assert judge(0, heard) == Verdict(MASTER, is_alone=False)
 
 
 def test_a_master_is_followed_whoever_else_is_silent() -> None:
-    assert judge(0, Heard({"c": MASTER}, {"b": "timed out"})).master == MASTER
+    assert judge(0, Survey({"c": MASTER}, {"b": "timed out"})).master == MASTER
 
 
 def test_a_group_without_a_master_waits_for_a_person() -> None:
     """Also when it takes this very member for its master: the log is theirs."""
-    verdict = judge(0, Heard({"b": FOLLOWER}))
+    verdict = judge(0, Survey({"b": FOLLOWER}))
     assert verdict.master is None and not verdict.is_alone
     assert "epoch 3" in verdict.doubt and "promote member 1" in verdict.doubt
 
 
 def test_whoever_is_named_and_silent_may_have_a_group() -> None:
-    verdict = judge(0, Heard({"c": NEW}, {"b:1": "did not answer"}))
+    verdict = judge(0, Survey({"c": NEW}, {"b:1": "did not answer"}))
     assert verdict.doubt == "b:1 may have a group of this name: did not answer"
 
 
 def test_name_servers_that_are_down_are_a_reason_to_wait() -> None:
-    assert "refused" in judge(0, Heard(unnamed="connection refused")).doubt
+    assert "refused" in judge(0, Survey(unnamed="connection refused")).doubt
 
 
 def test_name_servers_that_have_just_come_back_are_not_believed_yet() -> None:
-    assert "just come back" in judge(0, Heard(), SETTLE_S - 0.1).doubt
-    assert judge(0, Heard(), SETTLE_S) == Verdict()
-    assert judge(0, Heard({"c": MASTER}), 0.0).master == MASTER
+    assert "just come back" in judge(0, Survey(), SETTLE_S - 0.1).doubt
+    assert judge(0, Survey(), SETTLE_S) == Verdict()
+    assert judge(0, Survey({"c": MASTER}), 0.0).master == MASTER
 
 
 @pytest.mark.parametrize("status", [NEW, FOLLOWER])
 def test_another_broker_with_the_same_id_is_a_reason_to_wait(status: GroupStatus) -> None:
-    assert judge(1, Heard({"b:1": status})).doubt == "b:1 is brokerId 1 of this group already"
+    assert judge(1, Survey({"b:1": status})).doubt == "b:1 is brokerId 1 of this group already"
 
 
 class Answering(Requests):
@@ -90,7 +90,7 @@ async def test_only_brokers_that_do_not_know_the_question_have_no_group() -> Non
     unknown = PeerError("not supported", code=ResponseCode.REQUEST_CODE_NOT_SUPPORTED)
     busy = PeerError("busy", code=ResponseCode.SYSTEM_BUSY)
     answers = {"a": MASTER, "b": unknown, "c": busy, "d": PeerUnreachable("gone"), "e": NotPermitted("no")}
-    heard = await hear(Answering(answers), "own")
+    heard = await survey(Answering(answers), "own")
     assert heard.statuses == {"a": MASTER}
     assert heard.silent == {"c": "busy", "d": "gone", "e": "no"}
 
@@ -98,7 +98,7 @@ async def test_only_brokers_that_do_not_know_the_question_have_no_group() -> Non
 @pytest.mark.asyncio
 async def test_a_fault_of_our_own_is_no_silence() -> None:
     with pytest.raises(ZeroDivisionError):
-        await hear(Answering({"a": ZeroDivisionError()}), "own")
+        await survey(Answering({"a": ZeroDivisionError()}), "own")
 
 
 NAMED = ["member-0", "member-1", "member-2"]
@@ -231,7 +231,7 @@ async def test_whoever_promised_while_it_asked_does_not_found(tmp_path: Path) ->
             await may_answer.wait()
             return []
 
-    alone.replication._founding = Founding(0, alone.address, Slow(alone._wire, 0))
+    alone.replication._search._members = Slow(alone._wire, 0)
     starting = asyncio.ensure_future(alone.start())
     await asked.wait()
     await alone.replication.promise(2, 77)

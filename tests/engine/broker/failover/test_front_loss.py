@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import orjson
 import pytest
+from msgspec.structs import replace
 
-from engine.broker.failover.election import Vote, elect, resume
-from engine.broker.failover.front_loss import front_loss
-from engine.broker.failover.front_state import front_trouble, missing_from
+from engine.broker.failover.election import Vote, elect, front_loss, resume
 from engine.broker.failover.group_state import (
     GroupState,
     InSyncSet,
     StaleEpoch,
+    create_group,
     decide_start,
-    found,
     from_json,
     take_start,
     to_json,
 )
+from engine.broker.failover.member_status import front_trouble, missing_from
 from engine.broker.replication.in_sync_set import InSyncTable
 
 MEMBERS = (0, 1, 2)
@@ -38,9 +36,17 @@ def vote(
     min_in_sync: int = 2,
 ) -> Vote:
     in_sync = InSyncSet(epoch, 1, members, min_in_sync, members)
-    known = Vote(member_id, epoch, end, start, 0, 0, in_sync, frozenset(members))
-    unexpired = start if unexpired is None else unexpired
-    return replace(known, start_offset=decided, unexpired_from=unexpired, missing_from=missing)
+    return Vote(
+        member_id=member_id,
+        log_epoch=epoch,
+        log_end=end,
+        log_start=start,
+        in_sync=in_sync,
+        members=dict.fromkeys(map(str, members), ""),
+        start_offset=decided,
+        unexpired_from=start if unexpired is None else unexpired,
+        missing_from=missing,
+    )
 
 
 def first_release(member_id: int, start: int = 0) -> Vote:
@@ -139,7 +145,7 @@ def test_a_member_knows_what_it_lacks(
     assert bool(front_trouble(found_missing, start)) is (missing is not None)
 
 
-FOUNDED = found(0, "a:1", 11, 2)
+FOUNDED = create_group(0, "a:1", 11, 2)
 
 
 def test_a_masters_start_never_goes_back_and_its_slave_takes_any() -> None:

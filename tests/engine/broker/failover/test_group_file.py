@@ -40,6 +40,6 @@ async def test_a_cancelled_change_is_not_overtaken_by_the_next(
         await asyncio.sleep(0.05)
         may_write.set()
         state = await second
-    assert (state.epoch, state.reign) == (2, 22)
+    assert (state.epoch, state.term_id) == (2, 22)
     again = GroupFile(tmp_path, threads)
-    assert again.load() == GroupState(epoch=2, reign=22)
+    assert again.load() == GroupState(epoch=2, term_id=22)

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import orjson
 import pytest
+from msgspec.structs import replace
 
 from engine.broker.failover.group_state import (
     GroupState,
     InSyncSet,
     StaleEpoch,
-    crown,
+    become_master,
+    create_group,
     follow,
-    found,
     from_json,
     promise,
     remember_promise,
@@ -24,7 +23,7 @@ from engine.broker.failover.group_state import (
 from engine.broker.replication.epochs import Epoch
 from engine.errors import CorruptRecord
 
-FOUNDED = found(0, "a:1", reign=11, min_in_sync=2)
+FOUNDED = create_group(0, "a:1", term_id=11, min_in_sync=2)
 
 
 def test_a_group_begins_with_its_first_master_alone() -> None:
@@ -34,7 +33,7 @@ def test_a_group_begins_with_its_first_master_alone() -> None:
 
 def test_a_promise_leaves_the_old_master_behind() -> None:
     promised = promise(FOUNDED, 2, 22)
-    assert (promised.epoch, promised.reign, promised.master_id) == (2, 22, None)
+    assert (promised.epoch, promised.term_id, promised.master_id) == (2, 22, None)
     with pytest.raises(StaleEpoch):
         take_set(promised, 1, InSyncSet(1, 9, (0,)), {})
     with pytest.raises(StaleEpoch):
@@ -50,12 +49,12 @@ def test_a_promise_is_for_one_reign_and_may_be_asked_again() -> None:
 
 def test_only_the_promised_epoch_can_be_crowned() -> None:
     with pytest.raises(StaleEpoch):
-        crown(FOUNDED, 2, 22, 1, 500)
-    crowned = crown(promise(FOUNDED, 2, 22), 2, 22, 1, 500)
+        become_master(FOUNDED, 2, 22, 1, 500)
+    crowned = become_master(promise(FOUNDED, 2, 22), 2, 22, 1, 500)
     assert crowned.history[-1] == Epoch(2, 22, 500)
     assert crowned.in_sync == InSyncSet(2, 1, (1,), 2, (0,))
     with pytest.raises(StaleEpoch, match="already"):
-        crown(crowned, 2, 22, 1, 900)
+        become_master(crowned, 2, 22, 1, 900)
 
 
 def test_an_epoch_has_one_master() -> None:
@@ -64,7 +63,7 @@ def test_an_epoch_has_one_master() -> None:
     with pytest.raises(StaleEpoch):
         follow(following, 2, 22, 2)
     with pytest.raises(StaleEpoch):
-        crown(following, 2, 22, 0, 100)
+        become_master(following, 2, 22, 0, 100)
 
 
 def test_an_older_set_changes_nothing() -> None:
@@ -74,7 +73,7 @@ def test_an_older_set_changes_nothing() -> None:
 
 
 def test_the_state_survives_its_file() -> None:
-    state = replace(FOUNDED, members={0: "a:1", 2: "c:1"}, confirmed_offset=77, copied_from=5, whole_at=9)
+    state = replace(FOUNDED, members={0: "a:1", 2: "c:1"}, confirmed_offset=77, copied_from=5, caught_up_at=9)
     assert from_json(orjson.loads(orjson.dumps(to_json(state)))) == state
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from engine.broker.failover import member_task as replication
 from engine.broker.failover.group_state import StaleEpoch
-from engine.broker.failover.member_task import Replication
+from engine.broker.failover.member_task import GroupMember
 from engine.broker.replication import master_link_io as master_link
 from engine.broker.replication import slave_link_io as slave_link
 from engine.errors import Refused
@@ -37,8 +37,8 @@ def group(root: Path, size: int = 2, **options: object) -> list[Member]:
 
 
 def in_sync(member: Member) -> tuple[int, ...]:
-    mastering = member.replication.mastering
-    return mastering.table.current.ids if mastering is not None else ()
+    term = member.replication.streams.term
+    return term.table.current.ids if term is not None else ()
 
 
 async def test_a_slave_copies_from_the_beginning_and_is_in_sync(tmp_path: Path) -> None:
@@ -160,12 +160,12 @@ async def test_a_stale_request_to_follow_does_not_stop_a_slave(tmp_path: Path) -
     master, slave = group(tmp_path)
     async with running(master, slave):
         await until(lambda: in_sync(master) == (0, 1))
-        following = slave.replication.following
+        following = slave.replication.streams.follower
         with pytest.raises(StaleEpoch):
             await slave.replication.follow(1, 77, 0, "member-0")
         with pytest.raises(StaleEpoch):
             await slave.replication.follow(0, 0, 0, "member-0")
-        assert slave.replication.following is following is not None
+        assert slave.replication.streams.follower is following is not None
         assert await master.send(0)
 
 
@@ -181,7 +181,7 @@ async def test_who_promised_and_heard_no_outcome_follows_it(
         await first.promise(2, 77)
         await second.promise(2, 77)
         await third.promise(2, 77)
-        await second.crown(2, 77)
+        await second.become_master(2, 77)
         await first.follow(2, 77, 1, "member-1")
         await until(lambda: in_sync(members[1]) == (0, 1, 2))
         assert {member.replication.status().epoch for member in members} == {2}
@@ -195,7 +195,7 @@ async def test_a_silent_member_is_not_waited_for_twice(tmp_path: Path) -> None:
         wire = members[0]._wire
         reach = wire.reach
 
-        def counted(me: int, address: str) -> Replication:
+        def counted(me: int, address: str) -> GroupMember:
             if address == "member-0":
                 asked.append(me)
             return reach(me, address)
@@ -212,12 +212,12 @@ async def test_a_master_that_stood_still_acknowledges_nothing_of_before(tmp_path
     async with running(master, slave):
         await until(lambda: in_sync(master) == (0, 1))
         assert await master.send(0)
-        mastering = master.replication.mastering
-        assert mastering is not None
+        term = master.replication.streams.term
+        assert term is not None
         answers: list[bool] = []
-        mastering.wait(-1, master.store.log.max_offset, 5_000, answers.append)
-        mastering._awake_at -= 10
-        mastering._advance()
+        term.wait(-1, master.store.log.max_offset, 5_000, answers.append)
+        term._awake_at -= 10
+        term._advance()
         assert answers == [False]
         assert await master.send(1)
 
@@ -259,7 +259,7 @@ async def test_a_master_with_two_needed_does_not_resume_alone(tmp_path: Path) ->
     again = Member(tmp_path / "0", Wire(), 0, master.port)
     async with running(again):
         await until(lambda: "2 are needed" in again.replication.trouble)
-        assert again.replication.mastering is None
+        assert again.replication.streams.term is None
 
 
 async def test_both_restart_together(tmp_path: Path) -> None:
@@ -287,11 +287,11 @@ async def test_a_master_speaks_however_often_its_link_is_woken(
     members = group(tmp_path, 3)
     async with running(*members):
         await until(lambda: in_sync(members[0]) == (0, 1, 2))
-        mastering = members[0].replication.mastering
-        assert mastering is not None
-        links = dict(mastering.links)
+        term = members[0].replication.streams.term
+        assert term is not None
+        links = dict(term.links)
         await asyncio.sleep(1.5)
-        assert mastering.links == links
+        assert term.links == links
 
 
 async def test_who_does_not_know_the_secret_is_no_slave(tmp_path: Path) -> None:

@@ -107,7 +107,7 @@ def test_a_master_that_may_not_write_yet_sends_producers_on() -> None:
 
 def test_a_refusal_names_the_master() -> None:
     role = Role(RoleKind.SLAVE, 1)
-    role.hear_master("10.0.0.1:10911", "10.0.0.1:10912")
+    role.update_master("10.0.0.1:10911", "10.0.0.1:10912")
     refusal = role.refusal()
     assert refusal is not None and "10.0.0.1:10911" in refusal.text
     assert refusal.text.startswith("[REJECTREQUEST]")
@@ -115,21 +115,21 @@ def test_a_refusal_names_the_master() -> None:
 
 def test_a_slave_believes_name_servers_until_its_group_has_chosen() -> None:
     role = Role(RoleKind.SLAVE, 1)
-    role.hear_master("a:1", "a:2")
-    role.hear_master("b:1", "b:2")
+    role.update_master("a:1", "a:2")
+    role.update_master("b:1", "b:2")
     assert (role.master_address, role.master_ha_address, role.is_master_alive) == ("b:1", "b:2", True)
-    role.hear_master(None, None)
+    role.update_master(None, None)
     assert (role.master_address, role.is_master_alive) == ("b:1", False)
     role.become(RoleKind.SLAVE, 1, 3, "c:1")
-    role.hear_master("b:1", "b:2")
+    role.update_master("b:1", "b:2")
     assert (role.master_address, role.master_ha_address) == ("c:1", None)
-    role.hear_master("c:1", "c:2")
+    role.update_master("c:1", "c:2")
     assert role.master_ha_address == "c:2"
 
 
 def test_a_master_does_not_listen_to_name_servers() -> None:
     role = Role(RoleKind.MASTER, 0)
-    role.hear_master("b:1", "b:2")
+    role.update_master("b:1", "b:2")
     assert role.master_address is None
 
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from engine.broker.failover import election
 from engine.broker.failover.group_state import GroupState, StaleEpoch
@@ -71,13 +71,13 @@ def _heal(group: Group) -> None:
 
 @pytest.mark.parametrize(("size", "min_in_sync"), _STORIES)
 def test_nothing_acknowledged_or_read_is_lost(size: int, min_in_sync: int) -> None:
-    acknowledged = reigns = 0
+    acknowledged = epochs = 0
     for seed in range(150):
         group = _tell(size, min_in_sync, seed)
         acknowledged += len(group.acknowledged)
-        reigns += max(node.state.epoch for node in group.nodes)
+        epochs += max(node.state.epoch for node in group.nodes)
         _tell(size, min_in_sync, seed, _WILD)
-    assert acknowledged > 100 and reigns > 300, "the stories are about something"
+    assert acknowledged > 100 and epochs > 300, "the stories are about something"
 
 
 @pytest.mark.parametrize(("size", "min_in_sync"), [story for story in _STORIES if story[1] > 1])
@@ -172,13 +172,13 @@ def test_a_list_of_members_that_too_few_know_loses_messages(monkeypatch: pytest.
             super().__init__(member_id, replace(state, in_sync=believed), min_in_sync)
 
     monkeypatch.setattr(simulated, "InSyncTable", Credulous)
-    with pytest.raises(Broken, match="reigns without"):
+    with pytest.raises(Broken, match="is master without"):
         _trap_of_the_wish()
 
 
 def test_a_promise_that_is_forgotten_loses_messages(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
-        simulated, "promise", lambda state, epoch, reign: replace(state, epoch=epoch, reign=reign)
+        simulated, "promise", lambda state, epoch, term_id: replace(state, epoch=epoch, term_id=term_id)
     )
     monkeypatch.setattr(Node, "leave_role", lambda node: None)
     assert _is_caught(3, 2)
@@ -186,7 +186,7 @@ def test_a_promise_that_is_forgotten_loses_messages(monkeypatch: pytest.MonkeyPa
 
 def _trap_of_the_emptied(*, copied_again: int) -> Group:
     """0 dropped 2 from the set and acknowledged with 1, which came back empty and copied some of it again;
-    then 0 died, and 2 may not reign with such a witness."""
+    then 0 died, and 2 may not lead with such a witness."""
     group = Group(3, 2, 1)
     first, second, third = group.nodes
     assert first.table is not None
@@ -220,8 +220,8 @@ def test_an_emptied_member_is_no_witness(copied_again: int) -> None:
 def test_a_witness_that_lost_its_disk_loses_messages(
     monkeypatch: pytest.MonkeyPatch, copied_again: int
 ) -> None:
-    monkeypatch.setattr(election.Vote, "remembers", True)
-    with pytest.raises(Broken, match="reigns without"):
+    monkeypatch.setattr(election, "is_complete", lambda vote: True)
+    with pytest.raises(Broken, match="is master without"):
         _trap_of_the_emptied(copied_again=copied_again)
 
 

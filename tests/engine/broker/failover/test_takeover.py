@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.broker.replication.tails import Tail, has_tail, tail_from_json, tail_of, tail_to_json
+from engine.broker.replication.epochs import Tail, has_tail, tail_from_json, tail_of, tail_to_json
 from engine.errors import Refused
 from tests.engine.broker.failover.test_replication import in_sync
 from tests.engine.broker.replication.members import Member, Wire, running, until
@@ -41,7 +41,7 @@ async def copied(stranger: Member, *slaves: Member) -> None:
 
 
 async def gone(slave: Member) -> None:
-    following = slave.replication.following
+    following = slave.replication.streams.follower
     assert following is not None
     await until(lambda: following.link is None)
 
@@ -82,7 +82,7 @@ async def test_what_was_never_copied_is_named(tmp_path: Path) -> None:
     slave._master = "nobody yet"
     async with running(slave):
         async with running(stranger):
-            await until(lambda: stranger.role == "master" and slave.replication.following is not None)
+            await until(lambda: stranger.role == "master" and slave.replication.streams.follower is not None)
             for number in range(700):
                 stranger.put(number)
             slave._master = "member-0"
@@ -139,7 +139,7 @@ async def test_a_slave_of_another_master_is_refused(tmp_path: Path) -> None:
         log = second.log()
         second._wire.members["member-1"] = first
         second._master = "member-1"
-        following = second.replication.following
+        following = second.replication.streams.follower
         assert following is not None
         await until(lambda: "not of its master's group" in following.trouble)
         assert second.log() == log
@@ -180,7 +180,7 @@ async def test_behind_a_plain_master_a_slave_expires_for_itself(tmp_path: Path) 
             await copied(stranger, slave)
             for path in sorted((tmp_path / "1" / "commitlog").iterdir())[:2]:
                 os.utime(path, (0, 0))
-            assert not slave.replication.cleaning_refusal()
+            assert not slave.replication.streams.cleaning_refusal()
             await slave.clean()
             assert slave.store.log.min_offset == 2 * SEGMENT_SIZE
         await gone(slave)

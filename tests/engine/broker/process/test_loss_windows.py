@@ -54,9 +54,9 @@ async def _send(group: BrokerGroup, acks: Acks, body: bytes) -> SendStatus | Non
 
 def _cut_off_slave(group: BrokerGroup) -> None:
     """From now on nothing reaches it; the master still counts on it."""
-    replication = group.members[1].inner.tasks.replication.group.replication  # type: ignore[union-attr]
-    assert replication.following is not None and replication.following._task is not None
-    replication.following._task.cancel()
+    replication = group.members[1].inner.tasks.replication.group.member  # type: ignore[union-attr]
+    assert replication.streams.follower is not None and replication.streams.follower._task is not None
+    replication.streams.follower._task.cancel()
 
 
 async def _survivors(group: BrokerGroup, *, unclean: bool) -> list[bytes]:
@@ -64,7 +64,7 @@ async def _survivors(group: BrokerGroup, *, unclean: bool) -> list[bytes]:
     await group.stop(0)
     slave = group.members[1].inner
     assert slave.tasks.replication.group is not None
-    await slave.tasks.replication.group.replication.promote(1, None, is_unclean=unclean)
+    await slave.tasks.replication.group.member.promote(1, None, is_unclean=unclean)
     slave.core.store.replica.confirmed_offset = None  # look at all that it has
     await eventually(
         lambda: slave.core.store.queues.dispatched_offset >= slave.core.store.replica.whole_end()

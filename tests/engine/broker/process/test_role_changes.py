@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
-from dataclasses import replace
 from pathlib import Path
 
 import orjson
 import pytest
+from msgspec.structs import replace
 
-from engine.broker.failover.group_state import GROUP_FILE, found, to_json
+from engine.broker.failover.group_state import GROUP_FILE, create_group, to_json
 from engine.broker.failover.role import RoleKind
 from engine.protocol.codes import RequestCode, ResponseCode
 from engine.protocol.properties import Property
@@ -66,8 +66,8 @@ async def test_a_promoted_slave_continues_the_queues(start_member: StartMember) 
     )
     answer = await at_slave.send("orders", b"3")
     assert (answer.code, answer.fields["queueOffset"]) == (0, "3")
-    found = records(await at_slave.pull("orders", 0))
-    assert [record.body for record in found] == [b"0", b"1", b"2", b"3"]
+    create_group = records(await at_slave.pull("orders", 0))
+    assert [record.body for record in create_group] == [b"0", b"1", b"2", b"3"]
 
 
 async def test_a_demoted_master_falls_silent_before_anything_is_awaited(start_member: StartMember) -> None:
@@ -223,7 +223,7 @@ async def test_a_stopped_slave_leaves_its_offsets_alone(tmp_path: Path) -> None:
 async def test_a_broker_that_was_in_a_group_asks_before_it_writes(tmp_path: Path) -> None:
     folder = tmp_path / "a" / "config"
     folder.mkdir(parents=True)
-    alone = found(0, "127.0.0.1:1", reign=7, min_in_sync=2)
+    alone = create_group(0, "127.0.0.1:1", term_id=7, min_in_sync=2)
     group = replace(alone, members={**alone.members, 1: "127.0.0.1:2"})
     (folder / GROUP_FILE).write_bytes(orjson.dumps(to_json(group)))
     broker = await RunningBroker.start(tmp_path / "a", {})

@@ -60,10 +60,10 @@ def test_who_is_suggested() -> None:
     master, slave = Role(RoleKind.MASTER, 0), Role(RoleKind.SLAVE, 2)
     assert suggested_broker(master, group, is_slow=False) == 0
     assert suggested_broker(master, group, is_slow=True) == 1
-    slave.hear_master("a:1", None)
+    slave.update_master("a:1", None)
     assert suggested_broker(slave, group, is_slow=False) == 0
     assert suggested_broker(slave, group, is_slow=True) == 1
-    slave.hear_master(None, None)
+    slave.update_master(None, None)
     assert suggested_broker(slave, group, is_slow=False) == 2
 
 

@@ -12,9 +12,9 @@ from pathlib import Path
 
 from engine.broker.failover.group_file_io import GroupFile
 from engine.broker.failover.group_state import GroupName
-from engine.broker.failover.member_task import Replication
-from engine.broker.failover.role_hooks import GroupRules, RoleHooks
-from engine.broker.replication.ha_server_io import HaServer
+from engine.broker.failover.member_task import GroupMember
+from engine.broker.failover.role import GroupRules, RoleHooks
+from engine.broker.replication.ha_port_io import HaServer
 from engine.broker.storage.log_events import LogEvents
 from engine.errors import EngineError, PeerError, PeerUnreachable
 from engine.protocol.bodies.brokers import GroupStatus
@@ -35,7 +35,7 @@ class Wire:
         self.named: list[str] | None = []
         """Whom the name servers name; None: they are down."""
 
-    def reach(self, me: int, address: str) -> Replication:
+    def reach(self, me: int, address: str) -> GroupMember:
         other = self.members.get(address)
         if other is None or (me, other.member_id) in self.cut:
             raise PeerUnreachable(f"{address} does not answer")
@@ -60,14 +60,14 @@ class Requests:
     async def count_messages(self, address: str, begin: int, end: int) -> int | None:
         return await self._wire.reach(self._me, address).count_messages(begin, end)
 
-    async def promise(self, address: str, epoch: int, reign: int) -> GroupStatus:
-        return await self._wire.reach(self._me, address).promise(epoch, reign)
+    async def promise(self, address: str, epoch: int, term_id: int) -> GroupStatus:
+        return await self._wire.reach(self._me, address).promise(epoch, term_id)
 
-    async def crown(self, address: str, epoch: int, reign: int) -> None:
-        await self._wire.reach(self._me, address).crown(epoch, reign)
+    async def become_master(self, address: str, epoch: int, term_id: int) -> None:
+        await self._wire.reach(self._me, address).become_master(epoch, term_id)
 
-    async def follow(self, address: str, epoch: int, reign: int, master_id: int, master: str) -> None:
-        await self._wire.reach(self._me, address).follow(epoch, reign, master_id, master)
+    async def follow(self, address: str, epoch: int, term_id: int, master_id: int, master: str) -> None:
+        await self._wire.reach(self._me, address).follow(epoch, term_id, master_id, master)
 
     async def hand_over(self, address: str, epoch: int, member_id: int) -> None:
         nonce = secrets.randbits(62)
@@ -111,7 +111,7 @@ class Member:
         events = LogEvents()
         events.on_appended.append(self._appended)
         events.on_visible.append(self._appended)
-        self.replication = Replication(
+        self.replication = GroupMember(
             GroupName("c", "b", member_id),
             self.address,
             f"127.0.0.1:{port}",
@@ -140,11 +140,11 @@ class Member:
         self.store.close()
 
     async def _become_master(self, epoch: int) -> None:
-        mastering = self.replication.mastering
+        term = self.replication.streams.term
         while self.store.queues.dispatched_offset < self.store.log.max_offset:
             dispatch_all(self.store)
             await asyncio.sleep(0.01)
-        if self.replication.mastering is not mastering:
+        if self.replication.streams.term is not term:
             return
         self.role = "master"
         self.store.replica.adopt_queue_offsets()
@@ -166,18 +166,18 @@ class Member:
         """Append; the offset behind the record."""
         assert self.role == "master"
         result = put(self.store, draft(number))
-        assert self.replication.mastering is not None
-        self.replication.mastering.appended()
+        assert self.replication.streams.term is not None
+        self.replication.streams.term.appended()
         return result.commit_log_offset + result.size
 
     async def send(self, number: int, timeout_ms: int = 3_000) -> bool:
         """A send that waits for the whole in-sync set: whether it was acknowledged."""
-        mastering = self.replication.mastering
-        if mastering is None or self.role != "master" or not mastering.table.is_enough():
+        term = self.replication.streams.term
+        if term is None or self.role != "master" or not term.table.is_enough():
             return False
         end = self.put(number)
         future: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
-        mastering.wait(-1, end, timeout_ms, lambda ok: future.done() or future.set_result(ok))
+        term.wait(-1, end, timeout_ms, lambda ok: future.done() or future.set_result(ok))
         return await future
 
     async def clean(self, disk_usage_ratio: float = 0.5) -> None:
@@ -188,7 +188,7 @@ class Member:
         def planned() -> int:
             return front.plan(rules, self._now_ms(), hour=4, disk_usage_ratio=disk_usage_ratio)
 
-        start = await self.replication.settle_start(planned)
+        start = await self.replication.streams.settle_start(planned)
         if start is not None:
             front.delete_to(start, rules, self._now_ms())
 

@@ -9,27 +9,29 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+
+from msgspec.structs import replace
 
 from engine.broker.failover.election import Vote, elect, resume
-from engine.broker.failover.front_state import missing_from
 from engine.broker.failover.group_state import (
     GroupState,
     InSyncSet,
     StaleEpoch,
-    crown,
+    become_master,
+    create_group,
     decide_start,
     follow,
-    found,
     promise,
     take_set,
     take_start,
 )
-from engine.broker.replication.epochs import log_epoch, parting, reached
+from engine.broker.failover.member_status import missing_from
+from engine.broker.replication.epochs import divergence, log_epoch, reached
 from engine.broker.replication.in_sync_set import InSyncTable
 
 Entry = tuple[int, int]
-"""Who wrote it (reign) and its number."""
+"""Who wrote it (term id) and its number."""
 
 
 class Broken(AssertionError):
@@ -56,18 +58,17 @@ class Node:
             state, self.start, is_linked=is_linked, lacks_only_expired=self.start < unexpired_from
         )
         return Vote(
-            self.member_id,
-            log_epoch(state.history),
-            len(self.log),
-            self.start,
-            0,
-            state.confirmed_offset,
-            state.in_sync,
-            frozenset(state.members),
-            state.whole_at,
-            state.start_offset,
-            max(self.start, min(unexpired_from, len(self.log))),
-            None if self.table is not None else missing,
+            member_id=self.member_id,
+            log_epoch=log_epoch(state.history),
+            log_end=len(self.log),
+            log_start=self.start,
+            confirmed_offset=state.confirmed_offset,
+            in_sync=state.in_sync,
+            members={str(member): address for member, address in state.members.items()},
+            whole_at=state.caught_up_at,
+            start_offset=state.start_offset,
+            unexpired_from=max(self.start, min(unexpired_from, len(self.log))),
+            missing_from=None if self.table is not None else missing,
         )
 
     def leave_role(self) -> None:
@@ -80,7 +81,7 @@ class Group:
         self.now_ms = 0
         self.min_in_sync = min_in_sync
         self.nodes = [Node(member, GroupState()) for member in range(size)]
-        self.nodes[0].state = found(0, "0", self._reign(), min_in_sync)
+        self.nodes[0].state = create_group(0, "0", self._new_term_id(), min_in_sync)
         self.cut: set[frozenset[int]] = set()
         self.acknowledged: dict[int, Entry] = {}
         self.seen: dict[int, Entry] = {}
@@ -90,12 +91,12 @@ class Group:
         self.lost_disks = self.lost_fronts = 0
         self.reserved_ms: float = float("inf")
         self.stored_ms: dict[Entry, int] = {}
-        self._reign_of(self.nodes[0])
+        self._start_term(self.nodes[0])
 
-    def _reign(self) -> int:
+    def _new_term_id(self) -> int:
         return self.draw.getrandbits(40)
 
-    def _reign_of(self, node: Node) -> None:
+    def _start_term(self, node: Node) -> None:
         node.leave_role()
         node.table = InSyncTable(node.member_id, node.state, self.min_in_sync)
 
@@ -112,7 +113,7 @@ class Group:
         node = self.pick()
         if node.is_up and node.table is not None and node.table.is_enough():
             self.number += 1
-            entry = (node.state.reign, self.number)
+            entry = (node.state.term_id, self.number)
             node.log.append(entry)
             self.stored_ms[entry] = self.now_ms
             self.waiting.append((node.member_id, len(node.log), entry))
@@ -157,10 +158,10 @@ class Group:
         if not self.reaches(slave, master):
             return
         try:
-            state = follow(slave.state, master.state.epoch, master.state.reign, master.member_id)
+            state = follow(slave.state, master.state.epoch, master.state.term_id, master.member_id)
         except StaleEpoch:
             return
-        point = parting(state.history, len(slave.log), master.state.history, len(master.log))
+        point = divergence(state.history, len(slave.log), master.state.history, len(master.log))
         if slave.log and not point.shared:
             return
         if point.offset < len(slave.log):
@@ -169,11 +170,11 @@ class Group:
             if point.offset < state.confirmed_offset:
                 raise Broken(f"member {slave.member_id} would have to cut what is confirmed")
             del slave.log[point.offset :]
-        whole_at = min(state.whole_at, len(master.log)) if slave.log else len(master.log)
+        caught_up_at = min(state.caught_up_at, len(master.log)) if slave.log else len(master.log)
         if not slave.log:
             slave.log, slave.start = master.log[: master.start], master.start
         history = reached(point.shared, master.state.history, len(slave.log))
-        slave.state = replace(state, history=history, whole_at=whole_at)
+        slave.state = replace(state, history=history, caught_up_at=caught_up_at)
         self._tell_start(slave, master)
         slave.following, slave.joined = master.member_id, master.state.epoch
         members = master.table.plan_members(slave.member_id, str(slave.member_id))
@@ -258,7 +259,7 @@ class Group:
             if is_unexpired and offset < winner.start:
                 holders = [node for node in self.nodes if node.start <= offset < len(node.log)]
                 if any(node.log[offset] == entry for node in holders):
-                    raise Broken(f"member {winner.member_id} reigns without {entry} at its front")
+                    raise Broken(f"member {winner.member_id} is master without {entry} at its front")
 
     def store_set(self) -> None:
         slave = self.pick()
@@ -278,7 +279,7 @@ class Group:
         is_streaming = master.table is not None and master.state.epoch == slave.joined == slave.state.epoch
         return master if is_streaming and self.reaches(slave, master) else None
 
-    # -- who reigns -----------------------------------------------------------------------------------------
+    # -- elections ------------------------------------------------------------------------------------------
 
     def promote(self) -> None:
         """An operator asks some member; it may die between any two words."""
@@ -303,12 +304,12 @@ class Group:
         heard = [node for node in self.nodes if node.member_id in members and self.reaches(asked, node)]
         if asked not in heard or decide([self._vote(node) for node in heard]) is None:
             return
-        epoch, reign = max(node.state.epoch for node in heard) + 1, self._reign()
+        epoch, term_id = max(node.state.epoch for node in heard) + 1, self._new_term_id()
         votes: list[Vote] = []
         for node in heard:
             if self.draw.random() < 0.9:
                 try:
-                    promised = promise(node.state, epoch, reign)
+                    promised = promise(node.state, epoch, term_id)
                 except StaleEpoch:
                     continue
                 node.leave_role()
@@ -317,22 +318,22 @@ class Group:
         has_own = any(vote.member_id == asked.member_id for vote in votes)
         winner = decide(votes) if has_own else None
         if winner is not None and self.draw.random() < 0.9:
-            self._enthrone(self.nodes[winner], epoch, reign, heard)
+            self._install(self.nodes[winner], epoch, term_id, heard)
 
     def _vote(self, node: Node) -> Vote:
         return node.vote(self.unexpired_from(node))
 
-    def _enthrone(self, winner: Node, epoch: int, reign: int, heard: list[Node]) -> None:
+    def _install(self, winner: Node, epoch: int, term_id: int, heard: list[Node]) -> None:
         for offset, entry in self.acknowledged.items():
             if winner.log[offset : offset + 1] != [entry]:
-                raise Broken(f"member {winner.member_id} reigns without {entry} at {offset}")
+                raise Broken(f"member {winner.member_id} is master without {entry} at {offset}")
         self._check_front(winner)
-        winner.state = crown(winner.state, epoch, reign, winner.member_id, len(winner.log))
-        self._reign_of(winner)
+        winner.state = become_master(winner.state, epoch, term_id, winner.member_id, len(winner.log))
+        self._start_term(winner)
         for node in heard:
             if node is not winner and self.draw.random() < 0.8:
                 node.leave_role()
-                node.state = follow(node.state, epoch, reign, winner.member_id)
+                node.state = follow(node.state, epoch, term_id, winner.member_id)
 
     # -- misfortune -----------------------------------------------------------------------------------------
 

@@ -39,7 +39,7 @@ async def test_without_a_group_there_are_no_epochs(broker: RunningBroker, peer: 
 
 async def test_a_slave_tells_of_its_master_and_of_no_other(broker: RunningBroker, peer: Peer) -> None:
     await broker.inner.tasks.replication.role_changes.become_slave("10.0.0.1:10911", 1, 2)
-    broker.inner.core.role.hear_master("10.0.0.1:10911", "10.0.0.1:10912")
+    broker.inner.core.role.update_master("10.0.0.1:10911", "10.0.0.1:10912")
     info = HARuntimeInfo.decode((await peer.ask(RequestCode.GET_BROKER_HA_STATUS)).body)
     seen = info.ha_client_runtime_info
     assert not info.master and seen is not None

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from engine.broker.replication.epochs import Epoch, Parting, begin, check_history, log_epoch, parting, reached
+from engine.broker.replication.epochs import (
+    Divergence,
+    Epoch,
+    begin,
+    check_history,
+    divergence,
+    log_epoch,
+    reached,
+)
 from engine.errors import CorruptRecord
 
 ONE, TWO, THREE = Epoch(1, 11, 0), Epoch(2, 22, 100), Epoch(3, 33, 250)
@@ -21,24 +29,24 @@ def test_a_log_without_a_group_is_of_epoch_zero() -> None:
 
 
 def test_a_slave_that_is_only_behind_cuts_nothing() -> None:
-    assert parting((ONE, TWO), 180, (ONE, TWO, THREE), 400) == Parting(180, (ONE, TWO))
+    assert divergence((ONE, TWO), 180, (ONE, TWO, THREE), 400) == Divergence(180, (ONE, TWO))
 
 
 def test_an_extra_tail_is_cut_where_the_next_reign_began() -> None:
-    assert parting((ONE, TWO), 300, (ONE, TWO, THREE), 400) == Parting(250, (ONE, TWO))
+    assert divergence((ONE, TWO), 300, (ONE, TWO, THREE), 400) == Divergence(250, (ONE, TWO))
 
 
 def test_a_reign_that_the_master_does_not_know_is_cut_whole() -> None:
     mine = (ONE, TWO, Epoch(3, 99, 250))
-    assert parting(mine, 300, (ONE, TWO, Epoch(4, 44, 220)), 400) == Parting(220, (ONE, TWO))
+    assert divergence(mine, 300, (ONE, TWO, Epoch(4, 44, 220)), 400) == Divergence(220, (ONE, TWO))
 
 
 def test_equal_epochs_of_different_reigns_are_different() -> None:
-    assert parting((ONE, Epoch(2, 7, 100)), 300, (ONE, TWO), 300) == Parting(100, (ONE,))
+    assert divergence((ONE, Epoch(2, 7, 100)), 300, (ONE, TWO), 300) == Divergence(100, (ONE,))
 
 
 def test_histories_without_a_common_beginning_share_nothing() -> None:
-    assert parting((Epoch(1, 5, 0),), 300, (ONE, TWO), 300) == Parting(0, ())
+    assert divergence((Epoch(1, 5, 0),), 300, (ONE, TWO), 300) == Divergence(0, ())
 
 
 def test_a_slave_holds_the_entries_that_its_log_has_reached() -> None:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from msgspec.structs import replace
 
-from engine.broker.failover.group_state import InSyncSet, found
+from engine.broker.failover.group_state import InSyncSet, create_group
 from engine.broker.replication.in_sync_set import InSyncTable
 
 MEMBERS = {0: "a:1", 1: "b:1", 2: "c:1"}
 
 
 def table(min_in_sync: int = 2, members: dict[int, str] | None = None) -> InSyncTable:
-    state = found(0, "a:1", 11, min_in_sync)
+    state = create_group(0, "a:1", 11, min_in_sync)
     in_sync = replace(state.in_sync, settled=tuple(members or MEMBERS))
     return InSyncTable(0, replace(state, members=members or MEMBERS, in_sync=in_sync), min_in_sync)
 
@@ -96,7 +96,7 @@ def test_one_that_keeps_pace_a_little_behind_stays() -> None:
 
 
 def test_a_slave_of_an_older_reign_confirms_nothing() -> None:
-    state = found(0, "a:1", 11, 1)
+    state = create_group(0, "a:1", 11, 1)
     in_sync = replace(state.in_sync, settled=(0, 1, 2))
     state = replace(
         state, members=MEMBERS, in_sync=in_sync, history=(*state.history, replace(state.history[0], number=2))
@@ -139,7 +139,7 @@ def test_slaves_of_rocketmq_count_but_are_in_no_set() -> None:
 
 def test_a_list_that_too_few_know_does_not_count_in_the_next_reign() -> None:
     """The last master wished for member 2 and died; whether anybody heard of it is unknown."""
-    state = found(0, "a:1", 11, 2)
+    state = create_group(0, "a:1", 11, 2)
     in_sync = replace(state.in_sync, settled=(0, 1))
     made = InSyncTable(0, replace(state, members=MEMBERS, in_sync=in_sync), 2)
     assert set(made.members) == {0, 1}

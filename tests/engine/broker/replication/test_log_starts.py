@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from engine.broker.replication.master_link_io import MasterLink
-from engine.broker.replication.master_task import Mastering
-from engine.broker.replication.slave_task import Following
+from engine.broker.replication.master_task import MasterTerm
+from engine.broker.replication.slave_task import Follower
 from engine.errors import Refused
 from engine.store.results import QueueUnit
 from tests.engine.broker.replication.members import Member, Wire, running, until
@@ -58,8 +58,8 @@ def again(root: Path, member: Member, wire: Wire, *, ahead_ms: int = YOUNG, **op
 
 
 def in_sync(member: Member) -> tuple[int, ...]:
-    mastering = member.replication.mastering
-    return mastering.table.current.ids if mastering is not None else ()
+    term = member.replication.streams.term
+    return term.table.current.ids if term is not None else ()
 
 
 async def fill(master: Member, *slaves: Member, segments: int = 4) -> None:
@@ -76,7 +76,7 @@ async def fill(master: Member, *slaves: Member, segments: int = 4) -> None:
 
 def _heard(slave: Member) -> int | None:
     """Up to where its master lets it delete; on its own disk, too."""
-    following = slave.replication.following
+    following = slave.replication.streams.follower
     told = following.may_delete_to if following is not None else None
     assert told is None or told <= (slave.file.known.start_offset or 0)
     return told
@@ -151,8 +151,8 @@ async def test_a_master_killed_before_it_deleted_goes_on_with_it(tmp_path: Path)
         async with running(master):
             await fill(master, slave)
             age(tmp_path, 0, 1)
-            assert master.replication.mastering is not None
-            await master.replication.mastering.decide_start(2 * SEGMENT_SIZE)
+            assert master.replication.streams.term is not None
+            await master.replication.streams.term.decide_start(2 * SEGMENT_SIZE)
             await until(lambda: _heard(slave) == 2 * SEGMENT_SIZE)
             await slave.clean()
             assert slave.store.log.min_offset == 2 * SEGMENT_SIZE
@@ -173,10 +173,12 @@ async def test_without_a_master_a_slave_deletes_nothing(tmp_path: Path) -> None:
             age(tmp_path, 0, 1)
             await master.clean()
             await until(lambda: _heard(slave) == 2 * SEGMENT_SIZE)
-        await until(lambda: slave.replication.following and slave.replication.following.link is None)
+        await until(
+            lambda: slave.replication.streams.follower and slave.replication.streams.follower.link is None
+        )
         await slave.clean(disk_usage_ratio=0.99)
         assert slave.store.log.min_offset == 0
-        assert "master" in slave.replication.cleaning_refusal()
+        assert "master" in slave.replication.streams.cleaning_refusal()
 
 
 async def test_a_full_disk_of_a_slave_deletes_nothing_that_its_master_keeps(tmp_path: Path) -> None:
@@ -185,7 +187,9 @@ async def test_a_full_disk_of_a_slave_deletes_nothing_that_its_master_keeps(tmp_
         await fill(master, slave)
         await slave.clean(disk_usage_ratio=0.99)
         assert slave.store.log.min_offset == 0
-        assert slave.replication.cleaning_refusal() and not master.replication.cleaning_refusal()
+        assert (
+            slave.replication.streams.cleaning_refusal() and not master.replication.streams.cleaning_refusal()
+        )
 
 
 async def test_slaves_follow_a_master_that_deletes_to_make_room(tmp_path: Path) -> None:
@@ -339,16 +343,16 @@ def _units(member: Member) -> list[QueueUnit]:
 
 
 def _start_known(master: Member, member_id: int) -> int | None:
-    mastering = master.replication.mastering
-    return mastering.table.progress[member_id].log_start if mastering is not None else None
+    term = master.replication.streams.term
+    return term.table.progress[member_id].log_start if term is not None else None
 
 
 async def test_a_slave_of_the_first_release_stays_in_sync(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It says nothing about its log start, and must not be told about others'."""
-    tail = Following._tail
-    monkeypatch.setattr(Following, "_tail", lambda self: {**tail(self), "logStart": None})
+    tail = Follower._tail
+    monkeypatch.setattr(Follower, "_tail", lambda self: {**tail(self), "logStart": None})
     master, slave = group(tmp_path)
     async with running(master, slave):
         await fill(master, slave)
@@ -356,27 +360,27 @@ async def test_a_slave_of_the_first_release_stays_in_sync(
         await master.clean()
         assert await master.send(9_999)
         assert in_sync(master) == (0, 1)
-        mastering = master.replication.mastering
-        assert mastering is not None
-        assert mastering.links[1]._told_start is None
+        term = master.replication.streams.term
+        assert term is not None
+        assert term.links[1]._sent_start is None
 
 
 async def test_a_master_of_the_first_release_is_followed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It says where its log begins and does not know words about log starts."""
-    handshake = Mastering._handshake
+    handshake = MasterTerm._handshake
 
-    def without_starts(self: Mastering, state: object) -> dict[str, object]:
+    def without_starts(self: MasterTerm, state: object) -> dict[str, object]:
         packet = handshake(self, state)  # type: ignore[arg-type]
         return {key: value for key, value in packet.items() if key not in ("startOffset", "neededFrom")}
 
-    def unknown(self: Mastering, member_id: int, log_start: int) -> None:
+    def unknown(self: MasterTerm, member_id: int, log_start: int) -> None:
         raise AssertionError("a word that the first release does not know")
 
-    monkeypatch.setattr(Mastering, "_handshake", without_starts)
-    monkeypatch.setattr(Mastering, "_starts_at", unknown)
-    monkeypatch.setattr(Mastering, "_start_to_tell", lambda self: None)
+    monkeypatch.setattr(MasterTerm, "_handshake", without_starts)
+    monkeypatch.setattr(MasterTerm, "starts_at", unknown)
+    monkeypatch.setattr(MasterTerm, "start_to_send", lambda self: None)
     master, slave = group(tmp_path)
     async with running(master, slave):
         await fill(master, slave)
@@ -387,7 +391,7 @@ async def test_a_master_of_the_first_release_is_followed(
         assert slave.replication.status().trouble is None
         assert await master.send(9_999)
         # As if its log began with the fourth segment: what is not old enough here may be the last copy.
-        following = slave.replication.following
+        following = slave.replication.streams.follower
         assert following is not None and isinstance(following.link, MasterLink)
         following.link.may_delete_to = 3 * SEGMENT_SIZE
         await slave.clean()

@@ -9,9 +9,8 @@ from pathlib import Path
 import pytest
 
 from engine.broker.failover.group_file_io import GroupFile
-from engine.broker.replication.confirmed_offset import ConfirmedOffset
-from engine.broker.replication.master_link_io import MasterHello, MasterLink
-from engine.broker.replication.plain_links_io import PlainMasterLink
+from engine.broker.replication.acknowledgement import ConfirmedOffset
+from engine.broker.replication.master_link_io import MasterHello, MasterLink, PlainMasterLink
 from engine.broker.storage.log_events import LogEvents
 from tests.engine.store.samples import draft, open_store, put
 
@@ -39,13 +38,13 @@ async def test_a_flush_that_ends_after_the_stream_is_not_told_by_an_exception(tm
             store,
             GroupFile(tmp_path, threads),
             ConfirmedOffset(store, LogEvents()),
+            MasterHello(0, 1, 1, (), 0, 0, 0),
             truncate=lambda offset: asyncio.sleep(0),
             appended=lambda: None,
             now_ms=lambda: 0,
         )
-        link._master = MasterHello(0, 1, 1, (), 0, 0, 0, False)
         put(store, draft(0))
-        link.say()
+        link.report_end()
         plain = PlainMasterLink(
             reader,
             writer,  # type: ignore[arg-type]
@@ -54,5 +53,5 @@ async def test_a_flush_that_ends_after_the_stream_is_not_told_by_an_exception(tm
             now_ms=lambda: 0,
             begins_at=lambda offset: asyncio.sleep(0),
         )
-        plain.say()
+        plain.report_end()
     store.close()

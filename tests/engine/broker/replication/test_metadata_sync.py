@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from engine.broker.failover.role import RoleKind
+from engine.broker.replication import metadata_io as table_reads
 from engine.broker.replication import metadata_task as metadata_sync
-from engine.broker.replication import table_reads_io as table_reads
-from engine.broker.replication.replica_files import ReplicaFile
-from engine.broker.replication.unconfigured_topics import Strangers
+from engine.broker.replication.metadata import ReplicaFile, UnconfiguredTopics
 from engine.broker.topics.topic_table import MAX_QUEUES_PER_TOPIC, TOPICS_FILE, TopicTable
 from engine.net.outcomes import Reply
 from engine.protocol.bodies.groups import (
@@ -80,9 +79,7 @@ async def test_nothing_is_taken_from_who_is_not_the_master_of_this_group(pair: P
     slave = pair.slave.inner
     slave.core.tables.topics.put(TopicConfig("orders", 3, 3), 5)
     assert slave.tasks.replication.group is not None
-    await slave.tasks.replication.group.replication._file.change(
-        lambda state: replace(state, epoch=1, reign=77)
-    )
+    await slave.tasks.replication.group.member._file.change(lambda state: replace(state, epoch=1, term_id=77))
     assert not await pair.sync()
     assert "orders" in slave.core.tables.topics and not slave.core.role.is_master_alive
 
@@ -219,7 +216,9 @@ async def test_a_topic_whose_master_is_gone_is_made_of_its_queues(pair: Pair, is
 
 def test_a_queue_number_that_nobody_would_choose_announces_no_million_queues() -> None:
     topics, saved = TopicTable(), list[str]()
-    strangers = Strangers(topics, lambda: {"orders": [0, (1 << 31) - 2]}, save=saved.append, now_ms=lambda: 5)
+    strangers = UnconfiguredTopics(
+        topics, lambda: {"orders": [0, (1 << 31) - 2]}, save=saved.append, now_ms=lambda: 5
+    )
     assert strangers.note("orders")
     strangers.adopt()
     assert topics.get("orders") == TopicConfig("orders", MAX_QUEUES_PER_TOPIC, MAX_QUEUES_PER_TOPIC)

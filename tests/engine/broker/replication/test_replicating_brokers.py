@@ -194,7 +194,7 @@ async def test_what_waits_survives_a_promotion(group: BrokerGroup) -> None:
     await eventually(lambda: slave.inner.core.store.log.max_offset >= end)
     assert await slave.inner.tasks.replication.metadata_sync.round()
     assert slave.inner.tasks.replication.group is not None
-    replication = slave.inner.tasks.replication.group.replication
+    replication = slave.inner.tasks.replication.group.member
     await group.stop(0)
     await replication.promote(replication.status().epoch, 1, is_unclean=True)
     await eventually(lambda: slave.inner.core.role.is_master, 20)

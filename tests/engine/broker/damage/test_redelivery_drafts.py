@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engine.broker.damage.waited_drafts import Waited, delayed_message, timed_message, was_recalled
+from engine.broker.damage.redelivery_task import Waited, delayed_message, timed_message, was_recalled
 from engine.protocol.names import SCHEDULE_TOPIC, TIMER_TOPIC
 from engine.protocol.properties import decode_properties
 from engine.protocol.records import Record, decode_record, encode_record
