@@ -6,7 +6,7 @@ PY := .venv/bin/python
 PYTEST := $(PY) -m pytest
 SETUP_STAMP := .venv/.setup-stamp
 SETUP_INPUTS := pyproject.toml requirements/dev.lock tools/setup.sh tools/debian-packages.txt \
-	$(wildcard setup.py) $(shell find engine -name '*_cy.p*' 2>/dev/null)
+	$(wildcard setup.py) $(shell find engine spark -name '*_cy.p*' 2>/dev/null)
 FRONTEND_STAMP := build/.frontend-stamp
 FRONTEND_INPUTS := tools/build_frontend.sh $(shell find frontend -path frontend/node_modules -prune -o -type f -print)
 ARGS ?=
@@ -140,4 +140,4 @@ bench-spark: setup ## how fast Spark reads a store of five million messages (ARG
 clean: ## remove .venv, build results, caches and the data of `make up`
 	rm -rf .venv build dist data frontend/node_modules *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
 	find engine tests tools -name '__pycache__' -type d -prune -exec rm -rf {} +
-	find engine \( -name '*_cy*.so' -o -name '*_cy.c' \) -delete
+	find engine spark \( -name '*_cy*.so' -o -name '*_cy.c' \) -delete

@@ -13,7 +13,6 @@ from setuptools import Extension, setup
 COMPILED_MODULES = (
     "engine.protocol._batches_cy",
     "engine.protocol._bytes_cy",
-    "engine.protocol._columns_cy",
     "engine.protocol._frames_cy",
     "engine.protocol._headers_cy",
     "engine.protocol._index_cy",
@@ -21,8 +20,9 @@ COMPILED_MODULES = (
     "engine.protocol._properties_cy",
     "engine.protocol._records_cy",
     "engine.protocol._sends_cy",
-    "engine.protocol._texts_cy",
     "engine.protocol._units_cy",
+    "spark.sources._columns_cy",
+    "spark.sources._texts_cy",
 )
 """Every module that is compiled: equal to the `_cy.py` files on disk (tests/architecture compares)."""
 

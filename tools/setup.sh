@@ -74,7 +74,7 @@ export VIRTUAL_ENV="$PWD/.venv"
 say "installing the project (editable)"
 .venv/bin/uv pip install --quiet --no-deps --no-build-isolation --editable .
 
-for source in $(find engine -name '*_cy.py'); do
+for source in $(find engine spark -name '*_cy.py'); do
     if compgen -G "${source%.py}.*.so" >/dev/null; then
         say "compiled $source"
     else

@@ -78,7 +78,7 @@ SPAN_BODY = 3
 SPAN_BODY_END = 4
 SPAN_TOPIC = 5
 SPAN_TOPIC_END = 6  # the length of the properties follows, then these
-SPAN_TOPIC_NUMBER = 7  # for whoever numbers the topics (`_columns_cy`)
+SPAN_TOPIC_NUMBER = 7  # for whoever numbers the topics (Spark's `_columns_cy`)
 SPAN_NUMBERS = 8
 
 _MAGIC_V1 = cython.declare(cython.int, record_layout.MAGIC_V1)

@@ -16,11 +16,11 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
 from engine.protocol import record_layout
-from engine.protocol._columns_cy import choose_records, number_column, size_column, time_column, topic_numbers
 from engine.protocol._places_cy import SPAN_BODY, SPAN_BODY_END, SPAN_END, SPAN_NUMBERS, SPAN_POS, SPAN_STORE
-from engine.protocol._texts_cy import Texts, named_column, pairs_column, part_column, property_columns
 from engine.protocol.hosts import unpack_host
 from spark.schemas import kind_of
+from spark.sources._columns_cy import choose_records, number_column, size_column, time_column, topic_numbers
+from spark.sources._texts_cy import Texts, named_column, pairs_column, part_column, property_columns
 from spark.sources.wanted import Span, Wanted
 
 __all__ = ["Decoder", "Owner"]

@@ -13,7 +13,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from engine.errors import CorruptRecord
-from engine.protocol._columns_cy import number_column
 from engine.protocol._places_cy import (
     SCAN_BAD,
     SCAN_BLANK,
@@ -23,6 +22,7 @@ from engine.protocol._places_cy import (
     SPAN_TOPIC_END,
 )
 from engine.protocol.record_layout import MAGIC_V1, MAGIC_V2
+from spark.sources._columns_cy import number_column
 from spark.sources.chunks import Chunk, chunks
 from spark.sources.files import File
 from spark.sources.record_search import WINDOW_BYTES, find_record, store_time_at

@@ -7,6 +7,8 @@ from pathlib import Path
 
 from tests.architecture.sources import ROOT
 
+ROOTS = (ROOT / "engine", ROOT / "spark")
+
 
 def _listed_in_setup() -> set[str]:
     tree = ast.parse((ROOT / "setup.py").read_text())
@@ -20,7 +22,7 @@ def _is_the_list(node: ast.Assign) -> bool:
 
 
 def _on_disk() -> list[Path]:
-    return sorted((ROOT / "engine").rglob("*_cy.py"))
+    return sorted(source for root in ROOTS for source in root.rglob("*_cy.py"))
 
 
 def test_setup_lists_exactly_the_cy_modules_on_disk() -> None:
@@ -42,7 +44,8 @@ def test_no_build_is_older_than_its_source() -> None:
 def test_no_build_is_left_of_a_module_that_is_gone() -> None:
     orphans = [
         build.name
-        for build in (ROOT / "engine").rglob("*.so")
+        for root in ROOTS
+        for build in root.rglob("*.so")
         if not (build.parent / f"{build.name.split('.')[0]}.py").exists()
     ]
     assert not orphans

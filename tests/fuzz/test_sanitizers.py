@@ -20,7 +20,11 @@ from tests.requirements_probe import need_package
 
 ROOT = Path(__file__).resolve().parents[2]
 FLAGS = "-fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer -g -O1"
-SUITES = sorted(path.relative_to(ROOT).as_posix() for path in ROOT.glob("tests/engine/protocol/test_*_cy.py"))
+SUITES = sorted(
+    path.relative_to(ROOT).as_posix()
+    for folder in ("engine/protocol", "spark/sources")
+    for path in ROOT.glob(f"tests/{folder}/test_*_cy.py")
+)
 BUILD_TIMEOUT_S, RUN_TIMEOUT_S = 1200, 3600
 # The copy has the engine alone, without the console that pytest's options expect.
 WITHOUT_CONSOLE = ("-p", "no:django", "-p", "no:schemathesis", "-o", "addopts=--strict-markers -p pytester")
@@ -38,7 +42,7 @@ def sanitized(tmp_path_factory: pytest.TempPathFactory) -> Path:
     need_package("gcc")
     need_package("python3-dev")
     home = tmp_path_factory.mktemp("sanitized")
-    for folder in ("engine", "tests"):
+    for folder in ("engine", "spark", "tests"):
         leave_out = shutil.ignore_patterns("*.so", "*.c", "__pycache__", "native", "java", "go", "node")
         shutil.copytree(ROOT / folder, home / folder, ignore=leave_out)
     for name in ("setup.py", "pyproject.toml", "README.md"):
@@ -49,7 +53,7 @@ def sanitized(tmp_path_factory: pytest.TempPathFactory) -> Path:
         command, cwd=home, env=environment, capture_output=True, text=True, timeout=BUILD_TIMEOUT_S
     )
     assert built.returncode == 0, built.stderr[-3000:]
-    assert len(list((home / "engine/protocol").glob("*_cy.*.so"))) == len(COMPILED_MODULES), built.stderr
+    assert len(list(home.glob("*/*/*_cy.*.so"))) == len(COMPILED_MODULES), built.stderr
     return home
 
 

@@ -15,9 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.protocol import _columns_cy as installed_columns
 from engine.protocol import _places_cy as installed_places
-from engine.protocol import _texts_cy as installed_texts
 from engine.protocol._places_cy import (
     SCAN_BAD,
     SCAN_BLANK,
@@ -31,6 +29,8 @@ from engine.protocol._places_cy import (
     SPAN_STORE,
 )
 from engine.protocol.records import Record, decode_record, decode_records, encode_blank, encode_record
+from spark.sources import _columns_cy as installed_columns
+from spark.sources import _texts_cy as installed_texts
 from tests.engine.protocol.record_samples import GOLDEN_V1, GOLDEN_V2_V6, record_values
 from tests.engine.protocol.test_records_cy import compiler
 from tests.engine.protocol.ways import ways_of
