@@ -14,10 +14,7 @@ from __future__ import annotations
 import asyncio
 import errno
 import logging
-import struct
 from collections.abc import Callable, Mapping
-
-import orjson
 
 from engine.errors import EngineError
 from engine.net.cold_reads import ColdReads
@@ -41,8 +38,8 @@ from engine.net.outcomes import (
     Waits,
     Work,
 )
-from engine.protocol.codes import MQ_VERSION, ResponseCode
-from engine.protocol.commands import BINARY_HEADER, JSON_HEADER, ONEWAY_FLAG, Command, encode_command
+from engine.protocol.codes import ResponseCode
+from engine.protocol.commands import ONEWAY_FLAG, Command, encode_reply
 
 log = logging.getLogger(__name__)
 
@@ -57,13 +54,6 @@ FEW_WAITING = 4
 
 _GO_AWAY_ABOVE_VERSION = 475
 _END = object()
-_PREFIX = struct.Struct(">iI")
-# The header of an answer in the order of its keys; only the parts that vary are encoded per answer.
-_PLAIN_REPLY = (
-    b'{"code":%d,"extFields":%b,"flag":1,"language":"PYTHON","opaque":%d,'
-    b'"serializeTypeCurrentRPC":"JSON","version":' + str(MQ_VERSION).encode() + b"}"
-)
-_REPLY = _PLAIN_REPLY.replace(b'"serializeType', b'"remark":%b,"serializeType')
 
 
 class _Waiting:
@@ -298,17 +288,3 @@ def _go_away(request: Command) -> Reply:
     if request.version > _GO_AWAY_ABOVE_VERSION:
         return Reply(ResponseCode.GO_AWAY, "the server is shutting down")
     return Reply(ResponseCode.SYSTEM_BUSY, "[REJECTREQUEST]the server is shutting down")
-
-
-def encode_reply(request: Command, reply: Reply) -> bytes:
-    """The reply's frame in the header type of its request, every field a JSON string."""
-    if request.serialize_type == BINARY_HEADER:
-        answer = Command(reply.code, remark=reply.remark, fields=reply.fields, body=reply.body)
-        return encode_command(answer.answering(request))
-    fields = orjson.dumps(reply.fields)
-    if reply.remark is None:
-        raw = _PLAIN_REPLY % (reply.code, fields, request.opaque)
-    else:
-        raw = _REPLY % (reply.code, fields, request.opaque, orjson.dumps(reply.remark))
-    size, body = len(raw), reply.body
-    return _PREFIX.pack(4 + size + len(body), JSON_HEADER << 24 | size) + raw + body

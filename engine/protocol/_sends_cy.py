@@ -13,6 +13,7 @@ writes nowhere: the store places what it returns. Safe from any thread.
 from __future__ import annotations
 
 from struct import Struct
+from typing import Any
 from zlib import crc32
 
 from orjson import dumps
@@ -66,6 +67,58 @@ def is_compiled() -> bool:
 
 
 @cython.cclass
+class _Header:
+    """The fields of an everyday send that are not mere texts."""
+
+    queue_nums: cython.longlong
+    queue_id: cython.longlong
+    sys_flag: cython.longlong
+    born_timestamp: cython.longlong
+    flag: cython.longlong
+    retries: cython.longlong
+    properties: str | None
+
+
+@cython.cfunc
+def _read_header(fields: dict[str, str]) -> _Header | None:
+    """None when a required field is missing, a number is not of plain digits, or the send is anything but an
+    ordinary one: a batch, unit mode, or with a limit of its own to its retries."""
+    if not fields.get("a") or not fields.get("b") or not fields.get("c") or fields.get("l"):
+        return None
+    if fields.get("k", "false") != "false" or fields.get("m", "false") != "false":
+        return None
+    header: _Header = _Header()
+    header.queue_nums = _digits(fields.get("d"), _INT32_DIGITS)
+    header.queue_id = _digits(fields.get("e"), _INT32_DIGITS)
+    header.sys_flag = _digits(fields.get("f"), _INT32_DIGITS)
+    header.born_timestamp = _digits(fields.get("g"), _INT64_DIGITS)
+    header.flag = _digits(fields.get("h"), _INT32_DIGITS)
+    if header.queue_nums < 0 or header.queue_id < 0 or header.sys_flag < 0 or header.flag < 0:
+        return None
+    retries: str | None = fields.get("j")
+    header.retries = _digits(retries, _INT32_DIGITS)
+    if header.born_timestamp < 0 or (retries and header.retries < 0):
+        return None
+    header.properties = fields.get("i") or None
+    return header
+
+
+def everyday_arguments(fields: dict[str, str]) -> tuple[Any, ...] | None:
+    """The arguments of `headers.send.SendMessageRequest` from the one-letter names of an everyday send; None
+    for any other, which the general reader of headers judges."""
+    header: _Header | None = _read_header(fields)
+    if header is None:
+        return None
+    # fmt: off
+    return (
+        fields["a"], fields["b"], fields["c"], header.queue_nums, header.queue_id, header.sys_flag,
+        header.born_timestamp, header.flag, header.properties,
+        header.retries if header.retries >= 0 else None, False, None, False, fields.get("n") or None,
+    )
+    # fmt: on
+
+
+@cython.cclass
 class PlainSend:
     """What all plain sends to one topic have in common. `put` makes one of them."""
 
@@ -109,25 +162,14 @@ class PlainSend:
         now_ms: cython.longlong,
     ) -> PlainPut | None:
         """Record and answer if the send is plain, its queue has an offset, and it ends before `room_end`."""
-        if not fields.get("a") or not fields.get("c") or fields.get("l"):
+        header: _Header | None = _read_header(fields)
+        if header is None or header.properties is None:
             return None
-        if fields.get("k", "false") != "false" or fields.get("m", "false") != "false":
+        if header.sys_flag & _SPECIAL_BITS or header.queue_id >= self._queues:
             return None
-        queue_id: cython.longlong = _digits(fields.get("e"), _INT32_DIGITS)
-        flag: cython.longlong = _digits(fields.get("h"), _INT32_DIGITS)
-        sys_flag: cython.longlong = _digits(fields.get("f"), _INT32_DIGITS)
-        born_timestamp: cython.longlong = _digits(fields.get("g"), _INT64_DIGITS)
-        retries: cython.longlong = _digits(fields.get("j") or "0", _INT32_DIGITS)
-        if queue_id < 0 or flag < 0 or sys_flag < 0 or born_timestamp < 0 or retries < 0:
-            return None
-        if _digits(fields.get("d"), _INT32_DIGITS) < 0:
-            return None
-        text: str | None = fields.get("i")
-        if not text or sys_flag & _SPECIAL_BITS or queue_id >= self._queues:
-            return None
-        given: bytes = text.encode("utf-8")
+        given: bytes = header.properties.encode("utf-8")
         unique_key: bytes = _unique_key(given)
-        key = (self._topic, queue_id)
+        key = (self._topic, header.queue_id)
         found = next_offsets.get(key)
         if not unique_key or found is None:
             return None
@@ -138,34 +180,30 @@ class PlainSend:
         queue_offset: cython.longlong = found
         # fmt: off
         record: bytes = self._record(
-            size, queue_id, flag, queue_offset, commit_log_offset, sys_flag, born_timestamp, born_host,
-            now_ms, retries, body, given,
+            size, header, queue_offset, commit_log_offset, born_host, now_ms, body, given
         )
         # fmt: on
-        answer: bytes = self._frame(commit_log_offset, queue_id, queue_offset, unique_key, opaque)
+        answer: bytes = self._frame(commit_log_offset, header.queue_id, queue_offset, unique_key, opaque)
         return record, answer, key, queue_offset
 
     @cython.cfunc
     def _record(
         self,
         size: cython.Py_ssize_t,
-        queue_id: cython.longlong,
-        flag: cython.longlong,
+        header: _Header,
         queue_offset: cython.longlong,
         commit_log_offset: cython.longlong,
-        sys_flag: cython.longlong,
-        born_timestamp: cython.longlong,
         born_host: bytes,
         now_ms: cython.longlong,
-        retries: cython.longlong,
         body: bytes,
         given: bytes,
     ) -> bytes:
         # fmt: off
         if not cython.compiled:
             return self._forms[len(born_host)].encode(
-                0, queue_id, flag, queue_offset, commit_log_offset, sys_flag, born_timestamp, born_host,
-                now_ms, retries, 0, body, given + self._suffix,
+                0, header.queue_id, header.flag, queue_offset, commit_log_offset, header.sys_flag,
+                header.born_timestamp, born_host, now_ms, max(header.retries, 0), 0, body,
+                given + self._suffix,
             )
         # fmt: on
         # The record of an empty message, with what differs written over it: its end is the topic.
@@ -179,15 +217,15 @@ class PlainSend:
         memcpy(raw, common, fixed)
         host_bits: cython.longlong = c_read(raw + _SYS_FLAG_AT, 4)
         c_write(raw + _BODY_CRC_AT, 4, crc32(body) & 0x7FFFFFFF)
-        c_write(raw + _QUEUE_ID_AT, 4, queue_id)
-        c_write(raw + _FLAG_AT, 4, flag)
+        c_write(raw + _QUEUE_ID_AT, 4, header.queue_id)
+        c_write(raw + _FLAG_AT, 4, header.flag)
         c_write(raw + _QUEUE_OFFSET_AT, 8, queue_offset)
         c_write(raw + _COMMIT_LOG_OFFSET_AT, 8, commit_log_offset)
-        c_write(raw + _SYS_FLAG_AT, 4, sys_flag & ~_HOST_BITS | host_bits)
-        c_write(raw + _BORN_TIMESTAMP_AT, 8, born_timestamp)
+        c_write(raw + _SYS_FLAG_AT, 4, header.sys_flag & ~_HOST_BITS | host_bits)
+        c_write(raw + _BORN_TIMESTAMP_AT, 8, header.born_timestamp)
         c_append(raw + _BORN_HOST_AT, born_host)
         c_write(raw + _BORN_HOST_AT + host_size, 8, now_ms)
-        c_write(raw + fixed - _RETRIES_BEFORE_BODY, 4, retries)
+        c_write(raw + fixed - _RETRIES_BEFORE_BODY, 4, max(header.retries, 0))
         c_write(raw + fixed - _BODY_SIZE_BEFORE_BODY, 4, len(body))
         raw = c_append(raw + fixed, body)
         memcpy(raw, common + fixed, self._topic_size)

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import struct
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Protocol
 
 import orjson
 
@@ -32,6 +32,20 @@ _BINARY_FIXED = struct.Struct(">hbhii")
 _INT16 = struct.Struct(">h")
 _INT32 = struct.Struct(">i")
 _FOUR_INT32 = struct.Struct(">iiii")
+
+# A JSON header in the order of its keys: field by field is quicker than a dict of them.
+_JSON = (
+    b'{"code":%d,"extFields":%b,"flag":%d,"language":"%b","opaque":%d,%b'
+    b'"serializeTypeCurrentRPC":"JSON","version":%d}'
+)
+_REMARK = b'"remark":%b,'
+# The same with all filled in that replies have in common.
+_PLAIN_REPLY = (
+    _JSON.replace(b'"flag":%d,"language":"%b"', b'"flag":1,"language":"PYTHON"')
+    .replace(b'%b"serialize', b'"serialize')
+    .replace(b'"version":%d', b'"version":%d' % MQ_VERSION)
+)
+_REPLY = _PLAIN_REPLY.replace(b'"serialize', _REMARK + b'"serialize')
 
 Buffer = bytes | bytearray | memoryview
 
@@ -71,12 +85,44 @@ class Command:
 def encode_command(command: Command) -> bytes:
     """The whole frame, length prefix included."""
     if command.serialize_type == BINARY_HEADER:
-        header = _encode_binary_header(command)
+        return _frame(BINARY_HEADER, _encode_binary_header(command), command.body)
+    language = _LANGUAGE_NAMES.get(command.language, b"OTHER")
+    remark = b"" if command.remark is None else _REMARK % orjson.dumps(command.remark)
+    fields = orjson.dumps(command.fields)
+    header = _JSON % (command.code, fields, command.flag, language, command.opaque, remark, command.version)
+    return _frame(JSON_HEADER, header, command.body)
+
+
+class Answer(Protocol):
+    """What a reply consists of."""
+
+    @property
+    def code(self) -> int: ...
+    @property
+    def remark(self) -> str | None: ...
+    @property
+    def fields(self) -> dict[str, str]: ...
+    @property
+    def body(self) -> Buffer: ...
+
+
+def encode_reply(request: Command, reply: Answer) -> bytes:
+    """The reply's frame in the header type of its request, every field a JSON string."""
+    if request.serialize_type == BINARY_HEADER:
+        answer = Command(reply.code, remark=reply.remark, fields=reply.fields, body=reply.body)
+        return encode_command(answer.answering(request))
+    fields = orjson.dumps(reply.fields)
+    if reply.remark is None:
+        header = _PLAIN_REPLY % (reply.code, fields, request.opaque)
     else:
-        header = _encode_json_header(command)
+        header = _REPLY % (reply.code, fields, request.opaque, orjson.dumps(reply.remark))
+    size, body = len(header), reply.body
+    return _PREFIX.pack(4 + size + len(body), JSON_HEADER << 24 | size) + header + body
+
+
+def _frame(serialize_type: int, header: bytes, body: Buffer) -> bytes:
     size = len(header)
-    prefix = _PREFIX.pack(4 + size + len(command.body), command.serialize_type << 24 | size)
-    return b"".join((prefix, header, command.body))
+    return _PREFIX.pack(4 + size + len(body), serialize_type << 24 | size) + header + body
 
 
 def decode_header(serialize_type: int, header: Buffer, body: Buffer) -> Command:
@@ -86,21 +132,6 @@ def decode_header(serialize_type: int, header: Buffer, body: Buffer) -> Command:
     if serialize_type == BINARY_HEADER:
         return _decode_binary_header(header, body)
     raise ProtocolError(f"unknown header type {serialize_type}")
-
-
-def _encode_json_header(command: Command) -> bytes:
-    header: dict[str, Any] = {
-        "code": int(command.code),
-        "extFields": command.fields,
-        "flag": command.flag,
-        "language": _LANGUAGE_NAMES.get(command.language, "OTHER"),
-        "opaque": command.opaque,
-    }
-    if command.remark is not None:
-        header["remark"] = command.remark
-    header["serializeTypeCurrentRPC"] = "JSON"
-    header["version"] = command.version
-    return orjson.dumps(header)
 
 
 def _decode_json_header(header: Buffer, body: Buffer) -> Command:
@@ -238,6 +269,6 @@ class _BinaryReader:
         return fields
 
 
-_LANGUAGE_NAMES = {int(language): language.name for language in LanguageCode}
+_LANGUAGE_NAMES = {int(language): language.name.encode() for language in LanguageCode}
 _OTHER = int(LanguageCode.OTHER)
 LANGUAGE_CODES = {language.name: int(language) for language in LanguageCode}

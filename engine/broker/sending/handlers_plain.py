@@ -14,11 +14,10 @@ from engine.broker.sending.admission import is_closed
 from engine.broker.sending.handlers import SendHandlers
 from engine.net.connection import Connection
 from engine.net.outcomes import Handler, Outcome, Reply
-from engine.net.serving import encode_reply
 from engine.protocol._sends_cy import AnswerParts, PlainSend
 from engine.protocol.bodies.topics import PERM_READ_WRITE, TopicConfig, TopicFilterType
 from engine.protocol.codes import RequestCode
-from engine.protocol.commands import JSON_HEADER, Command
+from engine.protocol.commands import JSON_HEADER, Command, encode_reply
 from engine.protocol.frames import PREFIX_SIZE
 from engine.protocol.hosts import pack_host
 

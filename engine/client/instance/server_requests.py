@@ -29,10 +29,9 @@ from engine.client.sending.replies import Replies
 from engine.errors import EngineError, NotFound
 from engine.net.connection import Connection
 from engine.net.outcomes import Reply
-from engine.net.serving import encode_reply
 from engine.protocol.bodies.offsets import GetConsumerStatusBody, ResetOffsetBody
 from engine.protocol.codes import RequestCode, ResponseCode
-from engine.protocol.commands import Command
+from engine.protocol.commands import Command, encode_reply
 from engine.protocol.headers.groups import (
     ConsumeMessageDirectlyRequest,
     GetConsumerRunningInfoRequest,

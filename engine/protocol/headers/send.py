@@ -9,11 +9,11 @@ of transactions, `tran_state_table_offset` is the queue offset of the half messa
 from __future__ import annotations
 
 from collections.abc import Mapping
-from operator import itemgetter
 
 from msgspec import field
 from msgspec.structs import astuple
 
+from engine.protocol._sends_cy import everyday_arguments
 from engine.protocol.codes import RequestCode
 from engine.protocol.wire import Header, Int32, Int64, header_arguments
 
@@ -65,47 +65,8 @@ def decode_send(code: int, ext_fields: Mapping[str, str]) -> SendMessageRequest:
     """The header of any send code, in either form."""
     if code in _LONG_NAMES:
         return SendMessageRequest(*header_arguments(SendMessageRequest, ext_fields))
-    return _decode_everyday(ext_fields) or SendMessageRequest(
-        *header_arguments(SendMessageRequestV2, ext_fields)
-    )
-
-
-_EVERYDAY = itemgetter("a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "m")
-_SMALL = {str(number): number for number in range(256)}
-"""The numbers of nearly every send. Looked up, they need neither parsing nor a check of their range."""
-
-
-def _decode_everyday(ext_fields: Mapping[str, str]) -> SendMessageRequest | None:
-    """What nearly every send looks like, in a third of the time; None: let the general reader judge."""
-    try:
-        # fmt: off
-        (
-            group, topic, default_topic, queue_nums, queue_id, sys_flag, born, flag, properties, retries,
-            unit_mode, batch,
-        ) = _EVERYDAY(ext_fields)
-        # fmt: on
-        if not (unit_mode == "false" == batch and group and topic and default_topic) or "l" in ext_fields:
-            return None
-        if not (len(born) < 19 and born.isdigit() and born.isascii()):
-            return None
-        return SendMessageRequest(
-            group,
-            topic,
-            default_topic,
-            _SMALL[queue_nums],
-            _SMALL[queue_id],
-            _SMALL[sys_flag],
-            int(born),
-            _SMALL[flag],
-            properties or None,
-            _SMALL[retries],
-            False,
-            None,
-            False,
-            ext_fields.get("n") or None,
-        )
-    except KeyError:
-        return None
+    fields = ext_fields if type(ext_fields) is dict else dict(ext_fields)
+    return SendMessageRequest(*(everyday_arguments(fields) or header_arguments(SendMessageRequestV2, fields)))
 
 
 class SendMessageResponse(Header, frozen=True):

@@ -14,12 +14,11 @@ from engine.net.connection import Connection
 from engine.net.flow import ConnectionLimits
 from engine.net.outcomes import Reply
 from engine.net.server import Server, listen
-from engine.net.serving import encode_reply
 from engine.protocol.bodies.clients import HeartbeatData
 from engine.protocol.bodies.groups import GetConsumerListByGroupResponseBody
 from engine.protocol.bodies.routes import BrokerData, QueueData, TopicRouteData
 from engine.protocol.codes import RequestCode
-from engine.protocol.commands import Command
+from engine.protocol.commands import Command, encode_reply
 from engine.protocol.headers.send import SendMessageResponse
 
 Answer = Callable[[Command], Reply | None]

@@ -16,9 +16,8 @@ from hypothesis import strategies as st
 
 from engine.errors import BadRequest
 from engine.net.outcomes import Reply
-from engine.net.serving import encode_reply
 from engine.protocol import _sends_cy as installed
-from engine.protocol.commands import Command
+from engine.protocol.commands import Command, encode_reply
 from engine.protocol.headers.send import decode_send
 from engine.protocol.properties import find_property
 from engine.protocol.records import RecordForm

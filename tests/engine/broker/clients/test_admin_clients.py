@@ -11,7 +11,6 @@ from engine.broker.clients import handlers_admin as admin_clients
 from engine.net.connection import Connection
 from engine.net.outcomes import Reply
 from engine.net.requester import Requester
-from engine.net.serving import encode_reply
 from engine.protocol.bodies.basics import MessageQueue
 from engine.protocol.bodies.clients import (
     ConsumeMessageDirectlyResult,
@@ -28,7 +27,7 @@ from engine.protocol.bodies.clients import (
 from engine.protocol.bodies.offsets import GetConsumerStatusBody
 from engine.protocol.bodies.topics import TopicConfig
 from engine.protocol.codes import LanguageCode, RequestCode, ResponseCode
-from engine.protocol.commands import Command
+from engine.protocol.commands import Command, encode_reply
 from engine.protocol.records import decode_record
 from tests.engine.broker.peers import Peer, RunningBroker, eventually
 

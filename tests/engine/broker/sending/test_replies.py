@@ -11,10 +11,9 @@ from engine.broker.clients.client_tables import ClientInfo, ProducerTable
 from engine.net.connection import Connection
 from engine.net.outcomes import Reply
 from engine.net.requester import Requester
-from engine.net.serving import encode_reply
 from engine.protocol.bodies.clients import HeartbeatData, ProducerData
 from engine.protocol.codes import RequestCode, ResponseCode
-from engine.protocol.commands import Command
+from engine.protocol.commands import Command, encode_reply
 from engine.protocol.headers.send import ReplyMessageRequest
 from engine.protocol.properties import decode_properties
 from tests.engine.broker.conftest import StartBroker
