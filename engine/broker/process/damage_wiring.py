@@ -6,7 +6,7 @@ import asyncio
 import logging
 from collections.abc import Callable
 from functools import partial
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 import orjson
 
@@ -16,6 +16,7 @@ from engine.broker.damage.redelivery_task import Redelivery
 from engine.broker.damage.repair_task import RepairTask
 from engine.broker.damage.scrub_task import SCRUB_FILE, ScrubTask
 from engine.broker.damage.skip_exchange import SkipExchange
+from engine.broker.failover.member_requests_io import DamageMembers
 from engine.broker.process.core import Core, now_ms
 from engine.broker.process.waits import BrokerWaits
 from engine.broker.replication.metadata import ReplicaFile, ReplicaFiles
@@ -32,24 +33,6 @@ log = logging.getLogger(__name__)
 _T = TypeVar("_T")
 
 
-class Members(Protocol):
-    """The others of the broker group."""
-
-    async def fetch(self, place: LogRange) -> tuple[bytes, bool]: ...
-
-    async def report_skips(self, rows: bytes) -> None: ...
-
-
-class NoMembers:
-    """Of a broker without a group."""
-
-    async def fetch(self, place: LogRange) -> tuple[bytes, bool]:
-        return b"", True
-
-    async def report_skips(self, rows: bytes) -> None:
-        """There is nobody."""
-
-
 class DamageControl:
     def __init__(self, core: Core, writer: TableWriter, waits: BrokerWaits) -> None:
         store, role, threads = core.store, core.role, core.runtime.threads
@@ -58,8 +41,8 @@ class DamageControl:
         self._threads = threads
         self._consumers = core.clients.consumers
         self._directory = core.runtime.config_directory
-        self.members: Members = NoMembers()
-        """Set by a broker that is in a group."""
+        self.members: DamageMembers | None = None
+        """The other members of the broker group, set by a broker that is in one."""
         self.records = DamagedRecords()
         self._redelivery = self._new_redelivery(core, writer)
         self.repairs = RepairTask(
@@ -152,11 +135,11 @@ class DamageControl:
         return await asyncio.get_running_loop().run_in_executor(self._threads, work)
 
     async def _fetch(self, place: LogRange) -> tuple[bytes, bool]:
-        return await self.members.fetch(place)
+        return (b"", True) if self.members is None else await self.members.fetch(place)
 
     async def _report_skips(self) -> None:
         rows = self.exchange.unreported() if self._role.is_master_alive else None
-        if rows is not None:
+        if rows is not None and self.members is not None:
             await self.members.report_skips(rows)
 
     def _is_broadcasting(self, group: str) -> bool:

@@ -7,14 +7,12 @@ may happen again and again: a slave that becomes master loads anew. Loop thread 
 
 from __future__ import annotations
 
-import asyncio
 from functools import partial
 
 from engine.broker.delivery.delay_levels import DELAY_OFFSETS_FILE
 from engine.broker.delivery.delay_task import WaitingMessages
 from engine.broker.delivery.deliverer_io import Deliverer
 from engine.broker.pop.checkpoints import Checkpoints
-from engine.broker.pop.orders import ORDER_FILE
 from engine.broker.pop.revive_log import LastStep, ReviveLog
 from engine.broker.pop.revive_task import Revival
 from engine.broker.process.core import Core, now_ms
@@ -24,16 +22,14 @@ from engine.broker.topics.topic_table import TOPICS_FILE
 from engine.broker.transactions.check_task import TransactionChecks
 from engine.broker.transactions.half_messages import TransactionTable
 from engine.broker.transactions.transaction_log_io import TransactionLog
-from engine.daemon.background_tasks import start_task, stop_tasks
 from engine.protocol.names import revive_topic
 
 
 class PopTasks:
-    """`load` before anybody is served, then `start`; `stop` while the log can still be flushed."""
+    """The revive log and what brings popped messages back."""
 
     def __init__(self, core: Core, writer: TableWriter, deliverer: Deliverer) -> None:
         options, tables, store = core.options, core.tables, core.store
-        self._live, self._orders, self._writer = options.live, tables.orders, writer
         self.checkpoints = Checkpoints()
         topic, name = revive_topic(options.broker_cluster_name), options.broker_name
         appended = core.log_events.appended
@@ -52,31 +48,16 @@ class PopTasks:
             save=writer.save,
             topics_saved=partial(writer.announced, TOPICS_FILE),
         )
-        self._saving: asyncio.Task[None] | None = None
 
     def load(self) -> None:
         self.log.load()
         self._last_step.finish(now_ms())
-
-    def start(self) -> None:
-        self.revival.start()
-        self._saving = start_task(self._save_forever(), "save pop orders")
-
-    async def stop(self) -> None:
-        await stop_tasks(self._saving)
-        await self.revival.stop()
 
     def settle(self) -> None:
         """The log is on disk: note how far the revive log is done with."""
         self.log.catch_up(now_ms())
         for _ in range(2):
             self.log.commit_offsets()
-
-    async def _save_forever(self) -> None:
-        while True:
-            await asyncio.sleep(self._live.flush_consumer_offset_interval / 1000)
-            if self._orders.is_dirty:
-                self._writer.save(ORDER_FILE)
 
 
 class MasterTasks:
@@ -129,7 +110,7 @@ class MasterTasks:
     def start(self) -> None:
         self._is_running = self._is_unsettled = True
         self.waiting.start()
-        self.pops.start()
+        self.pops.revival.start()
         self.transaction_checks.start()
         self._damage.repairs.redeliver_soon()
 
@@ -138,7 +119,7 @@ class MasterTasks:
             return
         self._is_running = False
         await self.waiting.stop()
-        await self.pops.stop()
+        await self.pops.revival.stop()
         await self.transaction_checks.stop()
 
     async def settle(self) -> None:

@@ -49,14 +49,12 @@ class BrokerCollector(Collector):
 
     def collect(self) -> Iterator[Metric]:
         yield from self._messages()
-        yield from self._lags()
-        yield from self._clients()
-        yield from self._memory()
-        yield from self._quotas()
-        yield from self._storage()
-        yield from self._retention()
-        yield from self._damage()
-        yield from self._process()
+        yield from self._groups()
+        for name, text, value in (*self._loads(), *self._storage()):
+            yield self._gauge(name, text, value)
+        for name, text, label, counts in self._totals():
+            rows = (([key] if label else [], count) for key, count in counts)
+            yield from self._counter(name, text, [label] if label else [], rows)
 
     def _messages(self) -> Iterator[Metric]:
         traffic = self._figures.traffic
@@ -78,7 +76,7 @@ class BrokerCollector(Collector):
         dropped = len(traffic.put_by_topic) + len(traffic.got_by_pair) - len(puts) - len(gets)
         yield self._gauge("signalbox_metrics_series_dropped", "Topics and pairs left out", dropped)
 
-    def _lags(self) -> Iterator[Metric]:
+    def _groups(self) -> Iterator[Metric]:
         lags = islice(self._figures.progress.lags(), MAX_SERIES)
         yield from self._gauges(
             "rocketmq_consumer_lag_messages",
@@ -86,9 +84,7 @@ class BrokerCollector(Collector):
             ["consumer_group", "topic"],
             (([group, topic], lag) for group, topic, lag in lags),
         )
-
-    def _clients(self) -> Iterator[Metric]:
-        consumers, producers = self._core.clients.consumers, self._core.clients.producers
+        consumers = self._core.clients.consumers
         groups = [group for name in consumers.names() if (group := consumers.group(name)) is not None]
         yield from self._gauges(
             "rocketmq_consumer_connections",
@@ -96,79 +92,53 @@ class BrokerCollector(Collector):
             ["consumer_group"],
             (([group.name], len(group.clients)) for group in groups[:MAX_SERIES]),
         )
+
+    def _loads(self) -> Iterator[tuple[str, str, float]]:
+        """Gauges of clients, memory and the process."""
+        producers, connections = self._core.clients.producers, self._server.connections
         count = sum(len(producers.clients(name)) for name in producers.names())
-        yield self._gauge("rocketmq_producer_connections", "Producers online", count)
-        connections = self._server.connections
         encrypted = sum(connection.is_encrypted for connection in connections)
-        yield self._gauge("signalbox_connections", "Open connections", len(connections))
-        yield self._gauge("signalbox_tls_connections", "Those of them that speak TLS", encrypted)
+        yield "rocketmq_producer_connections", "Producers online", count
+        yield "signalbox_connections", "Open connections", len(connections)
+        yield "signalbox_tls_connections", "Those of them that speak TLS", encrypted
         if (not_after_ms := self._core.runtime.tls.not_after_ms) is not None:
-            yield self._gauge(NOT_AFTER_METRIC, NOT_AFTER_HELP, not_after_ms / 1000)
-
-    def _memory(self) -> Iterator[Metric]:
-        shares = self._server.shares
-        yield self._gauge(
-            "signalbox_long_polls", "Requests parked for a message", len(self._tasks.waits.holds)
-        )
-        for name, text, value in share_gauges(shares):
-            yield self._gauge(name, text, value)
-        rows = [([budget], count) for budget, count in closings(shares)]
-        yield from self._counter(CLOSED, CLOSED_TEXT, ["budget"], rows)
-
-    def _quotas(self) -> Iterator[Metric]:
-        quotas = self._gate
-        rows = [(["held"], quotas.held), (["refused"], quotas.refused)]
-        yield from self._counter("signalbox_over_quota_requests", "What became of them", ["outcome"], rows)
-
-    def _storage(self) -> Iterator[Metric]:
-        store = self._core.store
-        end = store.log.max_offset
-        gauges = {
-            "rocketmq_storage_size": ("Bytes of the commit log in use", end - store.log.min_offset),
-            "rocketmq_storage_flush_behind_bytes": ("Bytes not on disk yet", end - store.log.flushed_offset),
-            "rocketmq_storage_dispatch_behind_bytes": (
-                "Bytes not in a queue yet",
-                end - store.queues.dispatched_offset,
-            ),
-            "rocketmq_storage_disk_ratio": ("Used part of the disk, 0 to 1", self._figures.disk.usage_ratio),
-            "rocketmq_broker_permission": ("2 write, 4 read", self._core.options.live.broker_permission),
-            "signalbox_store_fenced": ("1 when a sync has failed", int(store.log.is_fenced)),
-        }
-        for name, (text, value) in gauges.items():
-            yield self._gauge(name, text, value)
-
-    def _retention(self) -> Iterator[Metric]:
-        store = self._core.store
-        may_delete, deleted = (
-            store.options.retention.clean_file_forcibly_enable,
-            store.front.deleted_unexpired,
-        )
-        yield self._gauge(
-            "signalbox_may_delete_unexpired", "1 when a full disk costs unexpired messages", int(may_delete)
-        )
-        totals = {
-            "segments": ("Segments deleted before their time", deleted.segments),
-            "bytes": ("Bytes of the commit log deleted before their time", deleted.size_bytes),
-        }
-        for unit, (text, value) in totals.items():
-            yield from self._counter(f"signalbox_deleted_unexpired_{unit}", text, [], [([], value)])
-
-    def _damage(self) -> Iterator[Metric]:
-        damage = self._tasks.damage
-        records, scrub = damage.records, damage.scrub
-        rows = [(["skipped"], records.skipped_since_start), (["repaired"], records.repaired_since_start)]
-        text = "Damaged records that a group skipped, or that were repaired"
-        yield from self._counter("signalbox_damaged_records", text, ["outcome"], rows)
-        yield self._gauge("signalbox_damaged_records_known", "Not repaired yet", records.known_count())
-        yield from self._counter(
-            "signalbox_scrubbed_bytes", "Checked in the background", [], [([], scrub.byte_count)]
-        )
-        yield from self._counter("signalbox_scrub_rounds", "Whole logs checked", [], [([], scrub.rounds)])
-
-    def _process(self) -> Iterator[Metric]:
-        yield self._gauge("signalbox_loop_lag_milliseconds", "Lateness of the loop", self._figures.lag.lag_ms)
+            yield NOT_AFTER_METRIC, NOT_AFTER_HELP, not_after_ms / 1000
+        yield "signalbox_long_polls", "Requests parked for a message", len(self._tasks.waits.holds)
+        yield from share_gauges(self._server.shares)
+        yield "signalbox_loop_lag_milliseconds", "Lateness of the loop", self._figures.lag.lag_ms
         for name, value in process_memory().items():
-            yield self._gauge(f"process_{name}_memory_bytes", f"Memory of the process, {name}", value)
+            yield f"process_{name}_memory_bytes", f"Memory of the process, {name}", value
+
+    def _storage(self) -> Iterator[tuple[str, str, float]]:
+        """Gauges of the store."""
+        store, usage = self._core.store, self._figures.disk.usage_ratio
+        end, dispatched = store.log.max_offset, store.queues.dispatched_offset
+        may_delete = int(store.options.retention.clean_file_forcibly_enable)
+        unrepaired = self._tasks.damage.records.known_count()
+        yield "rocketmq_storage_size", "Bytes of the commit log in use", end - store.log.min_offset
+        yield "rocketmq_storage_flush_behind_bytes", "Bytes not on disk yet", end - store.log.flushed_offset
+        yield "rocketmq_storage_dispatch_behind_bytes", "Bytes not in a queue yet", end - dispatched
+        yield "rocketmq_storage_disk_ratio", "Used part of the disk, 0 to 1", usage
+        yield "rocketmq_broker_permission", "2 write, 4 read", self._core.options.live.broker_permission
+        yield "signalbox_store_fenced", "1 when a sync has failed", int(store.log.is_fenced)
+        yield "signalbox_may_delete_unexpired", "1 when a full disk costs unexpired messages", may_delete
+        yield "signalbox_damaged_records_known", "Not repaired yet", unrepaired
+
+    def _totals(self) -> Iterator[tuple[str, str, str, Iterable[tuple[str, int]]]]:
+        """Counters, each with the name of its label and its values by that label; "" for none."""
+        yield CLOSED, CLOSED_TEXT, "budget", closings(self._server.shares)
+        outcomes = ("held", self._gate.held), ("refused", self._gate.refused)
+        yield "signalbox_over_quota_requests", "What became of them", "outcome", outcomes
+        deleted = self._core.store.front.deleted_unexpired
+        name, text = "signalbox_deleted_unexpired", "deleted before their time"
+        yield f"{name}_segments", f"Segments {text}", "", [("", deleted.segments)]
+        yield f"{name}_bytes", f"Bytes of the commit log {text}", "", [("", deleted.size_bytes)]
+        records, scrub = self._tasks.damage.records, self._tasks.damage.scrub
+        ends = ("skipped", records.skipped_since_start), ("repaired", records.repaired_since_start)
+        text = "Damaged records that a group skipped, or that were repaired"
+        yield "signalbox_damaged_records", text, "outcome", ends
+        yield "signalbox_scrubbed_bytes", "Checked in the background", "", [("", scrub.byte_count)]
+        yield "signalbox_scrub_rounds", "Whole logs checked", "", [("", scrub.rounds)]
 
     # -- families -------------------------------------------------------------------------------------------
 

@@ -222,17 +222,22 @@ def _replica_files(core: Core, damage: DamageControl, save: Callable[[str], None
 
 
 def _housekeeping(core: Core, writer: TableWriter, group: BrokerGroup | None) -> Housekeeping:
+    def save_changed() -> None:
+        if core.tables.offsets.is_dirty:
+            writer.save(OFFSETS_FILE)
+        if core.tables.orders.is_dirty:
+            writer.save(ORDER_FILE)
+
     return Housekeeping(
         core.store,
         core.clients.membership,
         core.clients.locks,
-        core.tables.offsets,
         core.figures.disk,
         core.options.live,
         core.runtime.threads,
         core.options.clean_resource_interval / 1000,
         now_ms=now_ms,
-        save_offsets=lambda: writer.save(OFFSETS_FILE),
+        save_changed=save_changed,
         settle_start=_decides_alone if group is None else group.member.streams.settle_start,
     )
 

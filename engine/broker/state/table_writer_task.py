@@ -16,6 +16,7 @@ import logging
 from collections.abc import Awaitable, Callable, Mapping
 from concurrent.futures import Executor
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from engine.broker.state.state_file_io import REWRITE_S, StateFile
@@ -160,7 +161,7 @@ class TableWriter:
         self._writers[file].request(done)
 
     def saved(self, file: str) -> Awaitable[OSError | None]:
-        return self._future(self.when_saved, file)
+        return self._future(self._writers[file].request)
 
     def announce(self, file: str) -> None:
         self.when_announced(file, _ignore)
@@ -177,30 +178,23 @@ class TableWriter:
         self.when_saved(file, saved)
 
     def announced(self, file: str) -> Awaitable[OSError | None]:
-        return self._future(self.when_announced, file)
+        return self._future(partial(self.when_announced, file))
 
-    def _future(self, when: Callable[[str, Done], None], file: str) -> Awaitable[OSError | None]:
+    def _future(self, request: Callable[[Done], None]) -> asyncio.Future[OSError | None]:
         future: asyncio.Future[OSError | None] = self._loop.create_future()
-        when(file, lambda error: None if future.done() else future.set_result(error))
+        request(lambda error: None if future.done() else future.set_result(error))
         return future
 
     async def save_all(self) -> None:
         """Save every table and wait for it."""
-        await self._save_with(_FileWriter.request)
+        await asyncio.gather(*map(self.saved, self._writers))
 
     async def finish(self) -> None:
         """Save every table so that its file holds all of it, and wait."""
-        await self._save_with(_FileWriter.request_image)
-        for writer in self._writers.values():
+        writers = self._writers.values()
+        await asyncio.gather(*(self._future(writer.request_image) for writer in writers))
+        for writer in writers:
             writer.cancel_rewrite()
-
-    async def _save_with(self, request: Callable[[_FileWriter, Done], None]) -> None:
-        waiting: list[asyncio.Future[None]] = []
-        for writer in self._writers.values():
-            future: asyncio.Future[None] = self._loop.create_future()
-            waiting.append(future)
-            request(writer, lambda error, future=future: future.set_result(None))  # type: ignore[misc]
-        await asyncio.gather(*waiting)
 
 
 def _tell(waiting: list[Done], error: OSError | None) -> None:

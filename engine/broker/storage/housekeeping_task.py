@@ -15,7 +15,6 @@ from datetime import datetime
 
 from engine.broker.clients.membership_io import Membership
 from engine.broker.clients.queue_assignment import QueueLocks
-from engine.broker.offsets.offset_table import ConsumerOffsets
 from engine.broker.settings.options import LiveOptions
 from engine.broker.storage.disk_room import DiskRoom, DiskSpace
 from engine.daemon.background_tasks import start_task, stop_tasks
@@ -43,13 +42,12 @@ class Housekeeping:
     store: MessageStore
     membership: Membership
     locks: QueueLocks
-    offsets: ConsumerOffsets
     disk: DiskRoom
     live: LiveOptions
     threads: Executor
     clean_s: float
     now_ms: Callable[[], int]
-    save_offsets: Callable[[], None]
+    save_changed: Callable[[], None]
     settle_start: SettleStart
     _manual_rounds: int = field(default=0, init=False)
     _last_warning: str = field(default="", init=False)
@@ -60,7 +58,7 @@ class Housekeeping:
             start_task(self._scan_clients(), "scan clients"),
             start_task(self._clean_forever(), "clean segments"),
             start_task(self._prepare_segments(), "prepare segments"),
-            start_task(self._save_forever(), "save offsets"),
+            start_task(self._save_forever(), "save offsets and pop orders"),
         ]
 
     async def stop(self) -> None:
@@ -150,8 +148,7 @@ class Housekeeping:
     async def _save_forever(self) -> None:
         while True:
             await asyncio.sleep(self.live.flush_consumer_offset_interval / 1000)
-            if self.offsets.is_dirty:
-                self.save_offsets()
+            self.save_changed()
 
 
 def disk_space(path: str) -> DiskSpace:
