@@ -1,8 +1,8 @@
 """Puts a broker's access control together from its settings: accounts, gate, handlers, files.
 
-Off: no gate, and requests about users are told so. ACL 2.0 and `administration`: users in config/access.json,
-sealed. ACL 1.0: the operator's files, looked at every half second. Reads files when it is made, before the
-broker listens; a fault there refuses the start. Loop thread only.
+Off: no gate, and requests about users are refused. ACL 2.0 and `administration`: sealed users in
+config/access.json. ACL 1.0: the operator's files, checked every half second. The constructor reads the files,
+before the broker listens; a fault in them refuses the start. Loop thread only.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ RELOAD_S = 0.5
 
 
 class AccessControl:
-    """`gate(routes)` guards them, `routes()` are the requests about users, `files()` what is kept on disk."""
+    """`gate(routes)` guards the routes, `routes()` serves requests about users, `files()` stores them."""
 
     def __init__(self, options: BrokerOptions, config: Path, now_ms: Callable[[], int]) -> None:
         self._settings = settings = options.access
@@ -59,11 +59,11 @@ class AccessControl:
         elif settings.has_users:
             self._load_users(options.broker_name)
 
-    # -- what the broker takes ------------------------------------------------------------------------------
+    # -- used by the broker ---------------------------------------------------------------------------------
 
     @property
     def credentials(self) -> Credentials | None:
-        """What the broker signs its own requests with."""
+        """The broker signs its own requests with these."""
         return self._settings.cluster_credentials
 
     def routes(self, identity: BrokerIdentity) -> dict[int, Handler]:
@@ -75,7 +75,7 @@ class AccessControl:
         }
 
     def gate(self, routes: Mapping[int, Handler]) -> Gate | None:
-        """The gate in front of these handlers; None when everybody may do everything."""
+        """The gate in front of these handlers; None when access control is off."""
         settings = self._settings
         if not settings.is_on:
             return None
@@ -102,7 +102,7 @@ class AccessControl:
         return self._gate
 
     def check_record(self, request: Command, peer: Peer, topic: str, action: Action, group: str = "") -> None:
-        """For handlers that learn only from a stored message whose it is."""
+        """For handlers that learn the topic only from a stored message."""
         if self._gate is not None:
             self._gate.check_record(request, peer, topic, action, group)
 
@@ -113,7 +113,7 @@ class AccessControl:
         return {ACCESS_FILE: StateFile(path, self.users.all, encode_accounts)}
 
     def replica_files(self, save: Callable[[str], None]) -> ReplicaFiles:
-        """Users for the slaves, secrets sealed: the members of a group share one key file."""
+        """Users for slaves, with sealed secrets: the members of a group share one key file."""
         if self._seal is None:
             return {}
 
@@ -124,7 +124,7 @@ class AccessControl:
         return {ACCESS_FILE: ReplicaFile(lambda: encode_accounts(self.users.all()), adopt)}
 
     def _adopt(self, data: bytes) -> bool:
-        """The master's users instead of ours, if they differ and can be read."""
+        """Replace the users by the master's, if they differ and can be read."""
         if self._seal is None or data in (self._adopted, encode_accounts(self.users.all())):
             return False
         self._adopted = data
@@ -167,26 +167,26 @@ class AccessControl:
         if settings.migrates:
             self._migrate()
         if not self.users.all():
-            self._make_admin(key_file.parent / f"admin-{broker}.yml")
+            self._create_admin(key_file.parent / f"admin-{broker}.yml")
 
     def _create_super(self, who: Credentials) -> None:
         secret = who.secret_key.encode()
         self.users.create(Account(who.access_key, secret, self._close(secret), is_super=True))
 
     def _put_cluster_user(self, who: Credentials) -> None:
-        """broker.conf is the truth about the cluster's credential, so that it can be changed there."""
+        """broker.conf decides the cluster's credential, so that it can be changed there."""
         secret = who.secret_key.encode()
         known = self.users.find(who.access_key)
         if known is None:
             self._create_super(who)
         elif known.secret != secret or not known.is_super or not known.is_enabled:
-            log.warning("the cluster's user %r is set as broker.conf has it", who.access_key)
+            log.warning("the cluster's user %r is changed to what broker.conf has", who.access_key)
             self.users.update(
                 who.access_key, secret=(secret, self._close(secret)), is_super=True, is_enabled=True
             )
 
     def _migrate(self) -> None:
-        """Accounts of ACL 1.0 that are not users yet become users."""
+        """Create users for accounts of ACL 1.0 that are not users yet."""
         for account in _plain_files(self._settings.home).accounts.all():
             if self.users.find(account.name) is None:
                 sealed = self._close(account.secret)
@@ -195,12 +195,12 @@ class AccessControl:
                     self.users.grant(account.name, account.acl)
                 log.warning("the account %r of plain_acl.yml is a user now", account.name)
 
-    def _make_admin(self, path: Path) -> None:
-        """Nobody is configured: a super user with a secret that nobody knows yet, in a file of its own."""
+    def _create_admin(self, path: Path) -> None:
+        """No user is configured: create a super user and write its random secret to a new file."""
         secret = secrets.token_urlsafe(24)
         write_private(path, f"accessKey: admin\nsecretKey: {secret}\n".encode())
         self._create_super(Credentials("admin", secret))
-        log.warning("the super user 'admin' was made; its secret is in %s", path)
+        log.warning("the super user 'admin' was created; its secret is in %s", path)
 
 
 def _plain_files(home: str) -> PlainFiles:

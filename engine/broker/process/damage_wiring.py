@@ -1,4 +1,4 @@
-"""Puts together what deals with damaged records: list, repair, scrub, reads. No logic of its own."""
+"""Builds the parts that handle damaged records: list, repair, scrub, reads."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ class DamageControl:
         self.scrub.start()
 
     def settle(self) -> None:
-        """The log is on disk: what was redelivered is noted."""
+        """The log is on disk: note which records were redelivered."""
         self._redelivery.note_kept()
 
     async def stop(self) -> None:

@@ -1,8 +1,8 @@
-"""What only a master runs: delayed delivery, pops that come back, checks of transactions.
+"""What only a master runs: delayed delivery, revival of pops, checks of transactions.
 
-`load` reads from the log where all of it stands, before anybody is served; `start` lets it run; `stop` ends
-it while the log can still be flushed, and `settle` notes how far it came once the log is on disk. All of it
-may happen again and again: a slave that becomes master loads anew. Loop thread only.
+`load` reads the open work from the log, before any request is served; `start` runs it; `stop` ends it while
+the log can still be flushed, and `settle` saves its progress once the log is on disk. A broker may go through
+this many times: a slave that becomes master loads again. Loop thread only.
 """
 
 from __future__ import annotations

@@ -29,7 +29,7 @@ class Addresses:
 def choose_addresses(bind_address: str, broker_ip: str) -> Addresses:
     advertised = _resolve(broker_ip) if broker_ip else ""
     if not bind_address:
-        # An advertised address may belong to a translating router, so it says nothing about what to bind.
+        # An advertised address may belong to a NAT router, so it does not decide what to bind.
         is_private = not advertised or ip_address(advertised).is_loopback
         return Addresses(advertised or LOOPBACK, LOOPBACK) if is_private else Addresses("0.0.0.0", advertised)
     if not advertised:
@@ -46,7 +46,7 @@ def _resolve(host: str) -> str:
 
 
 def _own_address() -> str:
-    """The address that this machine would use towards the outside; nothing is sent."""
+    """The address that this machine uses for outgoing connections; nothing is sent."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         try:
             probe.connect(("192.0.2.1", 9))

@@ -1,13 +1,13 @@
-"""Tells every name server who this broker is and which topics it has, over long connections.
+"""Registers this broker and its topics with every name server, over long connections.
 
-All name servers in parallel: at start, every 30 s, and at once after a topic changed (then only what
-changed). One that failed gets everything at the next try; one that hangs holds up no other. A table too large
-for one frame goes in parts, each with a version of its own, so that no part is taken for one that is already
-known. Encoding happens in a thread.
+All name servers in parallel: at start, every 30 s, and at once after a topic changed (then only the changed
+topics). One that failed gets everything at the next try; one that hangs does not delay the others. A table
+too large for one frame is sent in parts, each with its own version, so that no part is taken for one that is
+already known. Encoding happens in a thread.
 
-A name server with deleteTopicWithBrokerRegistration takes what a registration leaves out for deleted. With
-enableSingleTopicRegister changed topics are therefore told one by one (217); such a name server and a table
-in parts do not go together, as with RocketMQ's enableSplitRegistration.
+A name server with deleteTopicWithBrokerRegistration deletes the topics that a registration leaves out. With
+enableSingleTopicRegister changed topics are therefore registered one by one (217); such a name server cannot
+be combined with a table in parts, as with RocketMQ's enableSplitRegistration.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ TOPICS_PER_PART = 20_000
 REQUEST_TIMEOUT_MS = 3_000
 RETRY_S = 2.0
 ANNOUNCE_TIMEOUT_S = 1.0
-"""How long the answer to a new topic waits for name servers: a dead one must not hold up producers."""
+"""How long the answer to a new topic waits for name servers: a dead one must not delay producers."""
 
 
 @dataclass(eq=False, repr=False)
@@ -63,7 +63,7 @@ class Registration:
     requester: Requester
     role: Role
     _masters: dict[str, str | None] = field(default_factory=dict, init=False)
-    """Name server to the master that it knows of."""
+    """Name server: the master that it knows."""
     _task: asyncio.Task[None] | None = field(default=None, init=False)
     _announcing: asyncio.Task[None] | None = field(default=None, init=False)
     _again: asyncio.Task[None] | None = field(default=None, init=False)
@@ -72,12 +72,12 @@ class Registration:
 
     def __post_init__(self) -> None:
         self._known: dict[str, bool] = dict.fromkeys(self.name_servers, False)
-        """Name server to whether it has heard everything once."""
+        """Name server: whether it knows all topics."""
         self._turns = {address: asyncio.Lock() for address in self._known}
-        """What one name server is told stays in order; a silent one keeps only its own lock."""
+        """Requests to one name server stay in order; one that does not answer holds only its own lock."""
 
     async def start(self) -> None:
-        """One round (a name server that is down does not stop it), then on and on."""
+        """One round (a name server that is down does not stop it), then a round every 30 s."""
         self.topics.take_changed()
         await self.register_all()
         self._task = start_task(self._register_forever(), "register")
@@ -105,13 +105,13 @@ class Registration:
             while waited_s < self.live.register_name_server_period / 1000:
                 await asyncio.sleep(RETRY_S)
                 waited_s += RETRY_S
-                if again := self._to_try_again():
+                if again := self._to_retry():
                     await self._register_at(again)
             await self.register_all()
 
-    def _to_try_again(self) -> list[str]:
-        """Those that failed; all while this is a slave that no name server could name a master to: the answer
-        to a registration is where it hears of one."""
+    def _to_retry(self) -> list[str]:
+        """The name servers that failed; all of them while this is a slave without a known master, because the
+        answer to a registration names the master."""
         is_lost = self.role.kind is RoleKind.SLAVE and self.role.master_address is None
         return [address for address, known in self._known.items() if is_lost or not known]
 
@@ -122,9 +122,9 @@ class Registration:
         await self._register_at(list(self._known))
 
     async def _register_at(self, addresses: list[str]) -> None:
-        """Everything, to these name servers."""
+        """Register all topics at these name servers."""
         await asyncio.gather(*map(self._register_fully, addresses))
-        # What changed while the answers were awaited was not in it, and perhaps nobody was known then.
+        # Topics that changed while the answers were awaited were not part of the registration.
         if self.topics.has_changed() and any(self._known.values()):
             self._start_announcing()
 
@@ -154,11 +154,11 @@ class Registration:
         return self._announcing
 
     async def _announce(self) -> None:
-        """What changed, to those who know the rest; one that lost its memory meanwhile gets everything."""
+        """Changed topics, to name servers that know the rest; one that has restarted gets everything."""
         while self.topics.has_changed():
             known = [address for address, is_known in self._known.items() if is_known]
             changed = self.topics.take_changed()
-            # A name server believes such a word of anybody: only a master may say it.
+            # A name server takes this request from any broker, so only a master may send it.
             if self.live.enable_single_topic_register and self.role.is_master:
                 commands = [self._topic_command(topic) for topic in changed.values()]
             else:
@@ -178,10 +178,10 @@ class Registration:
             if not self.live.force_register and self._known[address] and not await self._is_stale(address):
                 return
             for command in commands:
-                # A copy: the requester numbers it, and others are sent the same.
+                # A copy: the requester numbers it, and the same command goes to other name servers.
                 answer = await self._request(address, replace(command))
                 if command.code == RequestCode.REGISTER_BROKER:
-                    self._hear(address, RegisterBrokerResponse.decode(answer.fields))
+                    self._note_master(address, RegisterBrokerResponse.decode(answer.fields))
         except EngineError as error:
             if self._known[address]:
                 log.warning("registering at %s failed: %s", address, error.text)
@@ -191,8 +191,8 @@ class Registration:
                 log.info("registered at %s", address)
             self._known[address] = True
 
-    def _hear(self, address: str, answer: RegisterBrokerResponse) -> None:
-        """A slave is told who its master is; gone is the master that no name server knows any more."""
+    def _note_master(self, address: str, answer: RegisterBrokerResponse) -> None:
+        """A slave learns its master here; the master is gone when no name server knows it any more."""
         self._masters[address] = answer.master_addr or None
         if answer.master_addr:
             self.role.update_master(answer.master_addr, answer.ha_server_addr)
@@ -200,7 +200,7 @@ class Registration:
             self.role.update_master(None, None)
 
     def _version(self) -> DataVersion:
-        """With the epoch, so that name servers know an old master when they hear one."""
+        """With the epoch, so that name servers recognise an old master."""
         return structs.replace(self.topics.version, state_version=self.role.epoch)
 
     async def _is_stale(self, address: str) -> bool:
@@ -246,7 +246,7 @@ class Registration:
         return Command(RequestCode.REGISTER_BROKER, fields=header.encode(), body=body)
 
     def _topic_command(self, topic: TopicConfig) -> Command:
-        """One topic by itself: it says nothing about the others, as a registration would."""
+        """One topic alone: the name server keeps the others as they are."""
         queues = QueueData(
             self.identity.name,
             topic.read_queue_nums,

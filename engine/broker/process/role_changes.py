@@ -1,9 +1,10 @@
 """From slave to master and back while the broker runs, any number of times.
 
-Down: from the first instant nothing is written and nothing waiting is acknowledged (a fenced master must
-fall silent at once); then the master's tasks end. Up: the log is first dispatched to its end, because the
-next queue offsets and the open transactions and pops are read from there; so the streams must serve before,
-and the confirmed offset must move. A later call wins over one that still waits. Loop thread only.
+Demotion: from the first instant nothing is written and no waiting send is acknowledged (a fenced master must
+stop answering at once); then the master's tasks end. Promotion: the log is first dispatched to its end,
+because the next queue offsets and the open transactions and pops are read from there; so replication must
+already serve, and the confirmed offset must move. A later call wins over one that still waits. Loop thread
+only.
 """
 
 from __future__ import annotations
@@ -133,7 +134,7 @@ class RoleChanges:
         """Everything in the log is in its queue and may be read; False: another role was asked for meanwhile.
 
         After a restart queues reach to the end of the log, although the replicas have not confirmed it all:
-        the tasks would not find what is open, nor what was decided, in records that nobody may see yet.
+        the tasks would miss open transactions and pops, and their outcomes, in records not readable yet.
         """
         polls = 0
         while turn == self._turn:
@@ -141,7 +142,7 @@ class RoleChanges:
             if seen_to >= self._store.log.max_offset:
                 return True
             if self._store.replica.ends_in_partial_record():
-                # The old master died while it sent this: nobody will ever send the rest.
+                # The old master died while it sent this record: the rest will never come.
                 await self.cut_log(self._store.queues.dispatched_offset)
                 continue
             self._log_events.appended()

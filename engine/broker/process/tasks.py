@@ -1,7 +1,7 @@
 """Second stage of a broker's start: everything that runs by itself is built, connected, started and stopped.
 
 Order of a start: `begin` before anybody is served (a master reads the log's open work first), `start` once
-the ports listen, `join` last: only then do the group and the name servers hear of this broker. Order of a
+the ports listen, `join` last: only then does this broker contact its group and the name servers. Order of a
 stop: `leave`, then `stop` when requests in flight are answered, then `finish`, which saves all tables.
 """
 
@@ -37,7 +37,7 @@ from engine.net.serving import Serving
 
 @dataclass(frozen=True, slots=True)
 class LogTasks:
-    """What keeps the log and its queues in order."""
+    """Flush, dispatch and clean-up of the log and its queues."""
 
     flusher: Flusher
     dispatching: Dispatching

@@ -1,7 +1,7 @@
-"""What handlers wait for is settled here: flushed offsets, arrivals, saved tables (`net.outcomes.Waits`).
+"""Requests that wait: for a flushed offset, an arrival, a saved table (`net.outcomes.LogWaits`).
 
-Each request calls back exactly once, on the loop: when what it waits for has happened, when its time is up,
-or when its client is gone. One timer serves all holds, one all flush waits.
+Each request is called back exactly once, on the loop: when the event it waits for has happened, when its time
+is up, or when its client is gone. One timer serves all long polls, another all flush waits.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from engine.store.results import Arrival
 _WATCHED = "broker.holds_watched"
 _FLUSH_TICK_S = 0.1
 MAX_HOLDS_PER_CLIENT = 65_536
-"""Beyond it a pull that finds nothing is answered at once: one client cannot fill the memory."""
+"""Beyond it a pull that finds nothing is answered at once, so that one client cannot fill the memory."""
 MAX_HOLDS = 100_000
-"""Of all clients, by weight. Beyond it only who has less than its share is parked, at the cost of who has the
-most."""
+"""Of all clients, by weight. Beyond it only clients below their fair share may park, and the polls of the
+largest clients are answered instead."""
 
 SaveWait = Callable[[str, Callable[[OSError | None], None]], None]
 ReplicaWait = Callable[[int, int, int, Callable[[bool], None]], None]
-"""How many members (`replica_waits`), commit-log offset, time-out in ms, whom to tell."""
+"""Number of members, commit-log offset, time-out in ms, callback."""
 
 
 class _FlushWait(NamedTuple):
@@ -89,14 +89,14 @@ class BrokerWaits:
         """This and the next: set when there is a table writer."""
         self.when_announced: SaveWait
         self.wait_for_replicas: ReplicaWait | None = None
-        """Set while this broker is master of a group."""
+        """Set for a broker in a group."""
 
     # -- long polls -----------------------------------------------------------------------------------------
 
     def when_woken(self, held: HeldRequest, timeout_ms: int) -> None:
         client = held.client
         if not self.can_park(client):
-            # At once, not when it is the client's turn again: meanwhile it would hold its filter uncounted.
+            # At once, not at the client's next turn: until then its filter would be held but not counted.
             held.finish(held)
             return
         if _WATCHED not in client.tags:
@@ -109,15 +109,15 @@ class BrokerWaits:
             self._hold_timer = self._loop.call_later(SLICE_MS / 1000, self._expire_holds)
 
     def can_park(self, client: Connection) -> bool:
-        """Whether a request of this client may wait. Otherwise it is resumed at once: who would wait again
-        asks here first."""
+        """Whether a request of this client may wait. Otherwise it is resumed at once, so a poll that would
+        wait again checks this first."""
         holds, most = self.holds, self.most_holds
         own = holds.weight_of(client)
         has_room = own < MAX_HOLDS_PER_CLIENT and (holds.weight < most or own < holds.fair_share(most))
         return has_room and not client.is_closed and not self.is_closing
 
     def wake_soon(self, key: Hashable) -> None:
-        """Not for a message that arrived, but because what waits under this key may find something now."""
+        """Wake polls under this key although no message arrived: they may find something now."""
         if self.holds.count_at(key):
             self._loop.call_soon(self._walks.wake_at, key)
 
@@ -126,12 +126,12 @@ class BrokerWaits:
             self._walks.arrived(arrival)
 
     def release_holds(self) -> None:
-        """Every long poll is answered now; from here on none is parked."""
+        """Answer every long poll; from now on none is parked."""
         self.is_closing = True
         _finish(self.holds.release_all())
 
     def demoted(self) -> None:
-        """Another is master: what waits to be acknowledged is stored here, and its fate is unknown. Long
+        """Another broker is master: the outcome of sends that wait for an acknowledgement is unknown. Long
         polls look again, under the rules of a slave."""
         self.flushes.fail_all()
         _finish(self.holds.release_all())
@@ -167,7 +167,7 @@ class BrokerWaits:
         self.flushes.flushed(commit_log_offset)
 
     def fenced(self) -> None:
-        """A sync failed: nothing that waits, and nothing later, is on disk as far as anybody knows."""
+        """A sync failed: no waiting or later request can be known to be on disk."""
         self._is_fenced = True
         self.flushes.fail_all()
 
@@ -183,7 +183,7 @@ class BrokerWaits:
         self, commit_log_offset: int, count: int, timeout_ms: int, done: Callable[[bool], None]
     ) -> None:
         if self.wait_for_replicas is None:
-            done(False)  # nobody will ever confirm it
+            done(False)  # no replica will ever confirm it
         else:
             self.wait_for_replicas(count, commit_log_offset, timeout_ms, done)
 

@@ -1,9 +1,9 @@
-"""Settings that an administrator changed while the broker ran: checked, written down, then in force.
+"""Settings that an administrator changed while the broker ran: checked, saved, then in force.
 
 All of a request's keys or none: each must be on the allow-list (`options.LiveOptions`, which has no path and
 no address), its value of the right type and range. They are kept in config/broker.runtime.properties below
 the store, never in a file that a request could name, and win over broker.conf at the next start. A change
-that could not be written is not in force either. Loop thread only; reading and writing is for others.
+that could not be written is not in force either. Loop thread only; `state` reads and writes the file.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class ConfigChanges:
         self._protects_unexpired = protects_unexpired
         self._configures_deletion = configures_deletion
         self.on_change: Callable[[frozenset[str]], None] = lambda changed: None
-        """Told the attributes that are different; set once the broker's parts exist."""
+        """Called with the attributes that are different; set once the broker's parts exist."""
         self._kept: dict[str, str] = {}
         self._staged: dict[str, str] = {}
         self.version = DataVersion()
@@ -67,7 +67,7 @@ class ConfigChanges:
         self.version = self.version.next_version(now_ms)
 
     def snapshot(self) -> dict[str, str]:
-        """What the file is to hold."""
+        """The settings that the file must hold."""
         return {**self._kept, **self._staged}
 
     def saved(self, snapshot: Mapping[str, str]) -> None:
@@ -76,11 +76,11 @@ class ConfigChanges:
         self._apply(snapshot)
 
     def failed(self) -> None:
-        """Nothing of what waited is in force; its requests are told."""
+        """The staged changes do not take effect; their requests are answered with the error."""
         self._staged.clear()
 
     def restore(self, text: str) -> list[str]:
-        """At start: the file's settings. What this version does not allow is named, not applied."""
+        """At start: apply the file's settings. Returns why some are not allowed and not applied."""
         refused: list[str] = []
         for name, value in parse_config(text).items():
             try:

@@ -121,7 +121,7 @@ class LiveOptions:
 
 @dataclass(frozen=True, slots=True)
 class BrokerOptions(ConnectionOptions):
-    """What is fixed from start to stop. Sizes are bytes, times are milliseconds unless said."""
+    """Settings that are fixed from start to stop. Sizes are bytes, times milliseconds unless noted."""
 
     broker_cluster_name: str = option("DefaultCluster", NAME)
     broker_name: str = option("DEFAULT_BROKER", NAME)
@@ -180,7 +180,7 @@ class BrokerOptions(ConnectionOptions):
     live: LiveOptions = field(default_factory=LiveOptions)
     warnings: tuple[str, ...] = ()
     protects_unexpired: bool = False
-    """Messages that have not expired are not deleted to make room, unless broker.conf says so explicitly."""
+    """Unexpired messages are not deleted to make room, unless broker.conf sets it explicitly."""
     configures_deletion: bool = False
     """Whether broker.conf sets anything about that (profiles.py)."""
 
@@ -200,7 +200,7 @@ class BrokerOptions(ConnectionOptions):
 
 OPTION_KEYS = option_keys(BrokerOptions) | option_keys(LiveOptions, is_live=True)
 
-_HONEST = "this version does not have it, and starting without it would not be what you asked for"
+_NOT_SUPPORTED = "this version does not have it, and starting without it would not be what you asked for"
 _MUST_BE_FALSE = (
     "enableControllerMode",
     "enableDLegerCommitLog",
@@ -253,7 +253,7 @@ def load_options(
                 warnings.append(f"{name} is not a setting of this broker and has no effect")
         else:
             (live if key.is_live else fixed)[key.attribute] = key.read(value.strip())
-    warnings += (*_doubts(fixed), *_pulled_ratios(live), *_settle_broker_id(fixed), *tls.warnings)
+    warnings += (*_setting_warnings(fixed), *_pulled_ratios(live), *_settle_broker_id(fixed), *tls.warnings)
     is_protected, changeable = protects_unexpired(given), LiveOptions(**live)
     warnings += forced_deletion_warning(
         is_protected=is_protected, is_enabled=changeable.clean_file_forcibly_enable
@@ -272,15 +272,15 @@ def load_options(
 def _refuse_missing_features(given: Mapping[str, str]) -> None:
     for name in _MUST_BE_FALSE:
         if given.get(name, "false").strip().lower() != "false":
-            raise BadInput(f"{name}={given[name]:.200} is not allowed: {_HONEST}")
+            raise BadInput(f"{name}={given[name]:.200} is not allowed: {_NOT_SUPPORTED}")
     for name, allowed in _MUST_BE.items():
         value = given.get(name, allowed[0]).strip()
         if value.lower() not in allowed:
-            raise BadInput(f"{name}={value:.200} is not allowed: {_HONEST}")
+            raise BadInput(f"{name}={value:.200} is not allowed: {_NOT_SUPPORTED}")
 
 
 def _settle_broker_id(fixed: dict[str, Any]) -> list[str]:
-    """As in RocketMQ: a slave must say which it is, and a master is 0 whatever it says."""
+    """As in RocketMQ: a slave must set its brokerId, and a master is 0 whatever is set."""
     broker_id, is_slave = fixed.get("broker_id", 0), fixed.get("broker_role") == "SLAVE"
     if is_slave and broker_id == 0:
         raise BadInput("brokerRole=SLAVE needs a brokerId above 0, another one for every slave of the group")
@@ -290,13 +290,13 @@ def _settle_broker_id(fixed: dict[str, Any]) -> list[str]:
     return [f"brokerId={broker_id} is taken as 0: brokerRole={fixed.get('broker_role', 'ASYNC_MASTER')}"]
 
 
-def _doubts(fixed: Mapping[str, Any]) -> list[str]:
-    doubts: list[str] = []
+def _setting_warnings(fixed: Mapping[str, Any]) -> list[str]:
+    warnings: list[str] = []
     if not fixed.get("bind_address") and not fixed.get("broker_ip1"):
-        doubts.append("neither bindAddress nor brokerIP1 is set: only this machine can reach the broker")
+        warnings.append("neither bindAddress nor brokerIP1 is set: only this machine can reach the broker")
     if fixed.get("transient_store_pool_enable") and fixed.get("flush_disk_type") == "SYNC_FLUSH":
-        doubts.append("transientStorePoolEnable has no effect with flushDiskType=SYNC_FLUSH")
-    return doubts
+        warnings.append("transientStorePoolEnable has no effect with flushDiskType=SYNC_FLUSH")
+    return warnings
 
 
 def _pulled_ratios(live: Mapping[str, Any]) -> list[str]:

@@ -17,7 +17,7 @@
 
 What is not known is absent, never 0: a queue without a committed offset, a time that was not read (yet).
 None means: gone. Tables note what was touched; a refresh looks at that alone, in slices, and a journal keeps
-what really became different. Store times come from a thread (`UnreadTimes`). Loop thread only.
+what really changed. Store times come from a thread (`UnreadTimes`). Loop thread only.
 """
 
 from __future__ import annotations
@@ -61,8 +61,8 @@ _TYPES = {kind: kind.name.encode() for kind in ConsumeType}
 class Due(Generic[K]):
     """What is still to be looked at, taken a slice at a time.
 
-    Callers deal with a slice at once; what nobody took stays, so that work which one reader began and left
-    (its connection closed) is done by the next.
+    Callers handle a slice at once; the rest stays, so that work which one reader began and left (its
+    connection closed) is done by the next.
     """
 
     def __init__(self) -> None:
@@ -87,7 +87,7 @@ class Due(Generic[K]):
         self._listed = self._listed + keys if self._listed else keys
 
     def discard(self, keys: Iterable[K]) -> None:
-        """Somebody else deals with these."""
+        """Another list handles these."""
         if self._once:
             self._once.difference_update(keys)
 

@@ -1,10 +1,10 @@
 """30001, our own: what changed on this broker since a version, for collectors that ask every second.
 
-A version is "run-number": the run tells this start of the broker from any other. Who comes with none, with
-one of another run, or with one too old to know all that has gone since, gets everything (`isFull`).
+A version is "run-number": the run identifies this start of the broker. A request without a version, with one
+of another run, or with one too old to know all deletions since, gets everything (`isFull`).
 
-Three steps, none of which holds up others: the changes are gathered in slices, a thread reads store times,
-and a thread encodes what is more than a slice.
+Three steps, none of which blocks the loop: the changes are gathered in slices, a thread reads store times,
+and a thread encodes answers larger than a slice.
 """
 
 from __future__ import annotations

@@ -2,8 +2,7 @@
 
 The names of a section are in the order of their last change, so that "since version v" is read from their
 end and costs only what it returns. A value that is put again as it was is no change. None is a value too: the
-name is gone. Forgotten names are kept up to a limit; who asks with a version from before that is told
-everything.
+name is gone. Removed names are kept up to a limit; a request with an older version gets everything.
 
 One dict per section, from names that its owner has anyway (their hashes are known) to tuples of a number and
 bytes, which the garbage collector walks through once: thousands are put in one answer, and a look-up in a
@@ -67,7 +66,7 @@ class Journal:
         return self.floor <= version <= self.version
 
     def since(self, version: int) -> Iterator[SectionChange]:
-        """Everything that has become another one after that version, the latest of each section first."""
+        """Everything that changed after that version, the latest of each section first."""
         for section, entries in self._sections.items():
             for name, (at, value) in reversed(entries.items()):
                 if at <= version:

@@ -66,7 +66,7 @@ class ChangeFile:
         self.has_changes = has_changes
         """Whether the image alone is not the whole table."""
         self._is_ours = False
-        """Nothing is added to changes that were found at the start: their last line may be torn."""
+        """Changes found at the start are never appended to: their last line may be torn."""
 
     @property
     def takes_changes(self) -> bool:
@@ -140,7 +140,7 @@ class StateFile:
 
 
 def read_changes(image_path: Path, image: Image) -> tuple[list[dict[str, Any]], str | None]:
-    """The changes of this image, and what was wrong with those that had to be left out."""
+    """The changes of this image, and why some of them had to be left out."""
     try:
         data = changes_path(image_path).read_bytes()
     except FileNotFoundError:
@@ -190,7 +190,7 @@ def _parse(line: bytes) -> dict[str, Any] | None:
 
 
 def _create_synced(path: Path, data: bytes) -> None:
-    """Under its name only once it is whole: a first line that is torn would hide the changes behind it."""
+    """Renamed into place once complete: a torn first line would hide the changes behind it."""
     temporary = path.with_name(f"{path.name}.tmp")
     _write_synced(temporary, os.O_CREAT | os.O_TRUNC, data)
     os.replace(temporary, path)

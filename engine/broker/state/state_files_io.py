@@ -63,7 +63,7 @@ def load_tables(directory: Path) -> Tables:
 
 
 def _load_timer_counts(directory: Path) -> TimerCounts:
-    """Figures only: a damaged file is begun anew."""
+    """Only statistics: a damaged file is replaced by an empty table."""
     content, _ = read_durable(directory / TIMER_METRICS_FILE, orjson.loads)
     table = content.get("timingCount") if isinstance(content, dict) else None
     rows = table if isinstance(table, dict) else {}

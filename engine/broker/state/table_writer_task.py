@@ -1,11 +1,11 @@
 """The broker's tables on disk: copied on the loop, encoded and written in a thread, one write at a time.
 
-Requests that come while a file is being written share the next write, so a storm of changes costs two writes.
-Of a large table only what changed is written, most of the time (`change_file`).
-What a crash leaves behind is `durable_file`'s promise: the whole old or the whole new content. A file with
-`without_log` says what the log must prove (a group's offset moves when a pop's checkpoint is appended): it is
-written once the log is on disk as far as it was when the table was copied; if that fails, without what the
-log does not prove. Loop thread only, except for the encoding and writing itself.
+Requests that come while a file is being written share the next write, so a burst of changes costs two writes.
+Of a large table mostly the changes are written (`ChangeFile`).
+A crash leaves the whole old or the whole new content (`durable_file`). A table with `without_log` depends on
+the log (a group's offset moves when a pop's checkpoint is appended): it is written once the log is on disk up
+to where it was when the table was copied; if that fails, without the entries that depend on the log.
+Loop thread only, except for the encoding and writing itself.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Done = Callable[[OSError | None], None]
 """Called once the file is on disk, or with the error that prevented it."""
 
 SLOW_S = 1.0
-"""A write that takes longer is worth a line: what a crash takes back grows by as much."""
+"""A slower write is logged: a crash loses that much more."""
 
 _NOTHING = object()
 
@@ -50,7 +50,7 @@ class _FileWriter:
             self._start()
 
     def request_image(self, done: Done) -> None:
-        """The file alone is to hold the whole table; nothing is written when it already does."""
+        """The file alone must hold the whole table; nothing is written when it already does."""
         self._wants_image = True
         self.request(done)
 
@@ -68,7 +68,7 @@ class _FileWriter:
             self.running.add_done_callback(lambda future: self._finish(future, snapshot, waiting))
 
     def _take_changes(self) -> Any | None:
-        """What to append; `_NOTHING` when the files hold everything, None when all must be written."""
+        """Changes to append; `_NOTHING` when the files are complete, None to write the whole table."""
         changes, change_file = self.file.changes, self.file.change_file
         if changes is None or change_file is None:
             return None
@@ -108,7 +108,7 @@ class _FileWriter:
         _tell(waiting, error)
 
     def _schedule_rewrite(self) -> None:
-        """Other readers of the file should not have to wait long for what is in its changes."""
+        """So that other readers of the file do not wait long for its changes."""
         change_file = self.file.change_file
         if change_file is None or not change_file.has_changes:
             self.cancel_rewrite()

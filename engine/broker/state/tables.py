@@ -34,4 +34,4 @@ class Tables:
     orders: OrderTable
     modes: RequestModes
     found: Mapping[str, Found] = field(default_factory=dict)
-    """Of the files that may have changes beside them: what was read."""
+    """For files that may have changes beside them: what was found at the start."""

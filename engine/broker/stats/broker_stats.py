@@ -2,8 +2,8 @@
 
 The hot path only counts (`traffic`, the store's totals); a tick every ten seconds notes where the counters
 stand, and a question compares them with their past. Work per request is a look-up; a tick goes through the
-topics and pairs in slices, so that it holds up nobody. At most `MAX_ITEMS` have a past, those that came
-first; the others answer as unknown.
+topics and pairs in slices, so that requests are served in between. At most `MAX_ITEMS` have a past, those
+that came first; the others answer as unknown.
 Pure: time is passed in. Loop thread only.
 """
 
@@ -144,11 +144,11 @@ class _Items(Generic[_K]):
         self._counts = counts
         self._pasts: dict[_K, Past] = {}
         self._pastless: set[_K] = set()
-        """Came when there was no room any more; they stay so until they go."""
+        """Added when there was no room any more; they have no past until they are removed."""
         self._ticked_ms = now_ms
 
     def tick(self, now_ms: int, room: int) -> Iterator[None]:
-        """Note where each stands; stops after every slice, so that others may run."""
+        """Note the counters; yields after every slice, so that the loop can serve others."""
         for gone in self._pasts.keys() - self._counts.keys():
             del self._pasts[gone]
         self._pastless &= self._counts.keys()
@@ -251,7 +251,7 @@ class BrokerStats:
         return Totals(stats.put_count, stats.get_message_count, stats.get_found_count, stats.get_missed_count)
 
     def tick(self, now_ms: int) -> Iterator[None]:
-        """Every ten seconds; the caller goes on with it until it ends, and may do other things between."""
+        """Every ten seconds; the caller runs it to its end, with other work in between."""
         self._tick_broker(now_ms)
         tables = list(dict.fromkeys(items for items, _ in self._views.values()))
         for items in tables:

@@ -1,4 +1,4 @@
-"""How long appends take: the first of every ten seconds are timed, so that the hot path pays nothing.
+"""How long appends take: the first of every ten seconds are timed, so that the hot path costs nothing.
 
 `TimedAppends` stands before the store with the same two methods. Times fall into buckets that double
 (1 µs, 2 µs, 4 µs …), so a percentile is known to within a factor of two; the two last periods are kept.

@@ -74,8 +74,8 @@ def _store_info(moment: BrokerMoment, store: MessageStore, totals: Totals, times
         "consumeQueueDiskRatio": ratio,
         "commitLogMinOffset": str(store.log.min_offset),
         "commitLogMaxOffset": str(store.log.max_offset),
-        # Our own two, for who reads the files beside us (Spark): how far the log may be read, and how far
-        # the queues have followed it.
+        # Our own two, for readers of the files (Spark): up to where the log may be read, and up to where it
+        # is dispatched to the queues.
         "commitLogReadableOffset": str(store.log.readable_end()),
         "commitLogDispatchedOffset": str(store.queues.dispatched_offset),
         "commitLogDirCapacity": (

@@ -1,11 +1,11 @@
-"""Decides when the log is synced, and does the waiting in a thread of its own.
+"""Decides when the log is synced; the sync itself runs in a thread.
 
-SYNC_FLUSH is group commit: whoever waits shares the next sync; while one runs, the following appends gather
-for the next. ASYNC_FLUSH begins a sync every flushIntervalCommitLog, however long the last one took: a power
+SYNC_FLUSH is group commit: all waiting sends share the next sync; while one runs, later appends gather for
+the next. ASYNC_FLUSH begins a sync every flushIntervalCommitLog, however long the last one took: a power
 cut takes at most the messages of that interval and of one sync (a trickle of fewer than
 flushCommitLogLeastPages waits for flushCommitLogThoroughInterval, as in RocketMQ). Queues, index and
 checkpoint follow the log.
-A failed sync fences the store for good (`finish_flush`), and everybody who waits is told "not known".
+A failed sync fences the store for good (`finish_flush`), and all waiting sends are answered "not known".
 """
 
 from __future__ import annotations
@@ -55,13 +55,13 @@ class Flusher:
             self._tasks.append(start_task(commits, "commit the transient pool"))
 
     async def stop(self) -> None:
-        """A sync that runs is waited for, so that its outcome is known."""
+        """Wait for a running sync, so that its outcome is known."""
         async with self._log_turn, self._queue_turn:
             await stop_tasks(*self._tasks)
 
     @asynccontextmanager
     async def pause(self) -> AsyncIterator[None]:
-        """Nothing is synced meanwhile."""
+        """No sync runs inside this context."""
         async with self._log_turn, self._queue_turn:
             yield
 
@@ -129,7 +129,7 @@ class Flusher:
 
     def _report(self, error: OSError | None) -> None:
         if error is not None:
-            log.error("a sync failed: %s", error)
+            log.error("a sync of the store failed: %s", error)
         if self.store.log.is_fenced:
             log.critical("the store is fenced: nothing is acknowledged until the broker is restarted")
             self.events.fenced()

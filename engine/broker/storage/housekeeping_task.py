@@ -28,9 +28,9 @@ log = logging.getLogger(__name__)
 SCAN_S = 10.0
 _PREPARE_S = 0.2
 _FULL_DISK_S = 1.0
-"""How often a disk without room is looked at: sends resume within five seconds of room being made."""
+"""How often a full disk is checked: sends resume within five seconds after space was freed."""
 _MANUAL_ROUNDS = 20
-"""How often a deletion that an administrator asked for is tried, as in RocketMQ."""
+"""How often a deletion requested by an administrator is tried, as in RocketMQ."""
 
 
 SettleStart = Callable[[Callable[[], int]], Awaitable[int | None]]
@@ -65,7 +65,7 @@ class Housekeeping:
         await stop_tasks(*self._tasks)
 
     def delete_expired_soon(self) -> None:
-        """An administrator asks: expired segments go whatever the hour."""
+        """For an administrator: delete expired segments at any hour."""
         self._manual_rounds = _MANUAL_ROUNDS
 
     async def _scan_clients(self) -> None:
@@ -108,7 +108,7 @@ class Housekeeping:
             self._log_deletion(front.delete_to(start, rules, now_ms))
 
     def _warn_once(self, text: str) -> None:
-        """A full disk is looked at every second."""
+        """A full disk is checked every second."""
         if text != self._last_warning:
             log.warning("%s", text)
         self._last_warning = text
@@ -142,7 +142,7 @@ class Housekeeping:
                 try:
                     await loop.run_in_executor(self.threads, self.store.growth.prepare_segment)
                 except OSError as error:
-                    log.warning("the next segment cannot be made ready: %s", error)
+                    log.warning("the next commit-log segment cannot be prepared: %s", error)
                     await asyncio.sleep(min(self.clean_s, _FULL_DISK_S))
 
     async def _save_forever(self) -> None:

@@ -21,7 +21,7 @@ from engine.store.options import StoreOptions
 log = logging.getLogger(__name__)
 
 _CONSEQUENCES = {
-    OFFSETS_FILE: "groups begin where their consumers are told to begin, and may consume everything again",
+    OFFSETS_FILE: "groups begin where their consumers are set to begin, and may consume everything again",
     TOPICS_FILE: "topics have no configuration but that of their queues",
     GROUPS_FILE: "groups have their default configuration",
 }
