@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from engine.client.admin.name_servers import ClusterAdmin
 from engine.client.admin.part import AdminPart
+from engine.client.instance.routes import master_addresses
 from engine.protocol.bodies.basics import MessageQueue, TopicList
 from engine.protocol.bodies.clients import (
     ConsumerConnection,
@@ -26,7 +27,6 @@ from engine.protocol.bodies.groups import (
     SubscriptionGroupList,
     SubscriptionGroupWrapper,
 )
-from engine.protocol.bodies.routes import MASTER_ID
 from engine.protocol.bodies.stats import (
     ConsumeStats,
     ConsumeStatsList,
@@ -154,8 +154,7 @@ class GroupAdmin(AdminPart):
         route = await self._instance.name_servers.route(retry_topic(group))
         if route is None:
             return await ClusterAdmin(self._instance).masters()
-        found = [broker.broker_addrs.get(MASTER_ID) for broker in route.broker_datas]
-        return [address for address in found if address is not None]
+        return list(master_addresses(route).values())
 
 
 RELAY_TIMEOUT_MS = 15_000

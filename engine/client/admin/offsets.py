@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from engine.client.admin.part import AdminPart
 from engine.client.consuming.offsets import QueueOffsets
+from engine.client.instance.routes import master_addresses
 from engine.protocol.bodies.basics import MessageQueue
 from engine.protocol.bodies.offsets import (
     ConsumerOffsetSerializeWrapper,
@@ -11,7 +12,6 @@ from engine.protocol.bodies.offsets import (
     QueryCorrectionOffsetBody,
     ResetOffsetBody,
 )
-from engine.protocol.bodies.routes import MASTER_ID
 from engine.protocol.codes import RequestCode
 from engine.protocol.headers.offsets import (
     CloneGroupOffsetRequest,
@@ -44,9 +44,8 @@ class OffsetAdmin(AdminPart, QueueOffsets):
         """222 at every master that has the topic; the new offsets by queue."""
         route = await self._instance.routes.must_get(topic)
         offsets: dict[MessageQueue, int] = {}
-        for broker in route.broker_datas:
-            if address := broker.broker_addrs.get(MASTER_ID):
-                offsets |= await self.reset_on_broker(address, group, topic, timestamp_ms, force=force)
+        for address in master_addresses(route).values():
+            offsets |= await self.reset_on_broker(address, group, topic, timestamp_ms, force=force)
         return offsets
 
     async def _reset(self, broker: str, header: ResetOffsetRequest) -> dict[MessageQueue, int]:

@@ -6,9 +6,10 @@ from collections.abc import Iterable
 
 from engine.client.admin.name_servers import ClusterAdmin
 from engine.client.admin.part import AdminPart
+from engine.client.instance.routes import master_addresses
 from engine.errors import NotFound
 from engine.protocol.bodies.basics import GroupList, TopicList
-from engine.protocol.bodies.routes import MASTER_ID, TopicRouteData
+from engine.protocol.bodies.routes import TopicRouteData
 from engine.protocol.bodies.stats import TopicStatsTable
 from engine.protocol.bodies.topics import (
     CreateTopicListRequestBody,
@@ -136,6 +137,4 @@ class TopicAdmin(AdminPart):
 
     async def masters_of(self, topic: str) -> list[str]:
         """The masters that have the topic."""
-        route = await self.route(topic)
-        found = [broker.broker_addrs.get(MASTER_ID) for broker in route.broker_datas]
-        return [address for address in found if address is not None]
+        return list(master_addresses(await self.route(topic)).values())

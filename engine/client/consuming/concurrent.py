@@ -117,6 +117,7 @@ class ConcurrentService(ConsumeService):
     async def _send_back_each(
         self, send_backs: SendBacks, messages: list[ReceivedMessage], delay_level: int
     ) -> tuple[list[ReceivedMessage], list[ReceivedMessage]]:
+        """The messages that their brokers took, and the others."""
         done: list[ReceivedMessage] = []
         kept: list[ReceivedMessage] = []
         for message in messages:
@@ -124,7 +125,7 @@ class ConcurrentService(ConsumeService):
                 await send_backs.send_back(message, delay_level)
                 done.append(message)
             except EngineError as error:
-                log.warning("%s is retried here, its broker does not take it back: %s", message, error.text)
+                log.warning("%s is retried here, because its broker did not take it: %s", message, error.text)
                 kept.append(message)
         return done, kept
 

@@ -200,20 +200,6 @@ LOCK_LEASE_MS = 30_000
 
 
 class ProcessQueue:
-    __slots__ = (
-        "_finished",
-        "_front",
-        "_taken",
-        "_waiting",
-        "highest_offset",
-        "is_dropped",
-        "last_consumed_ms",
-        "last_pulled_ms",
-        "locked_at_ms",
-        "message_count",
-        "size_bytes",
-    )
-
     def __init__(self) -> None:
         # Offsets in the order of the queue, finished ones cut off at the left.
         self._front: deque[int] = deque()

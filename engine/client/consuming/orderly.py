@@ -12,6 +12,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Iterable
+from itertools import groupby
 
 from engine.client.consuming.consume_service import TO_DEAD_LETTERS, ConsumeService, SendBacks
 from engine.client.consuming.consumed_queues import QueueWork
@@ -25,6 +26,7 @@ from engine.errors import EngineError
 from engine.protocol.bodies.basics import MessageQueue
 from engine.protocol.bodies.groups import LockBatchRequestBody, LockBatchResponseBody
 from engine.protocol.codes import RequestCode
+from engine.protocol.commands import Command
 
 log = logging.getLogger(__name__)
 
@@ -32,7 +34,7 @@ LOCK_RETRY_S = 3.0
 
 
 class QueueLocks:
-    """`lock` and `unlock` ask each broker once for all its queues.
+    """`lock` asks each broker once for all its queues.
 
     A broker keeps a lock for 60 s; we ask again every 20 s and trust an answer for 30 s, so that two
     consumers never both believe that they hold one.
@@ -45,34 +47,29 @@ class QueueLocks:
     async def lock(self, queues: Iterable[MessageQueue]) -> set[MessageQueue]:
         """The queues that are ours now. A broker that does not answer grants nothing."""
         granted: set[MessageQueue] = set()
-        for broker_name, wanted in _by_broker(queues).items():
+        for broker_name, wanted in groupby(sorted(queues, key=_broker_of), _broker_of):
             try:
-                address = self._instance.master_address(broker_name)
-                answer = await self._instance.call(
-                    address, RequestCode.LOCK_BATCH_MQ, body=self._body(wanted)
-                )
+                answer = await self._call(broker_name, RequestCode.LOCK_BATCH_MQ, wanted)
                 granted |= set(LockBatchResponseBody.decode(answer.body).lock_ok_mq_set)
             except EngineError as error:
-                log.warning("locking queues of broker %s: %s", broker_name, error.text)
+                log.warning(
+                    "broker %s does not lock queues for group %s: %s", broker_name, self._group, error.text
+                )
         return granted
 
-    async def unlock(self, queues: Iterable[MessageQueue]) -> None:
-        for broker_name, wanted in _by_broker(queues).items():
-            try:
-                address = self._instance.master_address(broker_name)
-                await self._instance.call(address, RequestCode.UNLOCK_BATCH_MQ, body=self._body(wanted))
-            except EngineError as error:
-                log.info("queue locks at broker %s expire there: %s", broker_name, error.text)
+    async def unlock(self, queue: MessageQueue) -> None:
+        try:
+            await self._call(queue.broker_name, RequestCode.UNLOCK_BATCH_MQ, [queue])
+        except EngineError as error:
+            log.info("the lock of %s is kept until it expires: %s", queue, error.text)
 
-    def _body(self, queues: list[MessageQueue]) -> bytes:
-        return LockBatchRequestBody(self._group, self._instance.client_id, tuple(queues)).encode()
+    async def _call(self, broker_name: str, code: RequestCode, queues: Iterable[MessageQueue]) -> Command:
+        body = LockBatchRequestBody(self._group, self._instance.client_id, tuple(sorted(queues))).encode()
+        return await self._instance.call(self._instance.master_address(broker_name), code, body=body)
 
 
-def _by_broker(queues: Iterable[MessageQueue]) -> dict[str, list[MessageQueue]]:
-    grouped: dict[str, list[MessageQueue]] = {}
-    for queue in sorted(queues):
-        grouped.setdefault(queue.broker_name, []).append(queue)
-    return grouped
+def _broker_of(queue: MessageQueue) -> str:
+    return queue.broker_name
 
 
 class OrderlyService(ConsumeService):
@@ -117,7 +114,7 @@ class OrderlyService(ConsumeService):
         if task is not None:
             await asyncio.wait((task,))
         if self._locks is not None:
-            await self._locks.unlock([work.queue])
+            await self._locks.unlock(work.queue)
 
     def is_calling(self) -> bool:
         return self._calling > 0
