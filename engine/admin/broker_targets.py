@@ -47,7 +47,7 @@ async def change_brokers(
     *values: object,
     **data: object,
 ) -> Facts:
-    """`change(broker, *values)` at each; `data` is what the JSON tells beside the brokers."""
+    """`change(broker, *values)` at each; `data` are members of the JSON beside the brokers."""
     for broker in brokers:
         await change(broker, *values)
     return Facts({"brokers": brokers, **data}, f"{what} to {', '.join(brokers)} success")

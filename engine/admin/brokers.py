@@ -153,7 +153,7 @@ async def ha_status(admin: Admin, arguments: Arguments) -> Result:
 
 
 def _ha_rows(broker: str, info: HARuntimeInfo) -> list[Row]:
-    """One row for each slave of a master (or one that says that it has none), and one for a slave."""
+    """One row for each slave of a master (or one with the peer "none"), and one for a slave."""
     if not info.master:
         seen = info.ha_client_runtime_info or HAClientRuntimeInfo()
         lag = max(0, seen.master_flush_offset - seen.max_offset) if seen.master_flush_offset else _UNKNOWN
@@ -209,7 +209,7 @@ async def damaged_records(admin: Admin, arguments: Arguments) -> Result:
 
 
 def shown_name(name: str) -> str:
-    """Who has skipped it: a group, or the delivery of a message that waited for its time."""
+    """A group, or the delivery of a delayed message, that skipped the record."""
     if not name.startswith(DELIVERY_PREFIX):
         return name
     topic = name.removeprefix(DELIVERY_PREFIX)

@@ -108,7 +108,7 @@ async def consumer_status(admin: Admin, arguments: Arguments) -> Result:
     topic_option(),
 )
 async def producer_connection(admin: Admin, arguments: Arguments) -> Result:
-    """A producer need not be connected to every broker of its topic: one that knows it is enough."""
+    """A producer is not connected to every broker of its topic, so a refusal counts only if all refuse."""
     rows: set[tuple[str, str, str, int]] = set()
     refusals: list[PeerError] = []
     for broker in await admin.topics.masters_of(arguments.topic):

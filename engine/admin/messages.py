@@ -42,7 +42,7 @@ def _preview(text: str) -> str:
 
 
 def _body_text(message: ReceivedMessage) -> str:
-    """UTF-8 if it is, else hexadecimal; a body that cannot be decompressed says so."""
+    """UTF-8 if it is, else hexadecimal; for a body that cannot be decompressed, the error."""
     try:
         body = message.body
     except CorruptRecord as error:

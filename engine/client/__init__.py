@@ -1,8 +1,8 @@
 """Our own client: producer, consumers, admin. asyncio first; `engine.client.blocking` is the same for
 threads.
 
-Used by applications, by the admin command line, by the console and by Spark. Knows the wire
-(`engine.net`, `engine.protocol`), never a store or a broker's inside.
+Used by applications, the admin command line, the console and Spark. Depends on the wire (`engine.net`,
+`engine.protocol`), never on the store or on the broker.
 """
 
 from __future__ import annotations

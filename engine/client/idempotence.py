@@ -43,13 +43,13 @@ class DedupStore(Protocol):
     """Where keys are kept. Shared by all consumers of a group; `dedup_stores` has two."""
 
     async def claim(self, key: str, owner: str, now_ms: int, lease_ms: int) -> Claim:
-        """Atomic: of all who claim a key at once, one gets it."""
+        """Atomic: of concurrent claims of a key, one succeeds."""
 
     async def finish(self, key: str, now_ms: int, keep_ms: int) -> None:
-        """The work is done; remember it for so long."""
+        """The work is done; keep the key for `keep_ms`."""
 
     async def release(self, key: str, owner: str) -> None:
-        """The work failed: whoever comes next may claim the key, if it is still this owner's."""
+        """The work failed: the key may be claimed again, if it still belongs to this owner."""
 
 
 def first_key(message: ReceivedMessage) -> str:

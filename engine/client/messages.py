@@ -20,7 +20,7 @@ from engine.protocol.records import Record
 from engine.protocol.sys_flags import COMPRESSED
 
 MAX_PLAIN_BODY_BYTES = 64 * 1024 * 1024
-"""No received body grows beyond this when decompressed, whatever its few bytes promise."""
+"""The limit of a decompressed body: a short body can expand enormously."""
 
 
 @dataclass(slots=True)
@@ -30,8 +30,8 @@ class Message:
     `tags` is the one tag that subscriptions select by, `keys` are indexed for queries, `properties` are the
     application's own. At most one of these makes it wait: `delay_level` (1 to 18 of the broker's levels),
     `delay_ms` or `delay_s` from when the broker takes it, or `deliver_at_ms`, a time since 1970. `msg_id` is
-    made by the send; who must be able to look for a message whose answer was lost notes one beforehand
-    (`Producer.new_msg_id`). Batches make theirs all the same.
+    made by the send; to find a message whose answer was lost, set it beforehand (`Producer.new_msg_id`).
+    Batches always make their own.
 
     >>> Message("orders", b"17 teapots", tags="paid", keys=["order-17"]).keys
     ['order-17']
@@ -55,14 +55,14 @@ class Message:
 
 
 class SendStatus(Enum):
-    """What is known of a message once its send has ended without an error."""
+    """The result of a send that ended without an error."""
 
     SEND_OK = "SEND_OK"
     FLUSH_DISK_TIMEOUT = "FLUSH_DISK_TIMEOUT"
     FLUSH_SLAVE_TIMEOUT = "FLUSH_SLAVE_TIMEOUT"
     SLAVE_NOT_AVAILABLE = "SLAVE_NOT_AVAILABLE"
     HANDED_OVER = "HANDED_OVER"
-    """One-way (`acks=0`): given to the connection; whether it arrived is not known."""
+    """One-way (`acks=0`): written to the connection; whether it arrived is unknown."""
 
 
 class SendResult(NamedTuple):

@@ -63,8 +63,8 @@ class ClientOptions:
     """What producers, consumers and admins share.
 
     `instance_name` is the second half of the client id; the default is unique per instance. `tls=True` is TLS
-    with the system's authorities, `TlsOptions` says more. `resolve` decides which addresses may be dialled:
-    routes name them, and whoever can make a route could name any.
+    with the system's authorities, `TlsOptions` sets files and checks. `resolve` decides which addresses may
+    be dialled: they come from routes, which anyone who can register a broker can forge.
     """
 
     instance_name: str | None = None
@@ -87,7 +87,7 @@ class ProducerOptions:
     `send_timeout_ms` is the budget of one send with all its retries. `max_in_flight` bounds the sends that
     wait for an answer: `send_async` waits for room beyond it. Bodies of at least `compress_above_bytes` are
     compressed unless that makes them larger. `max_batch_bytes` is the size at which `send_batch` starts
-    another request. With `trace`, every answered send is told to `trace_topic`, as RocketMQ's clients do.
+    another request. With `trace`, every answered send is traced to `trace_topic`, as by RocketMQ's clients.
     """
 
     acks: Acks = "all"
@@ -135,21 +135,23 @@ class PullOptions:
     def __post_init__(self) -> None:
         _check_positive(self, "batch_size", "suspend_ms", "max_messages_per_queue", "max_bytes_per_queue")
         if self.timeout_ms <= self.suspend_ms:
-            raise BadInput("a pull must wait longer (timeout_ms) than the broker holds it (suspend_ms)")
+            raise BadInput(
+                f"timeout_ms ({self.timeout_ms}) must be greater than suspend_ms ({self.suspend_ms})"
+            )
 
 
 @dataclass(frozen=True, slots=True)
 class ConsumerOptions:
     """How a group consumes.
 
-    With `server_side_balance` the brokers share the queues out, and say whether the group pulls or pops each
-    topic (`setConsumeMode`); what is popped stays hidden from others for `pop_invisible_ms`.
+    With `server_side_balance` the brokers share the queues out, and decide whether the group pulls or pops
+    each topic (`setConsumeMode`); what is popped stays hidden from others for `pop_invisible_ms`.
     `consume_batch_size=None` calls the listener with one message at a time; a number calls it with lists of
     up to that many. `threads` bounds how many listener calls run at once. `max_reconsume_times=-1` means the
     default of 16 (for orderly listeners: no limit). `consume_from_timestamp_ms` counts with
     CONSUME_FROM_TIMESTAMP; None means half an hour before the start. `close_timeout_s` is how long `close`
     waits for listener calls that have begun; what they do not finish is delivered again. With `trace`, every
-    listener call is told to `trace_topic`.
+    listener call is traced to `trace_topic`.
     """
 
     model: MessageModel = MessageModel.CLUSTERING
@@ -183,7 +185,7 @@ class ConsumerOptions:
             raise BadInput(f"suspend_ms is 10 to 30000, not {self.suspend_ms}")
         is_plain = self.model is MessageModel.CLUSTERING and not self.orderly
         if self.server_side_balance and not is_plain:
-            raise BadInput("server_side_balance is for clustering and listeners side by side")
+            raise BadInput("server_side_balance needs model=CLUSTERING and orderly=False")
 
 
 @dataclass(frozen=True, slots=True)

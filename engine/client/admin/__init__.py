@@ -1,6 +1,7 @@
 """Administration: what operators, the command line and the console ask of name servers and brokers.
 
-`Admin` groups the questions by noun; every method is one request code, or says that it asks several brokers.
+`Admin` groups the questions by noun; a method sends one request code, to several brokers only where its
+docstring says so.
 A broker is named by its address (`host:port`, as `admin.cluster.info()` lists them). Refusals are PeerErrors
 with RocketMQ's code and remark.
 """
@@ -26,7 +27,7 @@ __all__ = ["Admin"]
 
 
 class Admin(Client):
-    """Asks and changes what is not sending or consuming.
+    """Requests that read or change the state of name servers and brokers.
 
     >>> async def main() -> None:
     ...     async with Admin(namesrv=NAMESRV) as admin:

@@ -34,7 +34,7 @@ class AccessAdmin(AdminPart):
         await self._call(broker, code, CreateUserRequest(user.username or ""), user.encode())
 
     async def delete_user(self, broker: str, name: str) -> None:
-        """3003: with its policies; a user that does not exist is fine."""
+        """3003: with its policies; a user that does not exist is no error."""
         await self._call(broker, RequestCode.AUTH_DELETE_USER, CreateUserRequest(name))
 
     async def user(self, broker: str, name: str) -> UserInfo | None:
@@ -63,7 +63,7 @@ class AccessAdmin(AdminPart):
     async def delete_acl(
         self, broker: str, subject: str, resource: str | None = None, policy_type: str | None = None
     ) -> None:
-        """3008: one resource's entry (of the custom policy unless said), or everything."""
+        """3008: the entry of one resource (default: of the custom policy), or everything."""
         header = DeleteAclRequest(subject, policy_type, resource)
         await self._call(broker, RequestCode.AUTH_DELETE_ACL, header)
 

@@ -86,7 +86,7 @@ PROMOTE_TIMEOUT_MS = 30_000
 
 class BrokerGroupAdmin(AdminPart):
     async def status(self, broker: str) -> GroupStatus:
-        """30010, our own: what a member of a broker group says of itself."""
+        """30010, our own: the state of a member of a broker group."""
         return await self._ask(GroupStatus, broker, RequestCode.SIGNALBOX_GROUP_STATUS)
 
     async def promote(

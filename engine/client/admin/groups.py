@@ -116,7 +116,7 @@ class GroupAdmin(AdminPart):
         return await self._ask(ConsumeStats, broker, RequestCode.GET_CONSUME_STATS, header)
 
     async def consume_stats(self, group: str, topic: str | None = None) -> ConsumeStats:
-        """208 of every master that serves the group (its retry topic says which; else all), put together."""
+        """208 of every master that serves the group (those of its retry topic, else all), merged."""
         table: dict[MessageQueue, OffsetWrapper] = {}
         consume_tps = 0.0
         for address in await self._masters_of(group):
@@ -145,7 +145,7 @@ class GroupAdmin(AdminPart):
         return set(found.topic_list)
 
     async def subscription(self, broker: str, group: str, topic: str) -> SubscriptionData | None:
-        """345: what the online group wants of a topic; None when it does not subscribe to it."""
+        """345: the online group's subscription to a topic; None when it does not subscribe to it."""
         header = QuerySubscriptionByConsumerRequest(group, topic)
         code = RequestCode.QUERY_SUBSCRIPTION_BY_CONSUMER
         return (await self._ask(QuerySubscriptionResponseBody, broker, code, header)).subscription_data
@@ -162,7 +162,7 @@ RELAY_TIMEOUT_MS = 15_000
 
 class ClientAdmin(AdminPart):
     async def consumers(self, broker: str, group: str) -> ConsumerConnection:
-        """203: the group's connections, mode and subscriptions; code 206 when nobody is online."""
+        """203: the group's connections, mode and subscriptions; code 206 when no member is online."""
         header = GetConsumerConnectionListRequest(group)
         return await self._ask(ConsumerConnection, broker, RequestCode.GET_CONSUMER_CONNECTION_LIST, header)
 

@@ -90,7 +90,7 @@ class MessageAdmin(AdminPart):
         end_ms: int = FOREVER_MS,
     ) -> SearchPage:
         """12: up to 64 messages of each broker with this key, the newest first; `after=page.following` goes
-        on. Brokers of another make cannot go on: with them, `is_cut` says that there may be more."""
+        on. Brokers of another make cannot go on: with them, `is_cut` means that there may be more."""
         places = None if after is None else dict(after)
         found: list[ReceivedMessage] = []
         following: list[tuple[str, str]] = []
@@ -141,15 +141,15 @@ class MessageAdmin(AdminPart):
         return result.messages[0]
 
     async def queues(self, topic: str) -> list[MessageQueue]:
-        """105: the queues that may be read, sorted; asked anew, since queues come and go."""
+        """105: the queues that may be read, sorted; requested anew, because queues come and go."""
         await self._instance.routes.refresh(topic)
         return subscribe_queues(topic, await self._instance.routes.must_get(topic))
 
     async def read(
         self, queue: MessageQueue, queue_offset: int, *, max_messages: int = 32, tags: str = "*"
     ) -> PullResult:
-        """11: what lies from there on, without waiting for more. Messages with other tags are passed over:
-        `next_offset` says how far."""
+        """11: the messages from this offset on, without waiting for more. Messages with other tags are
+        skipped, up to `next_offset`."""
         await self._instance.routes.must_get(queue.topic)
         wanted = subscription(queue.topic, tags, 0)
         return await self._pulls.pull(queue, queue_offset, wanted, suspend_ms=0, max_messages=max_messages)
@@ -185,7 +185,7 @@ class MessageAdmin(AdminPart):
     async def _query_broker(
         self, broker: BrokerData, header: QueryMessageRequest
     ) -> tuple[list[ReceivedMessage], str | None]:
-        """What it found, and where to go on if it says so."""
+        """The messages found, and the continuation if the broker sent one."""
         if not broker.broker_addrs:
             return [], None
         address = broker.broker_addrs.get(MASTER_ID) or broker.broker_addrs[min(broker.broker_addrs)]

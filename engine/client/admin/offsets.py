@@ -21,7 +21,7 @@ from engine.protocol.headers.offsets import (
 )
 
 END_OF_QUEUE = -1
-"""As a timestamp of a reset: go to the end, pass over everything."""
+"""As the timestamp of a reset: the end of the queue, so that all messages are skipped."""
 
 
 class OffsetAdmin(AdminPart, QueueOffsets):
@@ -61,7 +61,7 @@ class OffsetAdmin(AdminPart, QueueOffsets):
         *,
         offline: bool = False,
     ) -> None:
-        """314: the target group stands where the source group stands."""
+        """314: the target group gets the offsets of the source group."""
         header = CloneGroupOffsetRequest(source_group, target_group, topic, offline)
         await self._call(broker, RequestCode.CLONE_GROUP_OFFSET, header)
 
@@ -73,7 +73,7 @@ class OffsetAdmin(AdminPart, QueueOffsets):
     async def of_clients(
         self, broker: str, group: str, topic: str, client_address: str | None = None
     ) -> dict[str, dict[MessageQueue, int]]:
-        """223: what the online consumers themselves say, by client id."""
+        """223: the offsets that online consumers report, by client id."""
         header = GetConsumerStatusRequest(topic, group, client_address)
         found = await self._ask(
             GetConsumerStatusBody, broker, RequestCode.INVOKE_BROKER_TO_GET_CONSUMER_STATUS, header

@@ -57,7 +57,7 @@ class TopicAdmin(AdminPart):
         return route
 
     async def delete_in_name_servers(self, topic: str, cluster: str | None = None) -> None:
-        """216, to every name server: they do not tell each other."""
+        """216, to every name server: they do not replicate."""
         header = DeleteTopicFromNamesrvRequest(topic, cluster)
         for address in self._instance.name_servers.addresses:
             await self._call(address, RequestCode.DELETE_TOPIC_IN_NAMESRV, header)
@@ -117,7 +117,7 @@ class TopicAdmin(AdminPart):
     # -- at several brokers ---------------------------------------------------------------------------------
 
     async def stats(self, topic: str) -> TopicStatsTable:
-        """202 of every master that has the topic, put together."""
+        """202 of every master that has the topic, merged."""
         parts = [await self.stats_on_broker(address, topic) for address in await self.masters_of(topic)]
         table = {queue: offsets for part in parts for queue, offsets in part.offset_table.items()}
         return TopicStatsTable(table, sum(part.topic_put_tps for part in parts))

@@ -1,6 +1,6 @@
 """The client without await: the same names and methods, for scripts, threads and Django views.
 
-Each object runs an event loop in a thread of its own; objects that are given one `LoopThread` share it.
+Each object runs an event loop in its own thread; objects that are given one `LoopThread` share it.
 """
 
 from __future__ import annotations

@@ -15,12 +15,12 @@ from engine.client.admin import (
     offsets,
     topics,
 )
-from engine.client.blocking.loop_thread import BlockingClient, Face, LoopThread, waiting
+from engine.client.blocking.loop_thread import Blocking, BlockingClient, LoopThread, waiting
 from engine.client.options import ServerAccess
 from engine.client.tracing import trace_reader
 
 
-class ClusterAdmin(Face):
+class ClusterAdmin(Blocking):
     """`admin.cluster`."""
 
     info = waiting(name_servers.ClusterAdmin.info)
@@ -29,7 +29,7 @@ class ClusterAdmin(Face):
     address_of = waiting(name_servers.ClusterAdmin.address_of)
 
 
-class TopicAdmin(Face):
+class TopicAdmin(Blocking):
     """`admin.topics`."""
 
     names = waiting(topics.TopicAdmin.names)
@@ -49,7 +49,7 @@ class TopicAdmin(Face):
     masters_of = waiting(topics.TopicAdmin.masters_of)
 
 
-class GroupAdmin(Face):
+class GroupAdmin(Blocking):
     """`admin.groups`."""
 
     create = waiting(groups.GroupAdmin.create)
@@ -68,7 +68,7 @@ class GroupAdmin(Face):
     subscription = waiting(groups.GroupAdmin.subscription)
 
 
-class OffsetAdmin(Face):
+class OffsetAdmin(Blocking):
     """`admin.offsets`."""
 
     max_offset = waiting(offsets.OffsetAdmin.max_offset)
@@ -86,7 +86,7 @@ class OffsetAdmin(Face):
     corrections = waiting(offsets.OffsetAdmin.corrections)
 
 
-class MessageAdmin(Face):
+class MessageAdmin(Blocking):
     """`admin.messages`."""
 
     by_offset_id = waiting(messages.MessageAdmin.by_offset_id)
@@ -101,7 +101,7 @@ class MessageAdmin(Face):
     consume_directly = waiting(messages.MessageAdmin.consume_directly)
 
 
-class ClientAdmin(Face):
+class ClientAdmin(Blocking):
     """`admin.clients`."""
 
     consumers = waiting(groups.ClientAdmin.consumers)
@@ -111,7 +111,7 @@ class ClientAdmin(Face):
     running_info = waiting(groups.ClientAdmin.running_info)
 
 
-class BrokerAdmin(Face):
+class BrokerAdmin(Blocking):
     """`admin.brokers`."""
 
     runtime_info = waiting(brokers.BrokerAdmin.runtime_info)
@@ -128,7 +128,7 @@ class BrokerAdmin(Face):
     delete_expired_commit_logs = waiting(brokers.BrokerAdmin.delete_expired_commit_logs)
 
 
-class BrokerGroupAdmin(Face):
+class BrokerGroupAdmin(Blocking):
     """`admin.broker_groups`."""
 
     status = waiting(brokers.BrokerGroupAdmin.status)
@@ -136,7 +136,7 @@ class BrokerGroupAdmin(Face):
     damaged_records = waiting(brokers.BrokerGroupAdmin.damaged_records)
 
 
-class NameServerAdmin(Face):
+class NameServerAdmin(Blocking):
     """`admin.name_servers`."""
 
     config = waiting(name_servers.NameServerAdmin.config)
@@ -150,13 +150,13 @@ class NameServerAdmin(Face):
     add_write_perm = waiting(name_servers.NameServerAdmin.add_write_perm)
 
 
-class TraceReader(Face):
+class TraceReader(Blocking):
     """`admin.traces`."""
 
     read = waiting(trace_reader.TraceReader.read)
 
 
-class AccessAdmin(Face):
+class AccessAdmin(Blocking):
     """`admin.access`."""
 
     create_user = waiting(access.AccessAdmin.create_user)

@@ -105,7 +105,7 @@ class TransactionProducer(Producer):
 
 
 class PushConsumer(BlockingClient):
-    """`engine.client.PushConsumer` without await; a plain listener runs in threads of its own.
+    """`engine.client.PushConsumer` without await; a plain listener runs in a thread pool.
 
     >>> import queue
     >>> bodies: queue.Queue[bytes] = queue.Queue()

@@ -1,4 +1,4 @@
-"""An event loop in a thread of its own, so that code without one can use the asyncio client.
+"""An event loop in its own thread, so that code without one can use the asyncio client.
 
 The loop belongs to its thread; other threads hand it work and wait. Calls that come from the loop's own
 thread (from inside an async listener) would wait for themselves and are refused.
@@ -56,7 +56,7 @@ class LoopThread:
             self._loop.close()
 
 
-class Face:
+class Blocking:
     """What a blocking class is: a loop, and the asyncio object whose methods it calls there."""
 
     def __init__(self, loop: LoopThread, inner: Any) -> None:
@@ -64,7 +64,7 @@ class Face:
         self._inner = inner
 
 
-class BlockingClient(Face):
+class BlockingClient(Blocking):
     """A producer, consumer or admin; without a `loop` it runs one, and ends it when it is closed."""
 
     def __init__(self, loop: LoopThread | None, make: Callable[[], Any]) -> None:
@@ -93,22 +93,24 @@ class BlockingClient(Face):
             self._loop.close()
 
 
-def waiting(method: Callable[Concatenate[T, P], Coroutine[Any, Any, R]]) -> Callable[Concatenate[Face, P], R]:
+def waiting(
+    method: Callable[Concatenate[T, P], Coroutine[Any, Any, R]],
+) -> Callable[Concatenate[Blocking, P], R]:
     """The blocking twin of an async method: same arguments, same documentation, the result itself."""
 
     @functools.wraps(method)
-    def call(self: Face, /, *args: P.args, **kwargs: P.kwargs) -> R:
+    def call(self: Blocking, /, *args: P.args, **kwargs: P.kwargs) -> R:
         # By name, so that a method which a subclass overrides is the one that is called.
         return cast(R, self._loop.run(getattr(self._inner, method.__name__)(*args, **kwargs)))
 
     return call
 
 
-def on_loop(method: Callable[Concatenate[T, P], R]) -> Callable[Concatenate[Face, P], R]:
+def on_loop(method: Callable[Concatenate[T, P], R]) -> Callable[Concatenate[Blocking, P], R]:
     """A plain method, run where its object lives."""
 
     @functools.wraps(method)
-    def call(self: Face, /, *args: P.args, **kwargs: P.kwargs) -> R:
+    def call(self: Blocking, /, *args: P.args, **kwargs: P.kwargs) -> R:
         return self._loop.call(lambda: cast(R, getattr(self._inner, method.__name__)(*args, **kwargs)))
 
     return call

@@ -1,6 +1,6 @@
 """Concurrent consuming: a fixed number of workers take batches in the order of arrival.
 
-A message that the listener fails on is sent back to its broker, which delivers it again later; when the
+A message on which the listener fails is sent back to its broker, which delivers it again later; when the
 broker does not take it, the listener gets it again here after `retry_locally_after_s`. Until one of the two
 has succeeded, the queue's committed offset stays before it. (Broadcasting has no retries: a failure is
 logged.) A call that takes longer than the consume time-out has its messages sent back too. Loop thread only.

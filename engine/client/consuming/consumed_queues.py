@@ -101,7 +101,8 @@ class QueueWork(QueuePull):
     """A queue of a push consumer.
 
     An orderly consumer asks for the start only once it holds the lock: the previous holder may commit until
-    then. An offset that the broker calls illegal ends the work; `on_illegal_offset` takes the queue again.
+    then. An offset that the broker refuses as illegal ends the work; `on_illegal_offset` takes the queue
+    again.
     """
 
     def __init__(
@@ -132,7 +133,7 @@ class QueueWork(QueuePull):
             self._service.commit(self, result.next_offset)
 
     def info(self, offset: int | None) -> ProcessQueueInfo:
-        """For an operator who asks (307); `offset` is the queue's in memory."""
+        """For the running info (307); `offset` is the queue's in memory."""
         process = self.process
         return ProcessQueueInfo(
             commit_offset=offset if offset is not None else -1,

@@ -1,8 +1,9 @@
-"""A member of a consumer group: its subscriptions, its heartbeat data, and its answers to what brokers ask.
+"""A member of a consumer group: its subscriptions, its heartbeat data, and its answers to requests of
+brokers.
 
 Base of all consumers. `BalancedConsumer` adds the queues that are this member's share; a `PopConsumer` has
-none. What brokers ask (`engine.client.instance.server_requests`) has the answers here of a consumer without
-queues and without a listener. Loop thread only.
+none. The answers here (`engine.client.instance.server_requests` calls for them) are those of a consumer
+without queues and without a listener. Loop thread only.
 """
 
 from __future__ import annotations
@@ -61,7 +62,7 @@ class GroupConsumer(Client):
         self.subscriptions.pop(topic, None)
         self.on_members_changed()
 
-    # -- what the instance and brokers ask ------------------------------------------------------------------
+    # -- for the instance and for requests of brokers -------------------------------------------------------
 
     def consumer_data(self) -> ConsumerData:
         return ConsumerData(

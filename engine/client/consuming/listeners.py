@@ -61,8 +61,8 @@ class _Slice:
 
 
 class ConsumeRates:
-    """Per topic, over the last minute: what a consumer answers when it is asked (307). Memory is a few slices
-    of ten seconds per topic."""
+    """Rates per topic over the last minute, for the running info (307). Memory is a few slices of ten seconds
+    per topic."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock

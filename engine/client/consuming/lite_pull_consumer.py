@@ -78,13 +78,13 @@ class LitePullConsumer(BalancedConsumer):
     def subscribe(self, topic: str, expression: str = "*", kind: str = TAG_EXPRESSION) -> None:
         """Share the topic's queues out among the group; allowed before and after the start."""
         if self._is_assigned:
-            raise BadInput("a consumer either subscribes or is assigned queues, not both")
+            raise BadInput(f"the consumer of {self.group} either subscribes or is assigned queues, not both")
         super().subscribe(topic, expression, kind)
 
     async def assign(self, queues: Iterable[MessageQueue]) -> None:
         """Read exactly these queues from now on."""
         if self.subscriptions:
-            raise BadInput("a consumer either subscribes or is assigned queues, not both")
+            raise BadInput(f"the consumer of {self.group} either subscribes or is assigned queues, not both")
         self._is_assigned = True
         wanted = set(queues)
         for queue in self._queues.keys() - wanted:
@@ -227,5 +227,5 @@ class LitePullConsumer(BalancedConsumer):
     def _held(self, queue: MessageQueue) -> LiteQueue:
         lite = self._queues.get(queue)
         if lite is None:
-            raise NotFound(f"{queue} is not among the queues of this consumer")
+            raise NotFound(f"{queue} is not among the queues of this consumer of group {self.group}")
         return lite

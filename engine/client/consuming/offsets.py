@@ -1,9 +1,9 @@
 """Offsets: requests for those of a queue and of a group on it, a consumer's own, and where a group begins.
 
-Requests go to the queue's master. While no master can be reached, its slaves are asked and keep what is
+Requests go to the queue's master. While no master can be reached, its slaves answer and keep what is
 committed; `QueueOffsets.commit` then returns False, because the master must get the offset when it is back.
 
-A consumer's offsets are kept at the brokers (clustering) or in a file of its own (broadcasting). Both stores
+A consumer's offsets are kept at the brokers (clustering) or in its own file (broadcasting). Both stores
 hold a table in memory that consuming updates at once, and write what changed now and then and at the end. An
 offset is the next message to be consumed. A write that fails leaves the change marked, so that the next one
 carries it. The file is RocketMQ's: ~/.rocketmq_offsets/<client id>/<group>/offsets.json with a .bak beside
@@ -156,7 +156,7 @@ class RemoteOffsets(OffsetStore):
     async def load(self, queue: MessageQueue) -> int | None:
         offset = await self._queue_offsets.committed(self._group, queue)
         if offset is not None:
-            # What was set while the broker was asked is newer than its answer.
+            # An offset that was set during the request is newer than the answer.
             self._table.setdefault(queue, offset)
         return offset
 
@@ -233,9 +233,10 @@ def local_offsets_path(folder: str | None, client_id: str, group: str) -> Path:
 
 
 class StartOffsets:
-    """`of(queue)`: the offset at which a group begins: its stored one, else what `ConsumeFromWhere` says.
+    """`of(queue)`: the offset at which a group begins: its stored one, else by `ConsumeFromWhere`.
 
-    The rules are RocketMQ's: a broker answers 0 for a young queue, retry queues begin at 0. An error means
+    The rules are RocketMQ's: a broker answers 0 for a queue that still has its first messages, retry queues
+    begin at 0. An error means
     that the start is not known yet.
     """
 
@@ -254,7 +255,7 @@ class StartOffsets:
     async def of(self, queue: MessageQueue) -> int:
         is_retry = is_retry_topic(queue.topic)
         starts_last = self._from_where in _FROM_LAST and not is_retry
-        # The end is asked for first: what arrives while the group's offset is asked for must not be skipped.
+        # The end is requested first: messages that arrive during the second request must not be skipped.
         end = await self._queue_offsets.max_offset(queue) if starts_last else 0
         stored = await self._store.load(queue)
         if stored is not None:

@@ -36,7 +36,7 @@ LOCK_RETRY_S = 3.0
 class QueueLocks:
     """`lock` asks each broker once for all its queues.
 
-    A broker keeps a lock for 60 s; we ask again every 20 s and trust an answer for 30 s, so that two
+    A broker keeps a lock for 60 s; we renew it every 20 s and trust an answer for 30 s, so that two
     consumers never both believe that they hold one.
     """
 
@@ -94,7 +94,7 @@ class OrderlyService(ConsumeService):
         self._renewal.start()
 
     async def admit(self, work: QueueWork) -> None:
-        """The lock must be held before the offset is asked for and messages are pulled."""
+        """The lock must be held before the offset is requested and messages are pulled."""
         while self._locks is not None and not work.process.is_locked(_now_ms()):
             if work.queue in await self._locks.lock([work.queue]):
                 work.process.locked_at_ms = _now_ms()

@@ -42,7 +42,7 @@ class PullStatus(Enum):
     NO_NEW_MSG = "NO_NEW_MSG"
     NO_MATCHED_MSG = "NO_MATCHED_MSG"
     OFFSET_ILLEGAL = "OFFSET_ILLEGAL"
-    """The offset asked for is outside the queue, or was reset; go on at `next_offset`."""
+    """The requested offset is outside the queue, or was reset; go on at `next_offset`."""
 
 
 _STATUS_OF_CODE = {

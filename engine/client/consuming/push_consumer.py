@@ -1,10 +1,10 @@
 """PushConsumer: pulls the queues that are its share, and calls a listener with their messages.
 
 Clustering shares the queues out among the group's members and keeps offsets at the brokers (with
-`server_side_balance` the brokers share them out, and may want them popped: `pop_work`). Broadcasting reads
+`server_side_balance` the brokers share them out, and may have them popped: `pop_work`). Broadcasting reads
 every queue and keeps its own offsets in a file. A message is committed once the listener succeeded on it, or
 its broker took it back for a retry; what was not committed when a consumer dies is delivered again. Loop
-thread only; a plain listener runs in threads of its own.
+thread only; a plain listener runs in a thread pool.
 """
 
 from __future__ import annotations
@@ -230,7 +230,7 @@ class PushConsumer(BalancedConsumer):
             spent_time_mills=int(outcome.elapsed_ms),
         )
 
-    # -- what a queue's work asks ---------------------------------------------------------------------------
+    # -- called by the queues -------------------------------------------------------------------------------
 
     async def _pull(self, queue: MessageQueue, offset: int) -> PullResult:
         commit_offset = None if self._is_broadcast else self._offsets.get(queue)
@@ -238,7 +238,7 @@ class PushConsumer(BalancedConsumer):
         return await self._pulls.pull(queue, offset, wanted, commit_offset=commit_offset)
 
     def _on_illegal_offset(self, work: QueueWork, offset: int) -> None:
-        """The broker says where to go on: commit that, drop the queue, take it again."""
+        """Commit the offset that the broker gave, drop the queue, take it again."""
         log.warning("the broker moves group %s on %s to offset %d", self.group, work.queue, offset)
         task = asyncio.get_running_loop().create_task(self._move_and_retake(work, offset))
         self._moving.add(task)

@@ -2,8 +2,8 @@
 
 Every member decides alone, from the same lists and by the same rule; or a broker decides for all
 (`server_side_balance`). `decide` is pure. `Assignments` asks for what it needs: the topic's queues (route)
-and the group's members (any broker of the topic), or a broker's decision. What cannot be found out this time
-stays as it is: a consumer keeps its queues while a name server or a broker is away.
+and the group's members (any broker of the topic), or a broker's decision. An assignment that cannot be
+determined stays as it is: a consumer keeps its queues while a name server or a broker is away.
 
 Queues are shared out every 20 s, when a broker reports that the members changed (40), and when a route
 changes. Subclasses of `BalancedConsumer` implement what it means to `take` and to `drop` a queue. Loop thread
@@ -58,7 +58,7 @@ def decide(
     held: Collection[MessageQueue], assigned: Mapping[str, Sequence[MessageQueue] | None]
 ) -> tuple[list[MessageQueue], list[MessageQueue]]:
     """The queues to drop (first) and those to take. `assigned` has an entry per subscribed topic; None means
-    that it could not be found out."""
+    that it could not be determined."""
     wanted = {queue for queues in assigned.values() if queues is not None for queue in queues}
     drop = [
         queue
@@ -85,7 +85,7 @@ class Assignments:
         self._allocate = allocate
         self._server_strategy = server_strategy
         self.popped: set[MessageQueue] = set()
-        """The queues that a broker wants popped, not pulled."""
+        """The queues that are popped, not pulled, by a broker's decision."""
 
     async def current(self, topics: Iterable[str]) -> dict[str, list[MessageQueue] | None]:
         return {topic: await self._of(topic) for topic in sorted(topics)}
@@ -102,7 +102,7 @@ class Assignments:
                 return await self._ask(topic, route, self._server_strategy)
             members = await self._members(route)
             if self._instance.client_id not in members:
-                # A broker that was restarted, or lost our connection, does not know us any more.
+                # A broker that was restarted, or lost our connection, has forgotten this client.
                 await self._instance.heartbeat()
                 members = await self._members(route)
         except EngineError as error:
@@ -134,7 +134,7 @@ class Assignments:
 MIN_REBALANCE_INTERVAL_S = 1.0
 """Brokers answer a burst of joins with a notice each; one round per second covers them together."""
 UNSETTLED_RETRY_S = 2.0
-"""The next round when a topic has no route yet, or its brokers could not be asked."""
+"""The next round when a topic has no route yet, or its brokers did not answer."""
 
 
 class BalancedConsumer(GroupConsumer):
@@ -194,7 +194,7 @@ class BalancedConsumer(GroupConsumer):
     # -- life -----------------------------------------------------------------------------------------------
 
     async def start(self) -> None:
-        """Returns once the brokers know of this consumer; queues follow when they are shared out."""
+        """Returns once the brokers have this consumer's heartbeat; queues follow with the rebalance."""
         await super().start()
         try:
             await self._join()
@@ -244,7 +244,7 @@ class BalancedConsumer(GroupConsumer):
         popped = set(self._assignments.popped)
         assigned = await self._assignments.current(self.subscriptions)
         for queue in (popped ^ self._assignments.popped) & set(self.held()):
-            # Pulled so far and to be popped now, or the other way round: dropped here, taken again below.
+            # From pulled to popped, or back: dropped here, taken again below.
             await self.drop(queue)
         drop, add = decide(self.held(), assigned)
         if drop or add:

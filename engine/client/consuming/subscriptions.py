@@ -1,7 +1,7 @@
-"""What a consumer wants of a topic: the tag expression, its hashes for the broker, the exact test for us.
+"""Subscriptions: the tag expression, its hashes for the broker, and the exact test in the client.
 
-A broker compares 32-bit hashes of tags, so two tags can look alike to it; a consumer therefore compares the
-words again. Pure; the subscription's version (a time) is passed in.
+A broker compares 32-bit hashes of tags, which can collide; a consumer therefore compares the tags
+again. Pure; the subscription's version (a time) is passed in.
 """
 
 from __future__ import annotations
@@ -39,5 +39,5 @@ def is_sql(data: SubscriptionData) -> bool:
 
 
 def accepts(data: SubscriptionData, tags: str | None) -> bool:
-    """Whether a message with these tags was asked for."""
+    """Whether the subscription selects a message with these tags."""
     return not data.tags_set or (tags is not None and tags in data.tags_set)

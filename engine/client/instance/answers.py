@@ -20,7 +20,7 @@ def peer_error(answer: Command) -> PeerError:
     return PeerError(f"{code_name(answer.code)}: {answer.remark or 'no remark'}", code=answer.code)
 
 
-def insist(answer: Command) -> Command:
+def check_answer(answer: Command) -> Command:
     """The answer itself if its code is 0; raises PeerError otherwise."""
     if answer.code != ResponseCode.SUCCESS:
         raise peer_error(answer)

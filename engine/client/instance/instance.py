@@ -1,6 +1,6 @@
 """The part of a client that producers, consumers and admins share: connections, routes, heartbeats.
 
-Each of them creates an instance of its own, and closes it, unless it is given one:
+Each of them creates and closes its own instance, unless it is given one:
 
     async with ClientInstance("127.0.0.1:9876") as instance:
         producer = Producer("orders", instance=instance)
@@ -23,7 +23,7 @@ from dataclasses import replace
 from types import TracebackType
 from typing import TYPE_CHECKING, Self, TypeVar
 
-from engine.client.instance.answers import insist, outcomes_of
+from engine.client.instance.answers import check_answer, outcomes_of
 from engine.client.instance.periodic import Periodic
 from engine.client.instance.routes import NameServers, Routes
 from engine.client.instance.server_requests import ServerRequests
@@ -116,7 +116,7 @@ class ClientInstance:
         """Send a request; raises PeerError unless the answer's code is 0."""
         command = Command(code, fields=header.encode() if header else {}, body=body)
         limit_ms = timeout_ms or self.options.request_timeout_ms
-        return insist(await self.requester.request(address, command, limit_ms))
+        return check_answer(await self.requester.request(address, command, limit_ms))
 
     async def ask(
         self,
@@ -135,7 +135,7 @@ class ClientInstance:
         self, code: RequestCode, header: Header | None = None, body: Buffer = b""
     ) -> Command:
         command = Command(code, fields=header.encode() if header else {}, body=body)
-        return insist(await self.name_servers.request(command))
+        return check_answer(await self.name_servers.request(command))
 
     def members(self, broker_name: str) -> Mapping[int, str]:
         """The brokers of that name: id to address; empty when none is known."""

@@ -1,4 +1,4 @@
-"""A step that runs every so often, and at once when it is woken. Loop thread only.
+"""A step that runs at an interval, and at once when it is woken. Loop thread only.
 
 A step that fails is logged and tried again at the next turn: a client goes on while its servers are away.
 """

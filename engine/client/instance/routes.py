@@ -1,7 +1,7 @@
 """Routes: which brokers have a topic. Requests to the name servers, a cache of their answers, and the queues
 that a route names.
 
-Name servers do not talk to each other and may disagree for a while; the first one that answers is believed,
+Name servers do not talk to each other and may disagree for a while; the first answer counts,
 and a refusal (code other than 0) is an answer. A known route is kept when no name server answers, or when one
 that was just restarted does not know the topic yet: requests then go to the last known address. Concurrent
 callers that want the same topic share one request. Loop thread only.
@@ -12,7 +12,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 
-from engine.client.instance.answers import all_of, insist
+from engine.client.instance.answers import all_of, check_answer
 from engine.errors import NotFound, PeerTimeout, PeerUnreachable
 from engine.net.requester import Requester
 from engine.protocol.bodies.basics import MessageQueue
@@ -50,7 +50,7 @@ class NameServers:
         answer = await self.request(Command(RequestCode.GET_ROUTEINFO_BY_TOPIC, fields=header.encode()))
         if answer.code == ResponseCode.TOPIC_NOT_EXIST:
             return None
-        return TopicRouteData.decode(insist(answer).body)
+        return TopicRouteData.decode(check_answer(answer).body)
 
 
 def master_addresses(route: TopicRouteData) -> dict[str, str]:

@@ -8,7 +8,8 @@
     39  CHECK_TRANSACTION_STATE          the outcome of this transaction
     326 PUSH_REPLY_MESSAGE_TO_CLIENT     the reply to a request
 
-Requests for a group that is not here, and other codes, are refused. Each request runs as a task of its own.
+Requests for a group without a member in this client, and other codes, are refused. Each request runs as its
+own task.
 Loop thread only.
 """
 
@@ -134,11 +135,11 @@ class ServerRequests:
 
 
 def thread_stacks() -> str:
-    """Where each thread and task of this process stands, as text for an operator (`consumerStatus -s`).
+    """The stacks of all threads and tasks of this process, as text for an operator (`consumerStatus -s`).
 
     In the shape that RocketMQ's clients send: a line with the thread's name, id and state, then its calls,
     innermost first, each behind the name. The tasks of the calling loop follow the threads, because listeners
-    that are coroutines have no thread of their own.
+    that are coroutines have no own thread.
     """
     names = {thread.ident: thread.name for thread in threading.enumerate()}
     parts = [

@@ -73,7 +73,7 @@ class PopConsumer(GroupConsumer):
     ) -> list[PoppedMessage]:
         """At least one message, or none when none came in time."""
         if not self.subscriptions:
-            raise BadInput("subscribe to a topic first")
+            raise BadInput(f"the consumer of group {self.group} subscribes to nothing")
         count = min(max(1, max_messages), MOST)
         hidden_ms = self.options.invisible_ms if invisible_ms is None else invisible_ms
         deadline = time.monotonic() + (self.options.wait_ms if wait_ms is None else wait_ms) / 1000

@@ -1,9 +1,9 @@
 """One queue of a push consumer in POP mode: the task that pops, and the listener calls for its messages.
 
-What the listener consumed is acknowledged. What it failed on stays invisible for a time that grows with each
-failure, and is then redelivered; after `max_reconsume_times` it goes to the group's dead-letter topic. A
-message whose invisible time passed before its call began is not consumed here: the broker redelivers it. Loop
-thread only.
+A message that the listener consumed is acknowledged. One that failed stays invisible for a time that grows
+with each failure, and is then redelivered; after `max_reconsume_times` it goes to the group's dead-letter
+topic. A message whose invisible time passed before its call began is not consumed here: the broker redelivers
+it. Loop thread only.
 """
 
 from __future__ import annotations

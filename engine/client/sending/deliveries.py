@@ -1,6 +1,6 @@
 """Getting sends to their brokers: dialling, answers, refusals, retries on another broker, time-outs.
 
-One `Deliveries` per producer. It decides what becomes of a send that did not succeed: another try while the
+One `Deliveries` per producer. It decides how a send that did not succeed goes on: another try while the
 time budget and the number of retries allow, and the error that its caller sees otherwise. A send with a fixed
 queue is never tried elsewhere. Loop thread only.
 """
@@ -46,7 +46,8 @@ MAX_BYTES_IN_FLIGHT = 64 * 1024 * 1024
 
 
 class Deliveries:
-    """`launch` (answered) and `hand_over` (one-way). `faults` is shared with whoever chooses targets."""
+    """`launch` (answered) and `hand_over` (one-way). `faults` is shared with the producer, which chooses the
+    targets."""
 
     def __init__(
         self,
@@ -89,21 +90,22 @@ class Deliveries:
     async def hand_over(
         self, ready: Draft, target: SendTarget, now_ms: int, *, is_batch: bool
     ) -> asyncio.Future[SendResult]:
-        """One-way. A connection that does not take more makes us wait rather than lose the message unseen."""
+        """One-way. Waits while the connection takes no more data, so that the message is not lost
+        silently."""
         deadline = self._loop.time() + self._timeout_s
         connection = self._requester.connected(target.address) or await self._requester.connect(
             target.address
         )
         while not connection.is_writable:
             if connection.is_closed or self._loop.time() > deadline:
-                raise PeerUnreachable(f"{target.address} does not read what it is sent")
+                raise PeerUnreachable(f"{target.address} does not read: its connection is full")
             await asyncio.sleep(0.005)
         connection.send(target.frame(ready, now_ms, next(self._oneway_opaques), is_batch, True))
         future: asyncio.Future[SendResult] = self._loop.create_future()
         future.set_result(SendResult(SendStatus.HANDED_OVER, ready.msg_id, "", target.queue, -1))
         return future
 
-    # -- what sends tell ------------------------------------------------------------------------------------
+    # -- called by sends ------------------------------------------------------------------------------------
 
     def on_answer(self, send: Send, answer: Command) -> None:
         self.window.leave(send)

@@ -103,19 +103,17 @@ def properties_text(message: Message, unique_key: str, waits: bool) -> str:
 
 def _later(message: Message) -> str:
     delay_ms = message.delay_ms or math.ceil(message.delay_s * 1000)
-    asked = {
+    delays = {
         "DELAY": message.delay_level,
         "TIMER_DELAY_MS": delay_ms,
         "TIMER_DELIVER_MS": message.deliver_at_ms,
     }
-    given = {name: value for name, value in asked.items() if value}
+    given = {name: value for name, value in delays.items() if value}
     if len(given) != 1 or (message.delay_ms and message.delay_s):
-        raise _illegal(
-            "a message waits for one of delay_level, delay_ms, delay_s and deliver_at_ms, not several"
-        )
+        raise _illegal("set one of delay_level, delay_ms, delay_s and deliver_at_ms, not several")
     ((name, value),) = given.items()
     if value < 0:
-        raise _illegal("a delay or a time is not negative")
+        raise _illegal(f"{name} is {value}: a delay or a time must not be negative")
     return f"{name}\x01{value}\x02"
 
 
@@ -126,9 +124,9 @@ def _joined(keys: str | Iterable[str]) -> str:
 def _own_properties(properties: dict[str, str]) -> str:
     for name, value in properties.items():
         if not name or not value:
-            raise _illegal(f"the property {name!r} has no name or no value, which no reader would keep")
+            raise _illegal(f"the property {name!r} has an empty name or value, which readers drop")
         if name in PROPERTY_NAMES:
-            raise _illegal(f"the property {name} is the system's own; use the field that stands for it")
+            raise _illegal(f"the property {name} is reserved; set the field of Message instead")
     return "".join([f"{name}\x01{value}\x02" for name, value in properties.items()])
 
 
@@ -156,7 +154,7 @@ def marked_draft(
 
 
 def pack_body(body: bytes, kind: Compression, level: int) -> tuple[bytes, int]:
-    """The body compressed, unless that gains nothing, and the sysFlag bits that say so."""
+    """The compressed body with its sysFlag bits, or the body itself when compressing makes it no smaller."""
     if kind == "none":
         return body, 0
     smaller = compress(body, _KINDS[kind], level)
@@ -198,7 +196,7 @@ def check_batch(messages: Sequence[Message]) -> None:
         raise _illegal(f"a batch of {len(messages)} messages, at most {MAX_BATCH_MESSAGES} are accepted")
     for message in messages:
         if message.topic != topic:
-            raise _illegal(f"a batch is of one topic, not of {topic} and {message.topic}")
+            raise _illegal(f"the messages of a batch must have one topic, not {topic} and {message.topic}")
         if message.is_for_later:
             raise _illegal("a delayed message cannot be part of a batch")
     if topic.startswith(RETRY_PREFIX):

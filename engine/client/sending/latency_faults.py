@@ -1,4 +1,4 @@
-"""Which brokers a producer had better avoid for a while, judged by how long their answers took.
+"""Brokers that a producer avoids for a while because their answers took long.
 
 RocketMQ's latency classes: an answer that took at least so long keeps its broker out of the choice for the
 time given. A broker that did not answer at all counts as having taken ten seconds. Avoidance is advice: when
@@ -28,7 +28,7 @@ def avoidance_ms(latency_ms: float) -> int:
 
 
 class LatencyFaults:
-    """Broker name → until when it is avoided. Empty most of the time, which makes the question cheap."""
+    """Broker name → until when it is avoided. Empty most of the time, so that checks are cheap."""
 
     __slots__ = ("_avoided_until_ms",)
 

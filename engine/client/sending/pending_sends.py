@@ -36,7 +36,7 @@ SWEEP_S = 0.05
 
 
 class Send:
-    """One message (or batch) on its way. `future` is the caller's, who may cancel it at any time."""
+    """One message (or batch) in flight. `future` belongs to the caller, which may cancel it at any time."""
 
     __slots__ = (
         "_connection",

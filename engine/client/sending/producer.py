@@ -2,12 +2,12 @@
 
 `send` waits for the answer. `send_async` returns a future as soon as the message is on its way (it waits only
 while too many are in flight), so that a loop of `send_async` fills the connection: all frames of one turn of
-the event loop leave in one write. A send that ends with an error was refused or is lost in doubt; the error's
-text and code say which. Loop thread only; `engine.client.blocking` has the same for threads.
+the event loop leave in one write. A send that ends with an error was refused or is in doubt; the error's
+text and code tell the two apart. Loop thread only; `engine.client.blocking` has the same for threads.
 
 What `acks` means exactly:
 
-    0      one-way: the request wants no answer; the result says HANDED_OVER, nothing is known of its fate
+    0      one-way: no answer is requested; the status is HANDED_OVER, and whether it is stored is unknown
     1      answered once the master has it in its log (property WAIT=false), flushed and replicated or not
     "all"  answered once the broker's flushDiskType and brokerRole are fulfilled (WAIT=true); when the broker
            waited in vain, the status is FLUSH_DISK_TIMEOUT, FLUSH_SLAVE_TIMEOUT or SLAVE_NOT_AVAILABLE
@@ -144,7 +144,7 @@ class Producer(Client):
         sharding_key: str | None = None,
         queue: MessageQueue | None = None,
     ) -> None:
-        """Hand the message to the connection, whatever `acks` says; nothing is known of its fate."""
+        """Write the message to the connection, whatever `acks` is; whether it is stored is unknown."""
         await self._send(message, 0, select, sharding_key, queue)
 
     async def _send(
@@ -179,13 +179,13 @@ class Producer(Client):
         return deliveries.launch(ready, plan, target, now_ms, is_batch=False, is_fixed=is_fixed)
 
     def new_msg_id(self) -> str:
-        """For `Message.msg_id`: with it noted before the send, `admin.messages.by_unique_key` can tell later
-        whether a message is there whose answer was lost."""
+        """For `Message.msg_id`: when the answer of a send is lost, `admin.messages.by_unique_key` finds out
+        with it whether the message is stored."""
         return self._keys.next(int(time.time() * 1000))
 
     async def send_to_group(self, message: Message, group: str, origin_msg_id: str) -> SendResult:
-        """To one group alone, whichever others have the topic: through the group's retry topic, as if it had
-        failed there once. Members get it as a message of `message.topic`. Never retried."""
+        """To one group only, through the group's retry topic, as if it had failed there once: other groups of
+        the topic do not get it. Members get it as a message of `message.topic`. Never retried."""
         marks = {Property.RETRY_TOPIC: message.topic, Property.ORIGIN_MESSAGE_ID: origin_msg_id}
         return await self._send_marked(replace(message, topic=retry_topic(group)), marks, 0, None)
 
@@ -246,14 +246,15 @@ class Producer(Client):
     async def request(
         self, message: Message, *, timeout_ms: int = 3_000, queue: MessageQueue | None = None
     ) -> ReceivedMessage:
-        """Send a message and wait for the reply of whoever consumes it; PeerTimeout when none comes."""
+        """Send a message and wait for its consumer's reply; PeerTimeout when none comes."""
         deadline = asyncio.get_running_loop().time() + timeout_ms / 1000
         plan = await self._plan_of(message.topic)
         await self._introduce(plan)
         marks, reply = self.instance.server_requests.replies.expect(self.instance.client_id, timeout_ms)
         try:
             await self._send_marked(message, marks, 0, queue)
-            return await wait_for_reply(reply, deadline - asyncio.get_running_loop().time())
+            left_s = deadline - asyncio.get_running_loop().time()
+            return await wait_for_reply(reply, left_s, message.topic)
         finally:
             reply.cancel()
 
@@ -265,7 +266,7 @@ class Producer(Client):
         tags: str | None = None,
         properties: dict[str, str] | None = None,
     ) -> None:
-        """Answer a consumed request. PeerError when its sender is not there any more."""
+        """Answer a consumed request. PeerError when its sender is no longer connected."""
         message, marks = reply_message(request, body, tags=tags, properties=properties or {})
         check_body(body, self.options.max_message_bytes)
         plan = await self._plan_of(message.topic)
@@ -295,7 +296,7 @@ class Producer(Client):
         )
 
     async def _introduce(self, plan: SendPlan) -> None:
-        """A broker can push a reply only to a client that it has heard of."""
+        """A broker can push a reply only to a client whose heartbeat it has."""
         for broker_name in {queue.broker_name for queue in plan.queues}:
             connection = await self.instance.requester.connect(self.instance.master_address(broker_name))
             mark = _INTRODUCED + self.group
@@ -356,5 +357,5 @@ class Producer(Client):
 
     def _running(self) -> Deliveries:
         if self._deliveries is None:
-            raise BadInput("the producer is not started, or closed")
+            raise BadInput(f"the producer of group {self.group} is not started, or is closed")
         return self._deliveries

@@ -1,8 +1,8 @@
 """Request and reply: a message that waits for an answering message, and the answering.
 
-A request is an ordinary message that says who waits (our client id) and for what (a correlation id). Whoever
-consumes it sends the reply to a broker, which pushes it over our own connection (326). `Replies` matches the
-two. A reply that comes too late, or twice, belongs to nobody and is dropped. Loop thread only.
+A request is an ordinary message with our client id and a correlation id. Its consumer sends the reply to a
+broker, which pushes it over our own connection (326). `Replies` matches the two. A reply that comes too late,
+or twice, is dropped. Loop thread only.
 """
 
 from __future__ import annotations
@@ -55,17 +55,19 @@ class Replies:
         correlation_id = message.properties.get(Property.CORRELATION_ID, "")
         future = self._waiting.get(correlation_id)
         if future is None or future.done():
-            log.info("the reply %s is waited for by nobody", correlation_id)
+            log.info("dropped the reply %s: no request waits for it", correlation_id)
         else:
             future.set_result(message)
 
 
-async def wait_for_reply(future: asyncio.Future[ReceivedMessage], timeout_s: float) -> ReceivedMessage:
+async def wait_for_reply(
+    future: asyncio.Future[ReceivedMessage], timeout_s: float, topic: str
+) -> ReceivedMessage:
     try:
         async with asyncio.timeout(timeout_s):
             return await future
     except TimeoutError:
-        raise PeerTimeout("the message was sent, but no reply came in time") from None
+        raise PeerTimeout(f"a request was sent to {topic}, but no reply came in time") from None
 
 
 def pushed_reply(request: Command, now_ms: int) -> ReceivedMessage:
@@ -101,7 +103,7 @@ def reply_message(request: ReceivedMessage, body: bytes, **fields: object) -> tu
     cluster, waiting = given.get(Property.CLUSTER), given.get(Property.REPLY_TO_CLIENT)
     correlation_id = given.get(Property.CORRELATION_ID)
     if not (cluster and waiting and correlation_id):
-        raise BadInput(f"{request} is not a request: nobody waits for its reply")
+        raise BadInput(f"{request} is not a request: it has no sender to reply to")
     marks = {
         Property.MSG_TYPE: REPLY_TYPE,
         Property.CORRELATION_ID: correlation_id,

@@ -8,8 +8,8 @@ The header of a send, as JSON (fields by one letter each, protocol.md §2.2):
     {"code":310,"extFields":{"a":group,"b":topic,"c":defaultTopic,"d":…,"e":queueId,…,   fixed per queue
      "f":sysFlag,"g":bornTimestamp,"h":flag,"i":properties},"flag":0,…,"opaque":…}       per message
 
-A topic that no broker knows yet gets a provisional plan: its messages go to brokers that create topics by
-themselves (those that serve the default topic), and the real route is asked for after the first answer.
+A topic that no broker has yet gets a provisional plan: its messages go to brokers that create topics by
+themselves (those that serve the default topic), and the real route is requested after the first answer.
 Loop thread only.
 """
 
@@ -141,11 +141,11 @@ class SendPlan:
         self._answers = 0
 
     def was_answered_by(self, broker_name: str) -> bool:
-        """Of a provisional plan: whether each broker has had its turn, and so has made the topic. To ask for
-        the route earlier would leave the topic on the brokers that came first."""
+        """Of a provisional plan: whether each broker has answered, and so has created the topic. A route that
+        is requested earlier would have only the brokers that came first."""
         self._untried.discard(broker_name)
         self._answers += 1
-        # Whoever fixes queues may never come to some brokers.
+        # A caller that fixes queues may never send to some brokers.
         return not self._untried or self._answers >= len(self._targets)
 
     def choose(self, faults: LatencyFaults, now_ms: float, failed_broker: str | None = None) -> SendTarget:
@@ -181,7 +181,8 @@ log = logging.getLogger(__name__)
 
 
 class TopicPlans:
-    """`known` is the plan at hand, `make` asks for it. `on_route_changed` must hear of every change."""
+    """`known` is the cached plan, `make` requests the route. `on_route_changed` must be called for every
+    change."""
 
     def __init__(
         self, group: str, routes: Routes, options: ProducerOptions, credentials: Credentials | None = None
@@ -236,7 +237,7 @@ class TopicPlans:
             self._plans = {name: plan for name, plan in self._plans.items() if not plan.is_provisional}
 
     def refresh_soon(self, topic: str) -> None:
-        """Ask for the route again, once however many sends want it."""
+        """Request the route again, once for all sends that need it."""
         if topic not in self._refreshing:
             task = asyncio.get_running_loop().create_task(self._refresh(topic))
             self._refreshing[topic] = task

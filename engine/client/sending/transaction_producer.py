@@ -1,10 +1,10 @@
 """Transactional messages: a message that consumers get if, and only if, a local transaction was committed.
 
-The message is stored half first: kept, but shown to nobody. Then the local transaction (`execute`) runs, and
-its result decides. Whenever the decision does not arrive (this process died, the connection was lost, the
-result was UNKNOWN), the broker asks any live producer of the group, whose `check` looks up what became of the
-local transaction: after 6 s, then every 30 s, 15 times, as the broker is set. So `check` must answer from
-what the transaction left behind (a row with the message's id), not from this process's memory.
+The message is first stored as a half message, which no consumer sees. Then the local transaction (`execute`)
+runs, and its result decides. Whenever the decision does not arrive (this process died, the connection was
+lost, the result was UNKNOWN), the broker asks any live producer of the group, whose `check` looks up the
+outcome of the local transaction: after 6 s, then every 30 s, 15 times, as the broker is set. So `check` must
+answer from what the transaction left behind (a row with the message's id), not from this process's memory.
 
     execute / check returns     the message
     COMMIT (execute: or None)   is shown to consumers
@@ -99,13 +99,13 @@ class TransactionProducer(Producer):
         await self._meet_brokers()
 
     async def _meet_brokers(self) -> None:
-        """Brokers ask whom they know: a process that was started again must be asked about its forerunner's
-        transactions before it sends anything. As in Java, through the topic that brokers have; where they
-        do not have it, or no name server answers, they know it from its first send on."""
+        """A restarted process must receive the checks of earlier transactions before it sends anything, so
+        brokers get its heartbeat now. They are found, as in Java, by the default topic; brokers without it
+        get the heartbeat with the first send."""
         try:
             await self.instance.routes.refresh(self.options.default_topic)
         except EngineError as error:
-            log.info("group %s is not known to the brokers yet: %s", self.group, error.text)
+            log.info("group %s sends its heartbeat with its first message: %s", self.group, error.text)
         await self.instance.heartbeat()
 
     async def close(self) -> None:
@@ -115,11 +115,11 @@ class TransactionProducer(Producer):
     async def send_in_transaction(
         self, message: Message, execute: Execute, *, queue: MessageQueue | None = None
     ) -> TransactionResult:
-        """Store half, run `execute`, tell the broker. What `execute` raises is raised here, once the broker
-        knows that the outcome is not known.
+        """Store the half message, run `execute`, send the outcome to the broker. An exception of `execute` is
+        raised here, after the broker got UNKNOWN.
 
         A half message that was not acknowledged as it should be is rolled back, and `execute` does not run.
-        The half message is never retried elsewhere: each try could become a message of its own.
+        The half message is never retried elsewhere: each try could become a separate message.
         """
         if message.delay_level:
             raise BadInput("a transactional message cannot be delayed")
@@ -137,7 +137,7 @@ class TransactionProducer(Producer):
         return TransactionResult(sent, state)
 
     async def _end(self, topic: str, sent: SendResult, state: TransactionState) -> None:
-        """One-way. A decision that is lost is asked for again."""
+        """One-way. The broker checks back when it is lost."""
         _, commit_log_offset = parse_offset_msg_id(sent.offset_msg_id)
         header = EndTransactionRequest(
             self.group,
@@ -154,14 +154,15 @@ class TransactionProducer(Producer):
                 address, Command(RequestCode.END_TRANSACTION, fields=header.encode())
             )
         except EngineError as error:
-            log.info("transaction %s: %s; the broker will ask", sent.msg_id, error.text)
+            text = "the outcome of transaction %s was not sent: %s; the broker will check back"
+            log.info(text, sent.msg_id, error.text)
         self._trace_end(header, sent.queue.broker_name)
 
     def _trace_end(self, header: EndTransactionRequest, store_host: str) -> None:
         if self._tracing is not None:
             self._tracing.ended(header, store_host)
 
-    # -- being asked ----------------------------------------------------------------------------------------
+    # -- check-backs ----------------------------------------------------------------------------------------
 
     async def answer_check(self, request: Command, connection: Connection) -> None:
         asked = CheckTransactionStateRequest.decode(request.fields)
@@ -182,7 +183,7 @@ class TransactionProducer(Producer):
         self._trace_end(header, connection.peer_name)
 
     async def _ask(self, message: ReceivedMessage) -> TransactionState:
-        """The application's errors are results here: not known, ask again."""
+        """An exception of the application's `check` means UNKNOWN, so that the broker asks again."""
         results: list[object] = await asyncio.gather(_run(self._check, message), return_exceptions=True)
         result = results[0]
         if isinstance(result, TransactionState):

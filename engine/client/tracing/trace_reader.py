@@ -1,7 +1,7 @@
-"""What became of one message, as far as its producer's and consumers' traces tell.
+"""The history of one message, as far as its producer and consumers traced it.
 
-Traces are written by clients that were told to, a little later than what they tell of, and they can be lost:
-so `MessageTrace.doubts` says what the traces leave open. What they do say happened. `join_traces` is pure.
+Traces are written a little later than the event, by clients with tracing on, and they can be lost:
+`MessageTrace.doubts` lists what is therefore unknown. What is traced did happen. `join_traces` is pure.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Consumption:
 
 @dataclass(frozen=True, slots=True)
 class MessageTrace:
-    """Everything is in the order of time, as the clients' clocks tell it."""
+    """Everything is in the order of time, by the clients' clocks."""
 
     msg_id: str
     sends: tuple[PubTrace, ...] = ()

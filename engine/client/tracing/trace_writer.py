@@ -65,7 +65,7 @@ _STATES = {
     TRANSACTION_ROLLBACK: "ROLLBACK_MESSAGE",
     TRANSACTION_NONE: "UNKNOW",
 }
-"""The last one is spelt so on the wire."""
+"""UNKNOW is the spelling on the wire."""
 
 
 class Tracer:
@@ -102,7 +102,7 @@ class Tracer:
             self._flushing.wake()
 
     def new_id(self) -> str:
-        """For what must be told apart from everything else: a listener call."""
+        """A unique id, for a listener call."""
         return self._keys.next(int(time.time() * 1000))
 
     async def close(self) -> None:
@@ -138,7 +138,7 @@ class Tracer:
     def _sent(self, future: asyncio.Future[SendResult]) -> None:
         if not future.cancelled() and isinstance(error := future.exception(), EngineError):
             self.dropped_count += 1
-            log.info("a message of traces is lost: %s", error.text)
+            log.info("traces are lost, a message to %s failed: %s", self.topic, error.text)
 
     def _messages(self) -> Iterator[Message]:
         """What waits, in messages within the limits of body and keys."""
