@@ -13,6 +13,7 @@ import time
 from typing import TYPE_CHECKING
 
 from engine.client.instance.answers import peer_error
+from engine.client.instance.instance import ClientInstance
 from engine.client.instance.periodic import Periodic
 from engine.client.messages import SendResult, SendStatus
 from engine.client.options import ProducerOptions
@@ -21,7 +22,6 @@ from engine.client.sending.latency_faults import HARMLESS_LATENCY_MS, LatencyFau
 from engine.client.sending.pending_sends import SWEEP_S, Send, SendWindow
 from engine.client.sending.send_plans import SendPlan, SendTarget, TopicPlans
 from engine.errors import EngineError, PeerTimeout, PeerUnreachable
-from engine.net.requester import Requester
 from engine.protocol.codes import ResponseCode
 from engine.protocol.commands import Command
 
@@ -46,23 +46,16 @@ MAX_BYTES_IN_FLIGHT = 64 * 1024 * 1024
 
 
 class Deliveries:
-    """`launch` (answered) and `hand_over` (one-way). `faults` is shared with the producer, which chooses the
-    targets."""
+    """`launch` (answered) and `hand_over` (one-way), while `is_running`. The producer chooses the targets by
+    `plans` and `faults`."""
 
-    def __init__(
-        self,
-        loop: asyncio.AbstractEventLoop,
-        requester: Requester,
-        plans: TopicPlans,
-        faults: LatencyFaults,
-        options: ProducerOptions,
-        tracing: SendTracing | None = None,
-    ) -> None:
-        self._loop = loop
-        self._tracing = tracing
-        self._requester = requester
-        self._plans = plans
-        self._faults = faults
+    def __init__(self, instance: ClientInstance, group: str, options: ProducerOptions) -> None:
+        self.plans = TopicPlans(group, instance.routes, options, instance.options.credentials)
+        self.faults = LatencyFaults()
+        self.is_running = False
+        self._instance = instance
+        self._requester = instance.requester
+        self._tracing: SendTracing | None = None
         self._retries = options.retries
         self._avoids_slow_brokers = options.avoids_slow_brokers
         self._timeout_s = options.send_timeout_ms / 1000.0
@@ -70,12 +63,24 @@ class Deliveries:
         self._tasks: set[asyncio.Task[None]] = set()
         self._oneway_opaques = itertools.count(1)
         self.window = SendWindow(options.max_in_flight, MAX_BYTES_IN_FLIGHT)
+
+    def start(self, tracing: SendTracing | None = None) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._tracing = tracing
         self._sweeping.start()
+        self._instance.listen_to_routes(self.plans.on_route_changed)
+        self.is_running = True
 
     async def close(self) -> None:
-        """Wait for what is in flight; each send has its own end."""
+        """Wait for what is in flight; each send has its own time-out."""
+        self.is_running = False
         await self.window.drained()
         await self._sweeping.stop()
+        self.plans.close()
+        self._instance.stop_listening_to_routes(self.plans.on_route_changed)
+
+    async def plan_of(self, topic: str) -> SendPlan:
+        return self.plans.known(topic) or await self.plans.make(topic)
 
     def launch(
         self, ready: Draft, plan: SendPlan, target: SendTarget, now_ms: int, *, is_batch: bool, is_fixed: bool
@@ -112,18 +117,18 @@ class Deliveries:
         latency_ms = (self._loop.time() - send.started_at) * 1000.0
         if self._tracing is not None:
             self._tracing.sent(send, answer.code, answer.fields, latency_ms)
-        if (self._faults or latency_ms >= HARMLESS_LATENCY_MS) and self._avoids_slow_brokers:
-            self._faults.record(send.target.broker_name, latency_ms, time.time() * 1000)
+        if (self.faults or latency_ms >= HARMLESS_LATENCY_MS) and self._avoids_slow_brokers:
+            self.faults.record(send.target.broker_name, latency_ms, time.time() * 1000)
         if send.plan.is_provisional and send.plan.was_answered_by(send.target.broker_name):
-            self._plans.refresh_soon(send.plan.topic)
+            self.plans.refresh_soon(send.plan.topic)
 
     def on_refusal(self, send: Send, answer: Command) -> None:
         if answer.code == ResponseCode.TOPIC_NOT_EXIST:
-            self._plans.refresh_soon(send.plan.topic)
+            self.plans.refresh_soon(send.plan.topic)
         self._retry_or_fail(send, peer_error(answer), may_retry=answer.code in RETRIED_CODES)
 
     def on_lost(self, send: Send, error: EngineError) -> None:
-        self._plans.refresh_soon(send.plan.topic)
+        self.plans.refresh_soon(send.plan.topic)
         # A time-out has used up the budget of all tries.
         self._retry_or_fail(send, error, may_retry=not isinstance(error, PeerTimeout))
 
@@ -133,7 +138,7 @@ class Deliveries:
         now_ms = time.time() * 1000
         failed_broker = send.target.broker_name
         if self._avoids_slow_brokers:
-            self._faults.record_failure(failed_broker, now_ms)
+            self.faults.record_failure(failed_broker, now_ms)
         now = self._loop.time()
         if not may_retry or send.is_fixed or send.tries > self._retries or send.deadline <= now:
             error.data["tries"] = send.tries
@@ -141,8 +146,8 @@ class Deliveries:
             send.fail(error)
             return
         send.tries += 1
-        plan = self._plans.known(send.plan.topic) or send.plan
-        send.target = plan.choose(self._faults, now_ms, failed_broker)
+        plan = self.plans.known(send.plan.topic) or send.plan
+        send.target = plan.choose(self.faults, now_ms, failed_broker)
         self._start(send, now)
 
     def _start(self, send: Send, now: float) -> None:

@@ -30,9 +30,8 @@ from engine.client.messages import Message, ReceivedMessage, SendResult
 from engine.client.options import Acks, ClientArguments, ProducerOptions
 from engine.client.sending.deliveries import Deliveries
 from engine.client.sending.drafts import MessageKeys, batch_drafts, check_body, draft, marked_draft, pack_body
-from engine.client.sending.latency_faults import LatencyFaults
 from engine.client.sending.replies import reply_message, wait_for_reply
-from engine.client.sending.send_plans import Select, SendPlan, SendTarget, TopicPlans, by_sharding_key
+from engine.client.sending.send_plans import Select, SendPlan, SendTarget, by_sharding_key
 from engine.client.tracing.trace_writer import SendTracing, Tracer
 from engine.errors import BadInput, EngineError
 from engine.protocol.bodies.basics import MessageQueue
@@ -75,36 +74,27 @@ class Producer(Client):
         super().__init__(**arguments)
         self._waits = self.options.acks == "all"
         self._keys = MessageKeys(self.instance.ip, os.getpid(), random.getrandbits(32))
-        self._faults = LatencyFaults()
-        self._plans = TopicPlans(group, self.instance.routes, self.options, self.instance.options.credentials)
-        self._deliveries: Deliveries | None = None
+        self._deliveries = Deliveries(self.instance, group, self.options)
         self._tracing: SendTracing | None = None
 
     # -- life -----------------------------------------------------------------------------------------------
 
     async def start(self) -> None:
-        loop = asyncio.get_running_loop()
         await super().start()
         if self.options.trace:
             tracer = Tracer(self.instance, self.group, "PRODUCE", self.options.trace_topic)
             tracer.start()
             self._tracing = SendTracing(tracer)
-        self._deliveries = Deliveries(
-            loop, self.instance.requester, self._plans, self._faults, self.options, self._tracing
-        )
-        self.instance.listen_to_routes(self._plans.on_route_changed)
+        self._deliveries.start(self._tracing)
         self.instance.join_producer_group(self.group)
 
     async def close(self) -> None:
         """Wait for what is in flight (each send has its own time-out), then leave."""
-        deliveries, self._deliveries = self._deliveries, None
-        if deliveries is None:
+        if not self._deliveries.is_running:
             return
-        await deliveries.close()
+        await self._deliveries.close()
         if self._tracing is not None:
             await self._tracing.tracer.close()
-        self._plans.close()
-        self.instance.stop_listening_to_routes(self._plans.on_route_changed)
         await self.instance.leave_producer_group(self.group)
         await super().close()
 
@@ -162,7 +152,7 @@ class Producer(Client):
         check_body(body, options.max_message_bytes)
         packed = (body, 0) if len(body) < options.compress_above_bytes else await self._pack(body)
         deliveries = self._running()
-        plan = self._plans.known(message.topic) or await self._plans.make(message.topic)
+        plan = deliveries.plans.known(message.topic) or await deliveries.plans.make(message.topic)
         if deliveries.window.is_full:
             await deliveries.window.room()
         now_ms = int(time.time() * 1000)
@@ -172,7 +162,7 @@ class Producer(Client):
         else:
             ready = marked_draft(message, msg_id, packed, marks, flag_bits)
         fixed = self._fixed_target(plan, message, select, sharding_key, queue)
-        target = fixed or plan.choose(self._faults, now_ms)
+        target = fixed or plan.choose(deliveries.faults, now_ms)
         if acks == 0:
             return await deliveries.hand_over(ready, target, now_ms, is_batch=False)
         is_fixed = fixed is not None or marks is not None
@@ -224,14 +214,14 @@ class Producer(Client):
         if not batch:
             raise BadInput("a batch holds at least one message")
         deliveries = self._running()
-        plan = await self._plan_of(batch[0].topic)
+        plan = await self._deliveries.plan_of(batch[0].topic)
         now_ms = int(time.time() * 1000)
         fixed = self._fixed_target(plan, batch[0], select, sharding_key, queue)
         futures: list[asyncio.Future[SendResult]] = []
         for ready in batch_drafts(batch, self._keys, now_ms, self._waits, self.options):
             if deliveries.window.is_full:
                 await deliveries.window.room()
-            target = fixed or plan.choose(self._faults, now_ms)
+            target = fixed or plan.choose(deliveries.faults, now_ms)
             if self.options.acks == 0:
                 futures.append(await deliveries.hand_over(ready, target, now_ms, is_batch=True))
             else:
@@ -248,7 +238,7 @@ class Producer(Client):
     ) -> ReceivedMessage:
         """Send a message and wait for its consumer's reply; PeerTimeout when none comes."""
         deadline = asyncio.get_running_loop().time() + timeout_ms / 1000
-        plan = await self._plan_of(message.topic)
+        plan = await self._deliveries.plan_of(message.topic)
         await self._introduce(plan)
         marks, reply = self.instance.server_requests.replies.expect(self.instance.client_id, timeout_ms)
         try:
@@ -269,7 +259,7 @@ class Producer(Client):
         """Answer a consumed request. PeerError when its sender is no longer connected."""
         message, marks = reply_message(request, body, tags=tags, properties=properties or {})
         check_body(body, self.options.max_message_bytes)
-        plan = await self._plan_of(message.topic)
+        plan = await self._deliveries.plan_of(message.topic)
         near = [queue for queue in plan.queues if queue.broker_name == request.queue.broker_name]
         queue = (near or plan.queues)[0]
         now_ms = int(time.time() * 1000)
@@ -328,7 +318,7 @@ class Producer(Client):
 
     async def queues(self, topic: str) -> tuple[MessageQueue, ...]:
         """The queues that messages of this topic may go to, in the order that selectors see."""
-        return (await self._plan_of(topic)).queues
+        return (await self._deliveries.plan_of(topic)).queues
 
     # -- inside ---------------------------------------------------------------------------------------------
 
@@ -352,10 +342,7 @@ class Producer(Client):
             return pack_body(body, kind, level)
         return await asyncio.to_thread(pack_body, body, kind, level)
 
-    async def _plan_of(self, topic: str) -> SendPlan:
-        return self._plans.known(topic) or await self._plans.make(topic)
-
     def _running(self) -> Deliveries:
-        if self._deliveries is None:
+        if not self._deliveries.is_running:
             raise BadInput(f"the producer of group {self.group} is not started, or is closed")
         return self._deliveries

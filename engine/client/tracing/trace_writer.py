@@ -27,8 +27,6 @@ from engine.client.messages import Message, ReceivedMessage, SendResult
 from engine.client.options import ProducerOptions
 from engine.client.sending.deliveries import Deliveries
 from engine.client.sending.drafts import MessageKeys, draft
-from engine.client.sending.latency_faults import LatencyFaults
-from engine.client.sending.send_plans import TopicPlans
 from engine.errors import EngineError
 from engine.protocol.codes import ResponseCode
 from engine.protocol.headers.send import EndTransactionRequest
@@ -75,26 +73,18 @@ class Tracer:
         self.group = group
         self.topic = topic
         self.dropped_count = 0
-        self._instance = instance
-        self._options = ProducerOptions(send_timeout_ms=5_000)
         inner_group = f"_INNER_TRACE_PRODUCER-{group}-{kind}-{next(_numbers)}"
-        self._plans = TopicPlans(inner_group, instance.routes, self._options, instance.options.credentials)
-        self._faults = LatencyFaults()
+        self._deliveries = Deliveries(instance, inner_group, ProducerOptions(send_timeout_ms=5_000))
         self._keys = MessageKeys(instance.ip, os.getpid(), random.getrandbits(32))
         self._waiting: deque[Trace] = deque()
         self._flushing = Periodic("traces", FLUSH_S, self._flush)
-        self._deliveries: Deliveries | None = None
 
     def start(self) -> None:
-        loop = asyncio.get_running_loop()
-        self._deliveries = Deliveries(
-            loop, self._instance.requester, self._plans, self._faults, self._options
-        )
-        self._instance.listen_to_routes(self._plans.on_route_changed)
+        self._deliveries.start()
         self._flushing.start()
 
     def add(self, trace: Trace) -> None:
-        if len(self._waiting) >= MAX_WAITING or self._deliveries is None:
+        if len(self._waiting) >= MAX_WAITING or not self._deliveries.is_running:
             self.dropped_count += 1
             return
         self._waiting.append(trace)
@@ -106,8 +96,7 @@ class Tracer:
         return self._keys.next(int(time.time() * 1000))
 
     async def close(self) -> None:
-        deliveries = self._deliveries
-        if deliveries is None:
+        if not self._deliveries.is_running:
             return
         await self._flushing.stop()
         try:
@@ -115,23 +104,20 @@ class Tracer:
                 await self._flush()
         except (TimeoutError, EngineError) as error:
             log.info("the last traces are lost: %s", error)
-        self._deliveries = None
-        await deliveries.close()
-        self._plans.close()
-        self._instance.stop_listening_to_routes(self._plans.on_route_changed)
+        await self._deliveries.close()
 
     # -- inside ---------------------------------------------------------------------------------------------
 
     async def _flush(self) -> None:
-        if not self._waiting or self._deliveries is None:
+        if not self._waiting or not self._deliveries.is_running:
             return
-        plan = self._plans.known(self.topic) or await self._plans.make(self.topic)
+        plan = await self._deliveries.plan_of(self.topic)
         for message in self._messages():
             if self._deliveries.window.is_full:
                 await self._deliveries.window.room()
             now_ms = int(time.time() * 1000)
             ready = draft(message, self._keys.next(now_ms), False, (message.body, 0))
-            target = plan.choose(self._faults, now_ms)
+            target = plan.choose(self._deliveries.faults, now_ms)
             future = self._deliveries.launch(ready, plan, target, now_ms, is_batch=False, is_fixed=False)
             future.add_done_callback(self._sent)
 
