@@ -84,6 +84,7 @@ def read_table(text: str, columns: list[str]) -> list[dict[str, str]]:
                     for title, start, end in zip(columns, starts, ends, strict=True)
                 }
             )
+    assert starts, f"no titles {columns} in {text!r}"
     return rows
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
 import os
+import pkgutil
 import shlex
 import signal
 import socket
@@ -12,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+import engine.admin
 from engine.admin.main import MEANINGS, build_parser, main, registered
 from tests.engine.admin.command_line import Names
 
@@ -42,6 +45,14 @@ def test_every_command_has_help_an_example_that_parses_and_the_exit_codes() -> N
         help = given.subparser.format_help()
         assert command.example in help
         assert all(text in help for text in MEANINGS.values())
+
+
+def test_main_imports_every_module_of_commands() -> None:
+    commands = set(registered())
+    for module in pkgutil.iter_modules(engine.admin.__path__, "engine.admin."):
+        if not module.name.endswith("__main__"):
+            importlib.import_module(module.name)
+    assert set(registered()) == commands
 
 
 def test_help_lists_every_command(capsys: pytest.CaptureFixture[str]) -> None:
