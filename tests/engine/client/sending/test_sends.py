@@ -146,7 +146,7 @@ async def test_a_topic_that_nobody_knows_uses_the_default_topic_until_it_has_a_r
             while producer.instance.routes.known("fresh") is None:
                 await asyncio.sleep(0.01)
         await producer.send(Message("fresh", b"x"))
-        plan = producer._plans.known("fresh")
+        plan = producer._deliveries.plans.known("fresh")
         assert plan is not None and not plan.is_provisional
 
 
