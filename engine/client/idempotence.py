@@ -40,7 +40,7 @@ class Claim(Enum):
 
 
 class DedupStore(Protocol):
-    """Where keys are kept. Shared by all consumers of a group; `dedup_stores` has two."""
+    """Where keys are kept. Shared by all consumers of a group: `SqliteDedup` or `RedisDedup`."""
 
     async def claim(self, key: str, owner: str, now_ms: int, lease_ms: int) -> Claim:
         """Atomic: of concurrent claims of a key, one succeeds."""
