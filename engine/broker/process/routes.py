@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import random
-from collections.abc import Callable
+from functools import partial
 from typing import Protocol
 
 from engine.broker.admin.handlers import BrokerAdminHandlers, RefusalHandlers, StoreAdminHandlers
@@ -37,7 +37,7 @@ from engine.broker.sending.handlers_plain import PlainSendHandlers
 from engine.broker.sending.handlers_replies import ReplyHandlers
 from engine.broker.snapshots.broker_snapshot import Snapshots, retention_state
 from engine.broker.snapshots.handlers import SnapshotHandlers
-from engine.broker.stats.runtime_info import BrokerMoment, runtime_info
+from engine.broker.stats.runtime_info import runtime_info
 from engine.broker.storage.housekeeping_task import disk_space
 from engine.broker.topics.handlers import TopicAdminHandlers
 from engine.broker.topics.topic_rules import TopicRules
@@ -313,7 +313,7 @@ def _broker_handlers(core: Core, tasks: Tasks, status: HAStatus) -> list[RouteSo
             core.options,
             core.changes,
             core.figures.stats,
-            runtime_info=_runtime_info(core, tasks),
+            runtime_info=partial(_runtime_info, core, tasks),
             now_ms=now_ms,
         ),
         SnapshotHandlers(_snapshots(core, tasks, status), run_id=core.runtime.booted_ms, now_ms=now_ms),
@@ -332,20 +332,21 @@ def _group_handlers(core: Core, tasks: Tasks, status: HAStatus) -> list[RouteSou
     ]
 
 
-def _runtime_info(core: Core, tasks: Tasks) -> Callable[[], dict[str, str]]:
-    def info() -> dict[str, str]:
-        moment = BrokerMoment(
+def _runtime_info(core: Core, tasks: Tasks) -> dict[str, str]:
+    return (
+        runtime_info(
+            core.store,
+            core.figures.stats,
+            core.figures.put_times,
+            disk_space(str(core.store.options.commit_log_path)),
             now_ms=now_ms(),
             boot_ms=core.runtime.booted_ms,
             loop_lag_ms=core.figures.lag.lag_ms,
-            disk=disk_space(str(core.store.options.commit_log_path)),
             start_accepting_ms=core.options.live.start_accept_send_request_time_stamp,
             is_active=not tasks.waits.is_closing,
         )
-        delays = tasks.master.waiting.progress()
-        return runtime_info(moment, core.store, core.figures.stats, core.figures.put_times, delays)
-
-    return info
+        | tasks.master.waiting.progress()
+    )
 
 
 def _snapshots(core: Core, tasks: Tasks, status: HAStatus) -> Snapshots:

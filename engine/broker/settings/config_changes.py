@@ -9,7 +9,7 @@ that could not be written is not in force either. Loop thread only; `state` read
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from dataclasses import dataclass, field
 
 from engine.broker.settings.options import OPTION_KEYS, LiveOptions, apply_change, plan_change
 from engine.broker.settings.profiles import FORCED_DELETION_KEY, FORCED_DELETION_REFUSAL
@@ -29,20 +29,20 @@ _FORCED_DELETION = OPTION_KEYS[FORCED_DELETION_KEY].attribute
 _NAMES = {key.attribute: name for name, key in OPTION_KEYS.items() if key.is_live}
 
 
+@dataclass(eq=False, repr=False)
 class ConfigChanges:
     """`plan` and `stage` a request; once the file holds them, `saved` puts them in force."""
 
-    def __init__(
-        self, live: LiveOptions, *, protects_unexpired: bool = False, configures_deletion: bool = False
-    ) -> None:
-        self._live = live
-        self._protects_unexpired = protects_unexpired
-        self._configures_deletion = configures_deletion
+    live: LiveOptions
+    protects_unexpired: bool = False
+    configures_deletion: bool = False
+    _kept: dict[str, str] = field(default_factory=dict, init=False)
+    _staged: dict[str, str] = field(default_factory=dict, init=False)
+    version: DataVersion = field(default_factory=DataVersion, init=False)
+
+    def __post_init__(self) -> None:
         self.on_change: Callable[[frozenset[str]], None] = lambda changed: None
         """Called with the attributes that are different; set once the broker's parts exist."""
-        self._kept: dict[str, str] = {}
-        self._staged: dict[str, str] = {}
-        self.version = DataVersion()
 
     def plan(self, text: bytes) -> dict[str, str]:
         """The settings that a request names, all checked; raises before anything is changed."""
@@ -55,12 +55,12 @@ class ConfigChanges:
         if not parse_config(decoded):
             raise Refused("no setting is given", code=ResponseCode.INVALID_PARAMETER)
         try:
-            changes = plan_change(self._live, decoded)
+            changes = plan_change(self.live, decoded)
         except BadInput as error:
             raise Refused(error.text, code=ResponseCode.INVALID_PARAMETER) from None
-        if self._protects_unexpired and _FORCED_DELETION in changes:
+        if self.protects_unexpired and _FORCED_DELETION in changes:
             raise NotPermitted(FORCED_DELETION_REFUSAL)
-        return self._as_text(changes)
+        return {_NAMES[attribute]: option_text(value) for attribute, value in changes.items()}
 
     def stage(self, settings: Mapping[str, str], now_ms: int) -> None:
         self._staged.update(settings)
@@ -84,11 +84,11 @@ class ConfigChanges:
         refused: list[str] = []
         for name, value in parse_config(text).items():
             try:
-                changes = plan_change(self._live, format_config({name: value}))
+                changes = plan_change(self.live, format_config({name: value}))
             except (BadInput, NotPermitted) as error:
                 refused.append(error.text)
                 continue
-            if self._protects_unexpired and changes.get(_FORCED_DELETION):
+            if self.protects_unexpired and changes.get(_FORCED_DELETION):
                 # Kept by an earlier release, or before the broker was protected; a kept false is obeyed.
                 refused.append(FORCED_DELETION_REFUSAL)
             else:
@@ -99,20 +99,17 @@ class ConfigChanges:
     def keep_unexpired(self) -> bool:
         """No forced deletion from now on, unless broker.conf or an administrator at run time has set it.
         Returns whether unexpired messages may still be deleted."""
-        is_set = self._configures_deletion or FORCED_DELETION_KEY in self.snapshot()
-        if self._live.clean_file_forcibly_enable and not is_set:
-            apply_change(self._live, {_FORCED_DELETION: False})
+        is_set = self.configures_deletion or FORCED_DELETION_KEY in self.snapshot()
+        if self.live.clean_file_forcibly_enable and not is_set:
+            apply_change(self.live, {_FORCED_DELETION: False})
             self.on_change(frozenset({_FORCED_DELETION}))
-        return self._live.clean_file_forcibly_enable
+        return self.live.clean_file_forcibly_enable
 
     def _apply(self, settings: Mapping[str, str]) -> None:
-        changes = plan_change(self._live, format_config(settings))
-        apply_change(self._live, changes)
+        changes = plan_change(self.live, format_config(settings))
+        apply_change(self.live, changes)
         if changes:
             self.on_change(frozenset(changes))
-
-    def _as_text(self, changes: Mapping[str, Any]) -> dict[str, str]:
-        return {_NAMES[attribute]: option_text(value) for attribute, value in changes.items()}
 
 
 def encode_changes(snapshot: Mapping[str, str]) -> bytes:

@@ -124,11 +124,7 @@ def _change_file(path: Path, found: Mapping[str, Found]) -> ChangeFile:
 
 def restored_changes(directory: Path, options: BrokerOptions) -> ConfigChanges:
     """Settings that administrators changed at run time win over broker.conf, and are named in the log."""
-    changes = ConfigChanges(
-        options.live,
-        protects_unexpired=options.protects_unexpired,
-        configures_deletion=options.configures_deletion,
-    )
+    changes = ConfigChanges(options.live, options.protects_unexpired, options.configures_deletion)
     text = load_file(directory / CHANGES_FILE, lambda data: data.decode("utf-8")) or ""
     for refusal in changes.restore(text):
         log.warning("%s: %s", CHANGES_FILE, refusal)

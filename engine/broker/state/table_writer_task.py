@@ -125,6 +125,7 @@ class _FileWriter:
             self._rewrite = None
 
 
+@dataclass(eq=False, repr=False)
 class TableWriter:
     """`save(file)` writes a table in the background; `announce(file)` also registers the topics with the name
     servers. Callers that wait use `when_saved` and `when_announced`, or await `saved` and `announced`.
@@ -133,25 +134,19 @@ class TableWriter:
     `when_registered` calls back once the name servers know all topics, or after a time limit.
     """
 
-    def __init__(
-        self,
-        files: Mapping[str, StateFile],
-        loop: asyncio.AbstractEventLoop,
-        threads: Executor,
-        *,
-        flush_log: Callable[[], Awaitable[bool]],
-        when_registered: Callable[[Callable[[], None]], None],
-    ) -> None:
-        self._loop = loop
-        self._threads = threads
-        self._flush_log = flush_log
-        self._when_registered = when_registered
-        self._writers: dict[str, _FileWriter] = {}
-        self.add(files)
+    files: Mapping[str, StateFile]
+    loop: asyncio.AbstractEventLoop
+    threads: Executor
+    flush_log: Callable[[], Awaitable[bool]]
+    when_registered: Callable[[Callable[[], None]], None]
+    _writers: dict[str, _FileWriter] = field(default_factory=dict, init=False)
+
+    def __post_init__(self) -> None:
+        self.add(self.files)
 
     def add(self, files: Mapping[str, StateFile]) -> None:
         """More files, before any is saved."""
-        loop, threads, flush_log = self._loop, self._threads, self._flush_log
+        loop, threads, flush_log = self.loop, self.threads, self.flush_log
         self._writers |= {name: _FileWriter(file, loop, threads, flush_log) for name, file in files.items()}
 
     def save(self, file: str) -> None:
@@ -171,7 +166,7 @@ class TableWriter:
 
         def saved(error: OSError | None) -> None:
             if error is None:
-                self._when_registered(lambda: done(None))
+                self.when_registered(lambda: done(None))
             else:
                 done(error)
 
@@ -181,7 +176,7 @@ class TableWriter:
         return self._future(partial(self.when_announced, file))
 
     def _future(self, request: Callable[[Done], None]) -> asyncio.Future[OSError | None]:
-        future: asyncio.Future[OSError | None] = self._loop.create_future()
+        future: asyncio.Future[OSError | None] = self.loop.create_future()
         request(lambda error: None if future.done() else future.set_result(error))
         return future
 

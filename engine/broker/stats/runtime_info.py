@@ -7,8 +7,7 @@ are three decimals, for the last 10, 60 and 600 seconds. Keys of features that t
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable
 
 from engine.broker.stats.broker_stats import BrokerStats, Totals
 from engine.broker.stats.put_times import PutTimes
@@ -24,42 +23,37 @@ _QUEUE_CAPACITIES = {"send": 10_000, "pull": 100_000, "litePull": 100_000, "quer
 _UNITS = ("B", "KiB", "MiB", "GiB", "TiB", "PiB")
 
 
-@dataclass(frozen=True, slots=True)
-class BrokerMoment:
-    """What the tables do not know: clocks, the disk, the loop."""
-
-    now_ms: int
-    boot_ms: int
-    loop_lag_ms: float
-    disk: DiskSpace
-    start_accepting_ms: int
-    is_active: bool
-
-
 def runtime_info(
-    moment: BrokerMoment,
     store: MessageStore,
     stats: BrokerStats,
     times: PutTimes,
-    schedule: Mapping[str, str],
+    disk: DiskSpace,
+    *,
+    now_ms: int,
+    boot_ms: int,
+    loop_lag_ms: float,
+    start_accepting_ms: int,
+    is_active: bool,
 ) -> dict[str, str]:
+    """`disk`, the clocks and the loop's lag are passed in: the tables do not know them."""
     return {
-        **_store_info(moment, store, stats.totals(), times),
-        **_rates(stats, moment.now_ms),
+        "bootTimestamp": str(boot_ms),
+        "runtime": format_uptime(now_ms - boot_ms),
+        "brokerActive": "true" if is_active else "false",
+        "startAcceptSendRequestTimeStamp": str(start_accepting_ms),
+        **_store_info(store, stats.totals(), times, disk),
+        **_rates(stats, now_ms),
         **_day_totals(stats),
-        **_broker_info(moment, store),
-        **_idle_features(moment.loop_lag_ms),
-        **schedule,
+        **_constants(loop_lag_ms),
     }
 
 
-def _store_info(moment: BrokerMoment, store: MessageStore, totals: Totals, times: PutTimes) -> dict[str, str]:
+def _store_info(store: MessageStore, totals: Totals, times: PutTimes, disk: DiskSpace) -> dict[str, str]:
     stored = store.stats
     average = stored.put_bytes / stored.put_count if stored.put_count else _PUT_AVERAGE_UNKNOWN
-    ratio = f"{moment.disk.usage_ratio:.4f}"
+    ratio = f"{disk.usage_ratio:.4f}"
+    first = store.log.record_at(store.log.min_offset)
     return {
-        "bootTimestamp": str(moment.boot_ms),
-        "runtime": format_uptime(moment.now_ms - moment.boot_ms),
         "putMessageEntireTimeMax": str(times.max_us // 1000),
         "putMessageTimesTotal": str(totals.put),
         "putMessageFailedTimes": str(stored.put_failed_count),
@@ -79,9 +73,11 @@ def _store_info(moment: BrokerMoment, store: MessageStore, totals: Totals, times
         "commitLogReadableOffset": str(store.log.readable_end()),
         "commitLogDispatchedOffset": str(store.queues.dispatched_offset),
         "commitLogDirCapacity": (
-            f"Total : {format_size(moment.disk.total_bytes)}, Free : {format_size(moment.disk.free_bytes)}."
+            f"Total : {format_size(disk.total_bytes)}, Free : {format_size(disk.free_bytes)}."
         ),
         "remainHowManyDataToFlush": format_size(store.log.max_offset - store.log.flushed_offset),
+        "dispatchBehindBytes": str(max(0, store.log.max_offset - store.queues.dispatched_offset)),
+        "earliestMessageTimeStamp": str(-1 if first is None else first.store_timestamp),
         "remainHowManyDataToCommit": "0 B",
         "remainTransientStoreBufferNumbs": "2147483647",
     }
@@ -114,21 +110,11 @@ def _day_totals(stats: BrokerStats) -> dict[str, str]:
     }
 
 
-def _broker_info(moment: BrokerMoment, store: MessageStore) -> dict[str, str]:
-    first = store.log.record_at(store.log.min_offset)
-    return {
-        "brokerActive": "true" if moment.is_active else "false",
+def _constants(loop_lag_ms: float) -> dict[str, str]:
+    info = {
         "brokerVersionDesc": VERSION_NAME,
         "brokerVersion": str(MQ_VERSION),
-        "dispatchBehindBytes": str(max(0, store.log.max_offset - store.queues.dispatched_offset)),
         "pageCacheLockTimeMills": "0",
-        "earliestMessageTimeStamp": str(-1 if first is None else first.store_timestamp),
-        "startAcceptSendRequestTimeStamp": str(moment.start_accepting_ms),
-    }
-
-
-def _idle_features(loop_lag_ms: float) -> dict[str, str]:
-    info = {
         "timerEnqueueTps": "0.0",
         "timerDequeueTps": "0.0",
         "EndTransactionQueueSize": "0",
