@@ -16,6 +16,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import Executor
+from dataclasses import dataclass
 
 from engine.broker.damage.damaged_records import (
     DAMAGE_FILE,
@@ -44,21 +45,13 @@ def may_not_skip(role: Role) -> bool:
     return not role.is_master and (role.is_master_alive or role.kind is RoleKind.SEEKING)
 
 
+@dataclass(eq=False)
 class DamagedReads:
-    def __init__(
-        self,
-        store: MessageStore,
-        records: DamagedRecords,
-        repairs: Repairs,
-        role: Role,
-        *,
-        now_ms: Callable[[], int],
-    ) -> None:
-        self._store = store
-        self._records = records
-        self._repairs = repairs
-        self._role = role
-        self._now_ms = now_ms
+    store: MessageStore
+    records: DamagedRecords
+    repairs: Repairs
+    role: Role
+    now_ms: Callable[[], int]
 
     def answer(
         self,
@@ -72,17 +65,17 @@ class DamagedReads:
     ) -> Outcome:
         """`again` reads once more (None: this is the second time), `later` asks the client to come back with
         the same offset, `skip` goes on behind the record."""
-        if self._store.repairs.mend_queue(damage.topic, damage.queue_id, damage.queue_offset) and again:
+        if self.store.repairs.mend_queue(damage.topic, damage.queue_id, damage.queue_offset) and again:
             return again()
-        record = self._repairs.note(damage)
-        if not self._repairs.is_given_up(record):
-            self._repairs.begin(record)
+        record = self.repairs.note(damage)
+        if not self.repairs.is_given_up(record):
+            self.repairs.begin(record)
             if again is None:
                 return later()
             return Hold(Later(again, (wait_key(damage),)), WAIT_MS)
-        if may_not_skip(self._role):
+        if may_not_skip(self.role):
             return later()
-        if not self._records.skip(record, group, way, self._now_ms()):
+        if not self.records.skip(record, group, way, self.now_ms()):
             return skip()
         where = damage.commit_log_offset, damage.file, damage.queue_offset, damage.topic, damage.queue_id
         log.warning(
@@ -108,43 +101,34 @@ def wait_remark(damage: Damage) -> str:
     )
 
 
+@dataclass(eq=False)
 class DamagedDeliveries:
-    def __init__(
-        self,
-        store: MessageStore,
-        records: DamagedRecords,
-        repairs: Repairs,
-        threads: Executor,
-        *,
-        saved: Callable[[str], Awaitable[OSError | None]],
-        now_ms: Callable[[], int],
-    ) -> None:
-        self._store = store
-        self._records = records
-        self._repairs = repairs
-        self._threads = threads
-        self._saved = saved
-        self._now_ms = now_ms
+    store: MessageStore
+    records: DamagedRecords
+    repairs: Repairs
+    threads: Executor
+    saved: Callable[[str], Awaitable[OSError | None]]
+    now_ms: Callable[[], int]
 
     def is_in_log(self, place: Place) -> bool:
         """Whether an unreadable record there is damaged, and not just expired."""
         start, size = place
-        log_start, log_end = self._store.log.min_offset, self._store.log.max_offset
+        log_start, log_end = self.store.log.min_offset, self.store.log.max_offset
         return size > 0 and log_start <= start and start + size <= log_end
 
     async def repaired(self, places: Sequence[Place]) -> list[Place]:
         """The places to read again, after waiting for all of them together."""
-        damages = [self._store.repairs.damage_at(*place) for place in places]
-        looks = await asyncio.gather(*map(self._repairs.wait_for_delivery, damages))
+        damages = [self.store.repairs.damage_at(*place) for place in places]
+        looks = await asyncio.gather(*map(self.repairs.wait_for_delivery, damages))
         return [place for place, is_worth_it in zip(places, looks, strict=True) if is_worth_it]
 
     async def claimed(self, place: Place) -> Record | None:
         """A damaged record whose header and properties can be read; None: they cannot. Only the body has a
         checksum, so its properties are as reliable as those of any other record."""
-        part = self._store.repairs.find(*place)
+        part = self.store.repairs.find(*place)
         if part is None:
             return None
-        raw = await asyncio.get_running_loop().run_in_executor(self._threads, part.read)
+        raw = await asyncio.get_running_loop().run_in_executor(self.threads, part.read)
         try:
             record = decode_record(raw, 0, False)
         except CorruptRecord:
@@ -161,9 +145,9 @@ class DamagedDeliveries:
         )
 
     async def skip(self, damage: Damage, name: str, way: str) -> bool:
-        record = self._repairs.note(damage)
-        if self._records.skip(record, name, way, self._now_ms()):
+        record = self.repairs.note(damage)
+        if self.records.skip(record, name, way, self.now_ms()):
             log.warning("%s skips the %s", name, describe(damage))
-        if not self._repairs.is_given_up(record):
-            self._repairs.begin(record)
-        return await self._saved(DAMAGE_FILE) is None
+        if not self.repairs.is_given_up(record):
+            self.repairs.begin(record)
+        return await self.saved(DAMAGE_FILE) is None

@@ -5,6 +5,8 @@ Ten thousand rows at most (`damaged_records`): encoded in a thread.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import orjson
 
 from engine.broker.damage.damaged_records import DamagedRecords
@@ -15,13 +17,13 @@ from engine.protocol.commands import Command
 from engine.protocol.headers.brokers import DamagedRecordsRequest
 
 
+@dataclass(eq=False)
 class DamageHandlers:
-    def __init__(self, records: DamagedRecords) -> None:
-        self._records = records
+    records: DamagedRecords
 
     def routes(self) -> dict[int, Handler]:
         return {RequestCode.SIGNALBOX_DAMAGED_RECORDS: self.list_records}
 
     def list_records(self, request: Command, client: Connection) -> Outcome:
-        rows = self._records.rows(DamagedRecordsRequest.decode(request.fields).group)
+        rows = self.records.rows(DamagedRecordsRequest.decode(request.fields).group)
         return ColdRead(lambda: orjson.dumps({"records": rows}), lambda body: Reply(body=body))

@@ -14,6 +14,7 @@ import logging
 from collections.abc import Awaitable, Callable, Hashable
 from concurrent.futures import Executor
 from contextlib import suppress
+from dataclasses import dataclass, field
 
 from engine.broker.damage.damaged_records import (
     DAMAGE_FILE,
@@ -43,32 +44,21 @@ Fetch = Callable[[LogRange], Awaitable[tuple[bytes, bool]]]
 """The bytes that a member has of the range (empty: none has them), and whether all members have answered."""
 
 
+@dataclass(eq=False)
 class RepairTask:
-    def __init__(
-        self,
-        store: MessageStore,
-        records: DamagedRecords,
-        threads: Executor,
-        *,
-        fetch: Fetch,
-        save: Callable[[str], None],
-        wake: Callable[[Hashable], None],
-        redeliver: Callable[[], Awaitable[bool]],
-        now_ms: Callable[[], int],
-    ) -> None:
-        self._store = store
-        self._records = records
-        self._threads = threads
-        self._fetch = fetch
-        self._save = save
-        self._wake = wake
-        self._redeliver = redeliver
-        self._now_ms = now_ms
-        self._running: dict[tuple[int, int], asyncio.Task[None]] = {}
-        self._turns = asyncio.Semaphore(_AT_ONCE)
-        self._is_look_wanted = asyncio.Event()
-        self._is_redelivery_wanted = asyncio.Event()
-        self._tasks: list[asyncio.Task[None]] = []
+    store: MessageStore
+    records: DamagedRecords
+    threads: Executor
+    fetch: Fetch
+    save: Callable[[str], None]
+    wake: Callable[[Hashable], None]
+    redeliver: Callable[[], Awaitable[bool]]
+    now_ms: Callable[[], int]
+    _running: dict[tuple[int, int], asyncio.Task[None]] = field(default_factory=dict, init=False)
+    _turns: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(_AT_ONCE), init=False)
+    _is_look_wanted: asyncio.Event = field(default_factory=asyncio.Event, init=False)
+    _is_redelivery_wanted: asyncio.Event = field(default_factory=asyncio.Event, init=False)
+    _tasks: list[asyncio.Task[None]] = field(default_factory=list, init=False)
 
     def start(self) -> None:
         for record in self._adopt_known():
@@ -95,17 +85,17 @@ class RepairTask:
 
     def note(self, damage: Damage) -> DamagedRecord:
         """Add it to the list and, the first time, to the log."""
-        record, is_new = self._records.note(damage, self._now_ms())
+        record, is_new = self.records.note(damage, self.now_ms())
         if is_new:
-            self._save(DAMAGE_FILE)
+            self.save(DAMAGE_FILE)
             log.warning("%s", describe(damage))
         return record
 
     def _adopt_known(self) -> list[DamagedRecord]:
         """Damage that the store found at its start, or while it copied from a master, and no client has
         read yet."""
-        listed = {record.damage.commit_log_offset for record in self._records.broken()}
-        repairs = self._store.repairs
+        listed = {record.damage.commit_log_offset for record in self.records.broken()}
+        repairs = self.store.repairs
         found = [item for item in repairs.damaged if item[0] not in listed]
         return [self.note(repairs.damage_at(start, end - start)) for start, end in found]
 
@@ -113,7 +103,7 @@ class RepairTask:
         """Whether no member had it at the last attempt, a short while ago."""
         if record.damage.commit_log_offset < 0:
             return True
-        return bool(record.tried_ms) and self._now_ms() - record.tried_ms < RETRY_S * 2_000
+        return bool(record.tried_ms) and self.now_ms() - record.tried_ms < RETRY_S * 2_000
 
     def begin(self, record: DamagedRecord) -> asyncio.Task[None]:
         """Try to repair it, once at a time."""
@@ -128,11 +118,11 @@ class RepairTask:
 
     def _ended(self, place: tuple[int, int], damage: Damage) -> None:
         self._running.pop(place, None)
-        self._wake(wait_key(damage))
+        self.wake(wait_key(damage))
 
     async def wait(self, damage: Damage, timeout_s: float = WAIT_MS / 1000) -> bool:
         """For tasks that read records: whether to read again."""
-        if self._store.repairs.mend_queue(damage.topic, damage.queue_id, damage.queue_offset):
+        if self.store.repairs.mend_queue(damage.topic, damage.queue_id, damage.queue_offset):
             return True
         record = self.note(damage)
         if not self.is_given_up(record):
@@ -152,10 +142,10 @@ class RepairTask:
                 log.error("the record at commit-log offset %d: %s", record.damage.commit_log_offset, error)
                 is_whole = False
         if not is_whole:
-            record.tried_ms = self._now_ms()
+            record.tried_ms = self.now_ms()
 
     async def _repair(self, damage: Damage) -> bool:
-        place = self._store.repairs.locate(damage.commit_log_offset, damage.size)
+        place = self.store.repairs.locate(damage.commit_log_offset, damage.size)
         if place is None:
             return False
         old = await self._in_thread(place.read)
@@ -163,12 +153,12 @@ class RepairTask:
             self._finish(place, "is sound again")
             return True
         self.note(damage)
-        self._store.repairs.damaged.add(place.commit_log_offset, place.commit_log_offset + place.size)
+        self.store.repairs.damaged.add(place.commit_log_offset, place.commit_log_offset + place.size)
         data = await self._ask(place)
         if not data:
             return False
-        await self._in_thread(lambda: self._store.repairs.keep_aside(place, old))
-        sync = self._store.repairs.write(place, data)
+        await self._in_thread(lambda: self.store.repairs.keep_aside(place, old))
+        sync = self.store.repairs.write(place, data)
         if sync is None:
             return False
         await self._in_thread(sync)
@@ -180,17 +170,17 @@ class RepairTask:
         loop = asyncio.get_running_loop()
         deadline = loop.time() + ATTEMPT_S
         while True:
-            data, is_final = await self._fetch(place)
+            data, is_final = await self.fetch(place)
             if data or is_final or loop.time() + _PAUSE_S > deadline:
                 return data
             await asyncio.sleep(_PAUSE_S)
 
     def _finish(self, place: LogRange, how: str) -> None:
-        self._store.repairs.repaired(place)
+        self.store.repairs.repaired(place)
         end = place.commit_log_offset + place.size
-        found = self._records.repaired(place.commit_log_offset, end, self._now_ms())
+        found = self.records.repaired(place.commit_log_offset, end, self.now_ms())
         if found:
-            self._save(DAMAGE_FILE)
+            self.save(DAMAGE_FILE)
         if any(record.found_ms for record in found):
             where = place.commit_log_offset, place.file, place.size
             log.warning("the record at commit-log offset %d (%s, %d bytes) %s", *where, how)
@@ -200,32 +190,28 @@ class RepairTask:
     async def _retry_forever(self) -> None:
         while True:
             await _set_within(self._is_look_wanted, RETRY_S)
-            await self._repair_again()
+            await self.repair_again()
 
     async def _redeliver_forever(self) -> None:
         is_done = True
         while True:
             await _set_within(self._is_redelivery_wanted, RETRY_S if is_done else _PAUSE_S)
-            is_done = await self._redeliver()
+            is_done = await self.redeliver()
 
-    async def retry(self) -> None:
-        """Another attempt at what was given up, and redelivery of what was repaired since."""
-        await self._repair_again()
-        await self._redeliver()
-
-    async def _repair_again(self) -> None:
-        log_min_offset = self._store.log.min_offset
-        self._store.repairs.damaged.drop_before(log_min_offset)
-        if self._records.forget_expired(log_min_offset):
-            self._save(DAMAGE_FILE)
+    async def repair_again(self) -> None:
+        """Another attempt at what was given up."""
+        log_min_offset = self.store.log.min_offset
+        self.store.repairs.damaged.drop_before(log_min_offset)
+        if self.records.forget_expired(log_min_offset):
+            self.save(DAMAGE_FILE)
         self._adopt_known()
-        oldest = sorted(self._records.broken(), key=lambda record: record.tried_ms)
+        oldest = sorted(self.records.broken(), key=lambda record: record.tried_ms)
         for record in oldest[:_PER_ROUND]:
             if record.damage.commit_log_offset >= 0:
                 await asyncio.wait([self.begin(record)])
 
     async def _in_thread(self, work: Callable[[], bytes | None]) -> bytes:
-        found = await asyncio.get_running_loop().run_in_executor(self._threads, work)
+        found = await asyncio.get_running_loop().run_in_executor(self.threads, work)
         return found or b""
 
 

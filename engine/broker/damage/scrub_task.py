@@ -15,6 +15,7 @@ import asyncio
 import logging
 from collections.abc import Callable
 from concurrent.futures import Executor
+from dataclasses import dataclass, field
 from typing import Any
 
 import orjson
@@ -46,32 +47,22 @@ def is_round_due(now_ms: int, started_ms: int, interval_s: int) -> bool:
     return not 0 <= now_ms - started_ms < interval_s * 1000
 
 
+@dataclass(eq=False)
 class ScrubTask:
-    def __init__(
-        self,
-        store: MessageStore,
-        repairs: RepairTask,
-        live: LiveOptions,
-        threads: Executor,
-        *,
-        loop_lag_ms: Callable[[], float],
-        save: Callable[[str], None],
-        now_ms: Callable[[], int],
-    ) -> None:
-        self._store = store
-        self._repairs = repairs
-        self._live = live
-        self._threads = threads
-        self._loop_lag_ms = loop_lag_ms
-        self._save = save
-        self._now_ms = now_ms
-        self._task: asyncio.Task[None] | None = None
-        self._saved_ms = 0
-        self.offset: int | None = None
-        """Where the round is; None between rounds."""
-        self.round_started_ms = 0
-        self.byte_count = 0
-        self.rounds = 0
+    store: MessageStore
+    repairs: RepairTask
+    live: LiveOptions
+    threads: Executor
+    loop_lag_ms: Callable[[], float]
+    save: Callable[[str], None]
+    now_ms: Callable[[], int]
+    _task: asyncio.Task[None] | None = field(default=None, init=False)
+    _saved_ms: int = field(default=0, init=False)
+    offset: int | None = field(default=None, init=False)
+    """Where the round is; None between rounds."""
+    round_started_ms: int = field(default=0, init=False)
+    byte_count: int = field(default=0, init=False)
+    rounds: int = field(default=0, init=False)
 
     def start(self) -> None:
         self._task = start_task(self._scrub_forever(), "scrub the log")
@@ -83,7 +74,7 @@ class ScrubTask:
         match content:
             case {"offset": int(offset), "roundStartedMs": int(started_ms)}:
                 self.round_started_ms = started_ms
-                self.offset = self._store.repairs.segment_start(offset) if offset >= 0 else None
+                self.offset = self.store.repairs.segment_start(offset) if offset >= 0 else None
 
     def snapshot(self) -> bytes:
         offset = -1 if self.offset is None else self.offset
@@ -91,8 +82,8 @@ class ScrubTask:
 
     async def _scrub_forever(self) -> None:
         while True:
-            rate = self._live.signalbox_scrub_bytes_per_second
-            if rate == 0 or self._loop_lag_ms() > _BUSY_LAG_MS:
+            rate = self.live.signalbox_scrub_bytes_per_second
+            if rate == 0 or self.loop_lag_ms() > _BUSY_LAG_MS:
                 await asyncio.sleep(_IDLE_S)
                 continue
             begun = asyncio.get_running_loop().time()
@@ -109,25 +100,25 @@ class ScrubTask:
         if self.offset is None and not self._begin_round():
             return 0
         assert self.offset is not None
-        start = max(self.offset, self._store.log.min_offset)
-        plan = self._store.repairs.plan_scrub(start, SLICE_BYTES)
+        start = max(self.offset, self.store.log.min_offset)
+        plan = self.store.repairs.plan_scrub(start, SLICE_BYTES)
         if plan is None:
             self._end_round()
             return 0
-        found: Scrubbed = await asyncio.get_running_loop().run_in_executor(self._threads, plan.run)
+        found: Scrubbed = await asyncio.get_running_loop().run_in_executor(self.threads, plan.run)
         self.byte_count += found.byte_count
         for part in found.damaged:
             self._report(part)
         self.offset = found.next_offset
-        if self._now_ms() - self._saved_ms > _SAVE_S * 1000:
+        if self.now_ms() - self._saved_ms > _SAVE_S * 1000:
             self._save_progress()
         return found.byte_count
 
     def _begin_round(self) -> bool:
-        now_ms = self._now_ms()
-        if not is_round_due(now_ms, self.round_started_ms, self._live.signalbox_scrub_interval_seconds):
+        now_ms = self.now_ms()
+        if not is_round_due(now_ms, self.round_started_ms, self.live.signalbox_scrub_interval_seconds):
             return False
-        self.offset, self.round_started_ms = self._store.log.min_offset, now_ms
+        self.offset, self.round_started_ms = self.store.log.min_offset, now_ms
         return True
 
     def _end_round(self) -> None:
@@ -136,19 +127,19 @@ class ScrubTask:
         self._save_progress()
 
     def _save_progress(self) -> None:
-        self._saved_ms = self._now_ms()
-        self._save(SCRUB_FILE)
+        self._saved_ms = self.now_ms()
+        self.save(SCRUB_FILE)
 
     def _report(self, part: DamagedPart) -> None:
         start, size = part.start, part.end - part.start
         message = part.message
         if message is not None:
-            units = self._store.queues.units(*message, 1)
+            units = self.store.queues.units(*message, 1)
             if not units or (units[0].commit_log_offset, units[0].size) != (start, size):
                 message = None
-        file = segment_name(self._store.repairs.segment_start(start))
+        file = segment_name(self.store.repairs.segment_start(start))
         damage = Damage(*(message or ("", -1, -1)), start, size, file)
-        self._store.repairs.damaged.add(start, part.end)
-        record = self._repairs.note(damage)
-        if not self._repairs.is_given_up(record):
-            self._repairs.begin(record)
+        self.store.repairs.damaged.add(start, part.end)
+        record = self.repairs.note(damage)
+        if not self.repairs.is_given_up(record):
+            self.repairs.begin(record)

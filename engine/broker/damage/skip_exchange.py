@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from dataclasses import dataclass, field
 
 from engine.broker.damage.damaged_records import (
     DAMAGE_FILE,
@@ -32,35 +33,27 @@ log = logging.getLogger(__name__)
 MAX_COPY_BYTES = 4 << 20
 
 
+@dataclass(eq=False)
 class SkipExchange:
-    def __init__(
-        self,
-        records: DamagedRecords,
-        store: MessageStore,
-        role: Role,
-        *,
-        save: Callable[[str], None],
-        look: Callable[[], None],
-    ) -> None:
-        self._records = records
-        self._store = store
-        self._role = role
-        self._save = save
-        self._look = look
-        """Checks this member's own copies of the records."""
-        self._taken: tuple[int, bytes] = (-1, b"")
-        self._adopted = b""
-        self._masters: frozenset[tuple[Key, str]] = frozenset()
-        """The skips that the master knows, as a slave has read last."""
+    records: DamagedRecords
+    store: MessageStore
+    role: Role
+    save: Callable[[str], None]
+    look: Callable[[], None]
+    """Checks this member's own copies of the records."""
+    _taken: tuple[int, bytes] = field(default=(-1, b""), init=False)
+    _adopted: bytes = field(default=b"", init=False)
+    _masters: frozenset[tuple[Key, str]] = field(default_factory=frozenset, init=False)
+    """The skips that the master knows, as a slave has read last."""
 
     # -- a master -------------------------------------------------------------------------------------------
 
     def take(self) -> bytes:
         """What the slaves copy; encoded again only after a change."""
-        if self._taken[0] != self._records.revision:
-            skipped = [record for record in self._records if record.skips]
+        if self._taken[0] != self.records.revision:
+            skipped = [record for record in self.records if record.skips]
             skipped.sort(key=lambda record: not record.is_owed)
-            self._taken = self._records.revision, encode_rows(skipped, MAX_COPY_BYTES)
+            self._taken = self.records.revision, encode_rows(skipped, MAX_COPY_BYTES)
         return self._taken[1]
 
     def take_from_slave(self, data: bytes) -> int:
@@ -85,7 +78,7 @@ class SkipExchange:
         """The skips that the master does not know; None when it knows all."""
         unreported = [
             DamagedRecord(record.damage, record.found_ms, record.repaired_ms, owed)
-            for record in self._records
+            for record in self.records
             if (
                 owed := {
                     name: skip
@@ -101,23 +94,23 @@ class SkipExchange:
     def skipped_count(self) -> int:
         """Messages that a group has skipped and not received since; a skip that the master knows counts
         once, at the master."""
-        is_master, known = self._role.is_master, self._masters
+        is_master, known = self.role.is_master, self._masters
         owed = (
             key
-            for key, name, skip in self._records.skips()
+            for key, name, skip in self.records.skips()
             if not skip.redelivered_ms and (is_master or (key, name) not in known)
         )
         return len(set(owed))
 
     def _merge(self, records: list[DamagedRecord], *, is_masters: bool) -> int:
-        log_start, repairs = self._store.log.min_offset, self._store.repairs
+        log_start, repairs = self.store.log.min_offset, self.store.repairs
         news = 0
         for record in records:
             offset, size = record.damage.commit_log_offset, record.damage.size
             if offset >= log_start and size > 0:
                 file = repairs.damage_at(offset, size).file
-                news += self._records.merge(record, file, is_masters=is_masters)
+                news += self.records.merge(record, file, is_masters=is_masters)
         if news:
-            self._save(DAMAGE_FILE)
-            self._look()
+            self.save(DAMAGE_FILE)
+            self.look()
         return news

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from concurrent.futures import Executor
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import orjson
@@ -17,13 +18,16 @@ from engine.durable_file import read_durable, write_durable
 from engine.errors import BadInput, CorruptRecord
 
 
+@dataclass(eq=False)
 class GroupFile:
-    def __init__(self, directory: Path, threads: Executor) -> None:
-        self._path = directory / GROUP_FILE
-        self._threads = threads
-        self._turn = asyncio.Lock()
-        self.state: GroupState | None = None
-        """None: no group."""
+    directory: Path
+    threads: Executor
+    _turn: asyncio.Lock = field(default_factory=asyncio.Lock, init=False)
+    state: GroupState | None = field(default=None, init=False)
+    """None: no group."""
+
+    def __post_init__(self) -> None:
+        self._path = self.directory / GROUP_FILE
 
     @property
     def known(self) -> GroupState:
@@ -55,7 +59,7 @@ class GroupFile:
             if new is not old:
                 data = orjson.dumps(to_json(new))
                 loop = asyncio.get_running_loop()
-                await loop.run_in_executor(self._threads, write_durable, self._path, data)
+                await loop.run_in_executor(self.threads, write_durable, self._path, data)
             self.state = new
             return new
 

@@ -9,6 +9,7 @@ holds complete records only, checked before they are sent, and only what is on d
 from __future__ import annotations
 
 from collections.abc import Coroutine
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from msgspec.structs import replace
@@ -36,22 +37,14 @@ _H = TypeVar(
 )
 
 
+@dataclass(eq=False)
 class BrokerGroupHandlers:
-    def __init__(
-        self,
-        cluster: str,
-        broker: str,
-        secret: bytes | None,
-        store: MessageStore,
-        member: GroupMember | None,
-        exchange: SkipExchange,
-    ) -> None:
-        self._cluster = cluster
-        self._broker = broker
-        self._secret = secret
-        self._store = store
-        self._member = member
-        self._exchange = exchange
+    cluster: str
+    broker: str
+    secret: bytes | None
+    store: MessageStore
+    member: GroupMember | None
+    exchange: SkipExchange
 
     def routes(self) -> dict[int, Handler]:
         return {
@@ -69,7 +62,7 @@ class BrokerGroupHandlers:
         member, header = self._in_group(), headers.GroupStatusRequest.decode(request.fields)
         if header.count_from is None or header.count_to is None:
             return Reply(body=member.status().encode())
-        check_proof(self._secret, request)  # counting is too expensive for unknown senders
+        check_proof(self.secret, request)  # counting is too expensive for unknown senders
         begin, end = header.count_from, header.count_to
 
         async def run() -> Reply:
@@ -98,15 +91,15 @@ class BrokerGroupHandlers:
 
     def promote(self, request: Command, client: Connection) -> Outcome:
         header = headers.PromoteRequest.decode(request.fields)
-        if header.broker_name != self._broker:
-            raise Refused(f"this is group {self._broker}, not {header.broker_name}")
+        if header.broker_name != self.broker:
+            raise Refused(f"this is group {self.broker}, not {header.broker_name}")
         member = self._in_group()
         return self._work(member.promote(header.epoch, header.wanted, is_unclean=header.unclean))
 
     def record(self, request: Command, client: Connection) -> Outcome:
         header = self._checked(request, headers.RecordRequest.decode(request.fields))
         self._in_epoch(header)
-        place = self._store.repairs.locate(header.commit_log_offset, header.size)
+        place = self.store.repairs.locate(header.commit_log_offset, header.size)
         if place is None:
             raise _no_records(header)
         return ColdRead(place.read_whole, lambda data: self._answer(header, data))
@@ -114,14 +107,14 @@ class BrokerGroupHandlers:
     def _answer(self, header: headers.RecordRequest, data: bytes) -> Reply:
         if not data:
             raise _no_records(header)
-        assert self._secret is not None  # the request was proved with it
-        return Reply(fields={PROOF_FIELD: record_proof(self._secret, header, data)}, body=data)
+        assert self.secret is not None  # the request was proved with it
+        return Reply(fields={PROOF_FIELD: record_proof(self.secret, header, data)}, body=data)
 
     def skips(self, request: Command, client: Connection) -> Outcome:
         header = self._checked(request, headers.SkipsRequest.decode(request.fields))
         if self._in_epoch(header).streams.term is None:
             raise Refused("this member is not the master of its group")
-        self._exchange.take_from_slave(bytes(request.body))
+        self.exchange.take_from_slave(bytes(request.body))
         return Reply()
 
     @staticmethod
@@ -133,21 +126,21 @@ class BrokerGroupHandlers:
         return Work(run)
 
     def _checked(self, request: Command, header: _H) -> _H:
-        check_proof(self._secret, request)
-        if (header.cluster_name, header.broker_name) != (self._cluster, self._broker):
-            raise NotPermitted(f"this is group {self._broker} of cluster {self._cluster}")
+        check_proof(self.secret, request)
+        if (header.cluster_name, header.broker_name) != (self.cluster, self.broker):
+            raise NotPermitted(f"this is group {self.broker} of cluster {self.cluster}")
         return header
 
     def _in_epoch(self, header: headers.RecordRequest | headers.SkipsRequest) -> GroupMember:
-        member = self._member
+        member = self.member
         if member is None or member.epoch_and_term_id != (header.epoch, header.reign):
             raise Refused(f"this member is in another epoch than {header.epoch}")
         return member
 
     def _in_group(self) -> GroupMember:
-        if self._member is None:
+        if self.member is None:
             raise Refused("this broker is in no group: it has neither a cluster secret nor slaves")
-        return self._member
+        return self.member
 
 
 def _no_records(header: headers.RecordRequest) -> NotFound:

@@ -72,32 +72,25 @@ class Verdict:
     """No broker that answered has a group."""
 
 
+@dataclass(eq=False)
 class MasterSearch:
     """`named_master`: the remoting and the HA address that name servers know, as far as they do."""
 
-    def __init__(
-        self,
-        member_id: int,
-        address: str,
-        file: GroupFile,
-        members: MemberRequests,
-        named_master: Callable[[], tuple[str | None, str | None]],
-    ) -> None:
-        self._member_id = member_id
-        self._address = address
-        self._file = file
-        self._members = members
-        self._named_master = named_master
-        self._silent_at = float("-inf")
-        """When name servers were last silent."""
+    member_id: int
+    address: str
+    file: GroupFile
+    members: MemberRequests
+    named_master: Callable[[], tuple[str | None, str | None]]
+    _silent_at: float = field(default=float("-inf"), init=False)
+    """When name servers were last silent."""
 
     async def find(self) -> MasterPlace | None:
-        named, named_ha = self._named_master()
-        state = self._file.known
+        named, named_ha = self.named_master()
+        state = self.file.known
         known = state.members.get(state.master_id) if state.master_id is not None else None
         for address in dict.fromkeys(filter(None, (known, named, *self.others().values()))):
             try:
-                status = await self._members.status(address)
+                status = await self.members.status(address)
             except PeerError as error:
                 if not has_no_groups(error) or not named_ha:
                     raise
@@ -110,12 +103,12 @@ class MasterSearch:
 
     async def find_successor(self, linked: Container[int]) -> GroupStatus | None:
         """The status of a member that is not connected and has promised a higher epoch."""
-        epoch = self._file.known.epoch
+        epoch = self.file.known.epoch
         for member, address in self.others().items():
             if member in linked:
                 continue
             try:
-                status = await self._members.status(address)
+                status = await self.members.status(address)
             except EngineError:
                 continue
             if status.epoch > epoch:
@@ -124,14 +117,14 @@ class MasterSearch:
 
     def others(self) -> dict[int, str]:
         """The members that this one knows, without itself."""
-        members = self._file.known.members
-        return {member: address for member, address in members.items() if member != self._member_id}
+        members = self.file.known.members
+        return {member: address for member, address in members.items() if member != self.member_id}
 
     async def may_create_group(self, now_s: float) -> Verdict:
-        found = await survey(self._members, self._address)
+        found = await survey(self.members, self.address)
         if found.unnamed:
             self._silent_at = now_s
-        return judge(self._member_id, found, now_s - self._silent_at)
+        return judge(self.member_id, found, now_s - self._silent_at)
 
 
 async def survey(members: MemberRequests, own_address: str) -> Survey:

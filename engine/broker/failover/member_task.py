@@ -11,6 +11,7 @@ import asyncio
 import logging
 import random
 from collections.abc import Callable
+from dataclasses import dataclass, field
 
 from msgspec.structs import replace
 
@@ -24,8 +25,10 @@ from engine.broker.failover.member_status import member_status
 from engine.broker.failover.promotion_task import HigherEpoch, Promoter, new_term_id
 from engine.broker.failover.role import GroupRules, RoleHooks
 from engine.broker.failover.streams_task import Streams
+from engine.broker.replication.acknowledgement import ConfirmedOffset
 from engine.broker.replication.epochs import History
 from engine.broker.replication.ha_port_io import HaServer
+from engine.broker.replication.master_link_io import LogCopy
 from engine.broker.replication.master_task import MasterTerm
 from engine.broker.storage.log_events import LogEvents
 from engine.daemon.background_tasks import start_task, stop_tasks
@@ -44,55 +47,49 @@ WATCH_S = 2.0
 SAVE_S = 1.0
 
 
+@dataclass(eq=False)
 class GroupMember:
-    def __init__(
-        self,
-        name: GroupName,
-        address: str,
-        ha_address: str,
-        secret: bytes | None,
-        rules: GroupRules,
-        file: GroupFile,
-        store: MessageStore,
-        server: HaServer,
-        members: MemberRequests,
-        hooks: RoleHooks,
-        events: LogEvents,
-        *,
-        named_master: Callable[[], tuple[str | None, str | None]],
-        now_ms: Callable[[], int],
-    ) -> None:
-        self._name = name
-        self._address, self._ha_address = address, ha_address
-        self._rules = rules
-        self._file = file
-        self._store = store
-        self._search = MasterSearch(name.member_id, address, file, members, named_master)
-        self._hooks = hooks
-        self._now_ms = now_ms
-        self._turn = asyncio.Lock()
-        own = Self(
-            name.member_id, self.status, self.promise, self.become_master, self.follow, self.count_messages
-        )
-        self._promoter = Promoter(own, members)
-        self._seeking: asyncio.Task[None] | None = None
-        self._watching: asyncio.Task[None] | None = None
-        self._becoming: asyncio.Task[None] | None = None
-        self._created_at = float("-inf")
+    name: GroupName
+    address: str
+    ha_address: str
+    secret: bytes | None
+    rules: GroupRules
+    file: GroupFile
+    store: MessageStore
+    server: HaServer
+    members: MemberRequests
+    hooks: RoleHooks
+    events: LogEvents
+    named_master: Callable[[], tuple[str | None, str | None]]
+    now_ms: Callable[[], int]
+    trouble: str = field(default="", init=False)
+    _turn: asyncio.Lock = field(default_factory=asyncio.Lock, init=False)
+    _seeking: asyncio.Task[None] | None = field(default=None, init=False)
+    _watching: asyncio.Task[None] | None = field(default=None, init=False)
+    _becoming: asyncio.Task[None] | None = field(default=None, init=False)
+    _created_at: float = field(default=float("-inf"), init=False)
+
+    def __post_init__(self) -> None:
+        me, address, file = self.name.member_id, self.address, self.file
+        self._search = MasterSearch(me, address, file, self.members, self.named_master)
+        own = Self(me, self.status, self.promise, self.become_master, self.follow, self.count_messages)
+        self._promoter = Promoter(own, self.members)
         self.streams = Streams(
-            name,
+            self.name,
             address,
-            secret,
-            rules,
-            file,
-            store,
-            server,
-            events,
+            self.secret,
+            self.rules,
+            LogCopy(
+                self.store,
+                file,
+                ConfirmedOffset(self.store, self.events),
+                cut=self.hooks.cut_log,
+                appended=self.events.appended,
+                now_ms=self.now_ms,
+            ),
+            self.server,
             find_master=self._search.find,
-            cut_log=hooks.cut_log,
-            now_ms=now_ms,
         )
-        self.trouble = ""
 
     # -- from start to stop ---------------------------------------------------------------------------------
 
@@ -108,9 +105,9 @@ class GroupMember:
                 await asyncio.wait({self._becoming}, timeout=SEEK_S)
             self._seek_soon(SEEK_S)
         else:
-            await self._file.change(self._drop_unreached)
-            self.streams.confirmed.move(state.confirmed_offset)
-            if state.master_id in (self._name.member_id, None):
+            await self.file.change(self._drop_unreached)
+            self.streams.copy.confirmed.move(state.confirmed_offset)
+            if state.master_id in (self.name.member_id, None):
                 self._seek_soon(0.0)
             else:
                 await self._start_following(self._state)
@@ -129,10 +126,8 @@ class GroupMember:
             elif verdict.doubt or self._state.epoch:
                 self._note(verdict.doubt or "its group is gone, and it promised to follow it")
             else:
-                me, minimum, term_id = self._name.member_id, self._rules.min_in_sync, new_term_id()
-                await self._file.change(
-                    lambda _: group_state.create_group(me, self._address, term_id, minimum)
-                )
+                me, minimum, term_id = self.name.member_id, self.rules.min_in_sync, new_term_id()
+                await self.file.change(lambda _: group_state.create_group(me, self.address, term_id, minimum))
                 await self._lead()
                 self._created_at = asyncio.get_running_loop().time()
 
@@ -150,15 +145,15 @@ class GroupMember:
                 return
             log.warning("there is an older group of this name: this one is given up")
             await self.streams.stop()
-            await self._file.change(lambda _: GroupState())
-            await self._hooks.seek(0)
+            await self.file.change(lambda _: GroupState())
+            await self.hooks.seek(0)
         self._seek_soon(0.0)
 
     def _drop_unreached(self, state: GroupState) -> GroupState:
         """After a power cut the log may end before entries that are on disk: they were not reached."""
-        end = self._store.log.max_offset
+        end = self.store.log.max_offset
         history = tuple(entry for entry in state.history if entry.start_offset <= end)
-        members = {**state.members, self._name.member_id: self._address}
+        members = {**state.members, self.name.member_id: self.address}
         changed = replace(state, history=history, members=members)
         return state if changed == state else changed
 
@@ -176,14 +171,14 @@ class GroupMember:
         log.warning("master of epoch %d", state.epoch)
         self._keep_promise(state.promised_in_sync)
         # Slaves must be able to join meanwhile: writes are taken once the end of the log is confirmed.
-        self._becoming = start_task(self._hooks.become_master(state.epoch), "take writes")
+        self._becoming = start_task(self.hooks.become_master(state.epoch), "take writes")
 
     def _keep_promise(self, promised: int) -> None:
         """Acknowledgements of another master must not depend on this member's own settings."""
-        own = self._rules.min_in_sync
+        own = self.rules.min_in_sync
         if promised <= own:
             return
-        may_delete = self._hooks.keep_unexpired()
+        may_delete = self.hooks.keep_unexpired()
         log.warning(
             "the group has promised minInSyncReplicas=%d, the settings of this master say %d: "
             "acknowledgements promise less from now on, and on a full disk messages that have not expired "
@@ -198,8 +193,8 @@ class GroupMember:
     async def _start_following(self, state: GroupState) -> None:
         master_id = state.master_id
         address = state.members.get(master_id) if master_id is not None else None
-        await self._hooks.become_slave(
-            address, group_state.wire_id(self._name.member_id, master_id), state.epoch
+        await self.hooks.become_slave(
+            address, group_state.wire_id(self.name.member_id, master_id), state.epoch
         )
         self.streams.follow()
 
@@ -234,20 +229,20 @@ class GroupMember:
     def status(self) -> GroupStatus:
         streams, follower = self.streams, self.streams.follower
         return member_status(
-            self._name,
+            self.name,
             self._state,
-            self._store,
+            self.store,
             role="master" if streams.term else "slave" if follower else "seeking",
             is_linked=streams.is_linked,
-            ha_address=self._ha_address,
+            ha_address=self.ha_address,
             trouble=follower.trouble if follower else self.trouble,
-            now_ms=self._now_ms(),
+            now_ms=self.now_ms(),
         )
 
     async def count_messages(self, begin: int, end: int) -> int:
         """How many messages of this log lie between two commit-log offsets."""
         count = 0
-        for piece in self._store.front.count_messages(begin, end):
+        for piece in self.store.front.count_messages(begin, end):
             count += piece
             await asyncio.sleep(0)
         return count
@@ -266,8 +261,8 @@ class GroupMember:
             if epoch != self._state.epoch:
                 was_master = self.streams.term is not None
                 await self.streams.stop()
-                await self._file.change(lambda state: group_state.promise(state, epoch, term_id))
-                await self._hooks.seek(epoch)
+                await self.file.change(lambda state: group_state.promise(state, epoch, term_id))
+                await self.hooks.seek(epoch)
                 self._seek_soon(LOST_PROMISE_S * (1 if was_master else 1 + random.random()))
             return self.status()
 
@@ -275,14 +270,14 @@ class GroupMember:
         async with self._turn:
             if self.streams.term is not None and self._state.epoch == epoch:
                 return
-            me, end = self._name.member_id, self._store.log.max_offset
+            me, end = self.name.member_id, self.store.log.max_offset
             group_state.become_master(
                 self._state, epoch, term_id, me, end
             )  # a refused request changes nothing
-            if (complete := self._store.replica.whole_end()) < end:
-                await self._hooks.cut_log(complete)
-            end = self._store.log.max_offset
-            await self._file.change(lambda state: group_state.become_master(state, epoch, term_id, me, end))
+            if (complete := self.store.replica.whole_end()) < end:
+                await self.hooks.cut_log(complete)
+            end = self.store.log.max_offset
+            await self.file.change(lambda state: group_state.become_master(state, epoch, term_id, me, end))
             await self._lead()
 
     async def follow(self, epoch: int, term_id: int, master_id: int, address: str) -> None:
@@ -296,7 +291,7 @@ class GroupMember:
 
             step(self._state)  # a refused request changes nothing
             await self.streams.stop()
-            await self._file.change(step)
+            await self.file.change(step)
             await self._start_following(self._state)
 
     async def hand_over(self, epoch: int, member_id: int, timeout_ms: int, nonce: int) -> None:
@@ -306,7 +301,7 @@ class GroupMember:
         if term is None or self._state.epoch != epoch:
             raise StaleEpoch(f"this member is not master of epoch {epoch}")
         term.begin_hand_over(member_id, nonce)
-        await self._hooks.seek(epoch)
+        await self.hooks.seek(epoch)
         timeout_ms = min(timeout_ms, MAX_HAND_OVER_MS)
         asyncio.get_running_loop().call_later(timeout_ms / 1000 + WATCH_S, self._resume_writes, term)
         await term.wait_until_caught_up(member_id, timeout_ms)
@@ -314,7 +309,7 @@ class GroupMember:
     def _resume_writes(self, term: MasterTerm) -> None:
         if self.streams.term is term:
             log.warning("no member took over: this member takes writes again")
-            self._becoming = start_task(self._hooks.become_master(self._state.epoch), "take writes again")
+            self._becoming = start_task(self.hooks.become_master(self._state.epoch), "take writes again")
 
     async def promote(self, seen_epoch: int, wanted: int | None, *, is_unclean: bool) -> PromotionAnswer:
         state = self._state
@@ -328,8 +323,8 @@ class GroupMember:
 
     async def _take_over(self, wanted: int | None, *, is_unclean: bool) -> PromotionAnswer:
         """After a plain master; no other member knows of this one."""
-        me, state = self._name.member_id, self._state
-        end, follower = self._store.replica.whole_end(), self.streams.follower
+        me, state = self.name.member_id, self._state
+        end, follower = self.store.replica.whole_end(), self.streams.follower
         is_linked = follower is not None and follower.is_behind_plain
         refusal = takeover_refusal(log_end=end, is_linked=is_linked)
         doubt = takeover_doubt(end, state.copied_from)
@@ -337,12 +332,12 @@ class GroupMember:
             refusal = f"this member knows no group, and no member {wanted}"
         if refusal or not is_unclean:
             raise Refused(f"nothing was changed: {refusal or doubt}")
-        minimum, term_id = self._rules.min_in_sync, new_term_id()
-        await self._file.change(lambda old: group_state.group_of_one(old, me, self._address, minimum))
+        minimum, term_id = self.rules.min_in_sync, new_term_id()
+        await self.file.change(lambda old: group_state.group_of_one(old, me, self.address, minimum))
         await self.promise(TAKEOVER_EPOCH, term_id)
         await self.become_master(TAKEOVER_EPOCH, term_id)
         log.warning("this member took over: %s", doubt)
-        return PromotionAnswer(TAKEOVER_EPOCH, me, self._address, doubt)
+        return PromotionAnswer(TAKEOVER_EPOCH, me, self.address, doubt)
 
     # -- watching -------------------------------------------------------------------------------------------
 
@@ -360,9 +355,9 @@ class GroupMember:
                 await self._look_for_older_group()
 
     async def _save_confirmed(self) -> None:
-        confirmed = min(self.streams.confirmed.value or 0, self._store.queues.dispatched_offset)
+        confirmed = min(self.streams.copy.confirmed.value or 0, self.store.queues.dispatched_offset)
         if confirmed > self._state.confirmed_offset:
-            await self._file.change(lambda state: replace(state, confirmed_offset=confirmed))
+            await self.file.change(lambda state: replace(state, confirmed_offset=confirmed))
 
     async def _look_for_successor(self) -> None:
         term = self.streams.term
@@ -374,7 +369,7 @@ class GroupMember:
         log.warning("member %d has promised epoch %d: this master steps down", status.member_id, status.epoch)
         async with self._turn:
             await self.streams.stop()
-            await self._hooks.seek(status.epoch)
+            await self.hooks.seek(status.epoch)
         self._seek_soon(0.0 if status.master_id is not None else LOST_PROMISE_S)
 
     def _note(self, trouble: str) -> None:
@@ -392,4 +387,4 @@ class GroupMember:
 
     @property
     def _state(self) -> GroupState:
-        return self._file.known
+        return self.file.known

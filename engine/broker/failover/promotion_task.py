@@ -13,6 +13,7 @@ import asyncio
 import logging
 import random
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TypeVar
 
 from engine.broker.failover.election import (
@@ -49,11 +50,11 @@ def new_term_id() -> int:
     return random.SystemRandom().getrandbits(62)
 
 
+@dataclass(eq=False)
 class Promoter:
-    def __init__(self, me: Self, members: MemberRequests) -> None:
-        self._me = me
-        self._members = members
-        self._turn = asyncio.Lock()
+    me: Self
+    members: MemberRequests
+    _turn: asyncio.Lock = field(default_factory=asyncio.Lock, init=False)
 
     async def promote(
         self, state: GroupState, wanted: int | None, *, is_unclean: bool = False
@@ -79,13 +80,13 @@ class Promoter:
     async def resume(self, current: Callable[[], GroupState]) -> PromotionAnswer | None:
         """For a master that restarted, or a member whose last promise had no outcome. None: another promotion
         has given this member a role meanwhile, and it must not start one."""
-        me = self._me.member_id
+        me = self.me.member_id
 
         def decide(votes: Sequence[Vote]) -> Election:
             return resume(me, state.master_id == me, votes)
 
         async with self._turn:
-            if self._me.status().role != "seeking":
+            if self.me.status().role != "seeking":
                 return None
             state = current()
             statuses = await self._ask(state)
@@ -119,29 +120,29 @@ class Promoter:
     # -- asking ---------------------------------------------------------------------------------------------
 
     async def _ask(self, state: GroupState) -> dict[int, GroupStatus]:
-        others = {member: self._members.status(at) for member, at in self._others(state).items()}
-        return {self._me.member_id: self._me.status(), **await _answers(others)}
+        others = {member: self.members.status(at) for member, at in self._others(state).items()}
+        return {self.me.member_id: self.me.status(), **await _answers(others)}
 
     async def _collect(
         self, state: GroupState, statuses: Mapping[int, GroupStatus], epoch: int, term_id: int
     ) -> dict[int, GroupStatus]:
         """Promises of those that answered. This member promises first: if it cannot, nothing changes."""
-        own = await self._me.promise(epoch, term_id)
+        own = await self.me.promise(epoch, term_id)
         others = {
-            member: self._members.promise(address, epoch, term_id)
+            member: self.members.promise(address, epoch, term_id)
             for member, address in self._others(state).items()
             if member in statuses
         }
-        return {self._me.member_id: own, **await _answers(others)}
+        return {self.me.member_id: own, **await _answers(others)}
 
     async def _count(self, state: GroupState, losses: Mapping[int, FrontLoss]) -> dict[int, int]:
         """How many messages each of these losses is, as far as the members that have them can count."""
         asked: dict[int, Awaitable[int | None]] = {}
         for member, loss in losses.items():
-            if loss.holder == self._me.member_id:
-                asked[member] = self._me.count_messages(loss.begin, loss.end)
+            if loss.holder == self.me.member_id:
+                asked[member] = self.me.count_messages(loss.begin, loss.end)
             elif loss.holder is not None and (address := state.members.get(loss.holder)):
-                asked[member] = self._members.count_messages(address, loss.begin, loss.end)
+                asked[member] = self.members.count_messages(address, loss.begin, loss.end)
         counts = await _answers(asked)
         return {member: count for member, count in counts.items() if count is not None}
 
@@ -153,7 +154,7 @@ class Promoter:
         master = state.master_id
         if wanted is None or master is None or wanted == master or master not in statuses:
             return False
-        await self._members.hand_over(state.members[master], state.epoch, wanted)
+        await self.members.hand_over(state.members[master], state.epoch, wanted)
         return True
 
     async def _install(
@@ -163,24 +164,24 @@ class Promoter:
         winner = outcome.winner
         assert winner is not None
         address = state.members[winner]
-        if winner == self._me.member_id:
-            await self._me.become_master(epoch, term_id)
+        if winner == self.me.member_id:
+            await self.me.become_master(epoch, term_id)
         else:
-            await self._members.become_master(address, epoch, term_id)
+            await self.members.become_master(address, epoch, term_id)
         others = {
-            member: self._members.follow(at, epoch, term_id, winner, address)
+            member: self.members.follow(at, epoch, term_id, winner, address)
             for member, at in self._others(state).items()
             if member != winner and member in promised
         }
         informed = await _answers(others)
-        if winner != self._me.member_id:
-            await self._me.follow(epoch, term_id, winner, address)
-        silent = tuple(sorted(set(state.members) - {self._me.member_id, winner} - set(informed)))
+        if winner != self.me.member_id:
+            await self.me.follow(epoch, term_id, winner, address)
+        silent = tuple(sorted(set(state.members) - {self.me.member_id, winner} - set(informed)))
         log.warning("member %d at %s is master of epoch %d", winner, address, epoch)
         return PromotionAnswer(epoch, winner, address, outcome.reason or None, silent)
 
     def _others(self, state: GroupState) -> dict[int, str]:
-        return {member: at for member, at in state.members.items() if member != self._me.member_id}
+        return {member: at for member, at in state.members.items() if member != self.me.member_id}
 
 
 def _front_losses(statuses: Mapping[int, GroupStatus]) -> dict[int, FrontLoss]:

@@ -7,82 +7,56 @@ It also decides what may be deleted at the front of the log, which depends on th
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
 
-from engine.broker.failover.group_file_io import GroupFile
 from engine.broker.failover.group_state import GroupName
 from engine.broker.failover.master_search_io import MasterPlace
 from engine.broker.failover.member_status import own_missing_from
 from engine.broker.failover.role import GroupRules
-from engine.broker.replication.acknowledgement import ConfirmedOffset
 from engine.broker.replication.ha_port_io import HaServer
+from engine.broker.replication.master_link_io import LogCopy
 from engine.broker.replication.master_task import MasterTerm
 from engine.broker.replication.slave_task import Follower
-from engine.broker.storage.log_events import LogEvents
-from engine.store.message_store import MessageStore
 
 
+@dataclass(eq=False)
 class Streams:
-    def __init__(
-        self,
-        name: GroupName,
-        address: str,
-        secret: bytes | None,
-        rules: GroupRules,
-        file: GroupFile,
-        store: MessageStore,
-        server: HaServer,
-        events: LogEvents,
-        *,
-        find_master: Callable[[], Awaitable[MasterPlace | None]],
-        cut_log: Callable[[int], Awaitable[None]],
-        now_ms: Callable[[], int],
-    ) -> None:
-        self._name = name
-        self._address = address
-        self._secret = secret
-        self._rules = rules
-        self._file = file
-        self._store = store
-        self._server = server
-        self._events = events
-        self._find_master = find_master
-        self._cut_log = cut_log
-        self._now_ms = now_ms
-        self.confirmed = ConfirmedOffset(store, events)
-        self.term: MasterTerm | None = None
-        self.follower: Follower | None = None
+    name: GroupName
+    address: str
+    secret: bytes | None
+    rules: GroupRules
+    copy: LogCopy
+    server: HaServer
+    find_master: Callable[[], Awaitable[MasterPlace | None]]
+    term: MasterTerm | None = field(default=None, init=False)
+    follower: Follower | None = field(default=None, init=False)
 
     @property
     def are_idle(self) -> bool:
         return self.term is None and self.follower is None
 
     def lead(self) -> None:
-        self.term = MasterTerm(
-            self._name, self._file, self._store, self._rules, self.confirmed, now_ms=self._now_ms
-        )
-        self.confirmed.move(self._file.known.confirmed_offset)
+        copy = self.copy
+        confirmed, now_ms = copy.confirmed, copy.now_ms
+        self.term = MasterTerm(self.name, copy.file, copy.store, self.rules, confirmed, now_ms)
+        confirmed.move(copy.file.known.confirmed_offset)
         self.term.start()
-        self._server.master = self.term
+        self.server.master = self.term
 
     def follow(self) -> None:
-        name = self._name
-        identity = {"cluster": name.cluster, "broker": name.broker, "member": name.member_id}
-        self.follower = Follower(
-            {**identity, "address": self._address},
-            self._secret,
-            self._file,
-            self._store,
-            self.confirmed,
-            self._find_master,
-            cut_log=self._cut_log,
-            appended=self._events.appended,
-            now_ms=self._now_ms,
-        )
+        name = self.name
+        me = {
+            "cluster": name.cluster,
+            "broker": name.broker,
+            "member": name.member_id,
+            "address": self.address,
+        }
+        self.follower = Follower(me, self.secret, self.copy, self.find_master)
         self.follower.start()
 
     async def stop(self) -> None:
         """When this returns, no slave's acknowledgement and no master's byte is taken any more."""
-        self._server.drop_all()
+        self.server.drop_all()
         if self.follower is not None:
             await self.follower.stop()
             self.follower = None
@@ -92,7 +66,7 @@ class Streams:
 
     async def close(self) -> None:
         await self.stop()
-        await self._server.close()
+        await self.server.close()
 
     # -- the front of the log -------------------------------------------------------------------------------
 
@@ -102,10 +76,10 @@ class Streams:
 
     def lacks_front(self) -> bool:
         """Whether this log starts behind messages that have not expired and that other members may have."""
-        state, now_ms = self._file.state, self._now_ms()
+        state, now_ms = self.copy.file.state, self.copy.now_ms()
         if self.term is not None or state is None:
             return False
-        return own_missing_from(state, self._store, is_linked=self.is_linked, now_ms=now_ms) is not None
+        return own_missing_from(state, self.copy.store, is_linked=self.is_linked, now_ms=now_ms) is not None
 
     async def settle_start(self, planned_start: Callable[[], int]) -> int | None:
         """The commit-log offset up to which segments may be deleted now; None: none may. A master decides,
@@ -114,8 +88,8 @@ class Streams:
         `planned_start`: the start by this broker's own settings."""
         term, follower = self.term, self.follower
         if term is not None:
-            start = max(planned_start(), self._file.known.start_offset or 0)
-            if start <= self._store.log.min_offset:
+            start = max(planned_start(), self.copy.file.known.start_offset or 0)
+            if start <= self.copy.store.log.min_offset:
                 return None
             await term.decide_start(start)
             return start if self.term is term else None

@@ -102,19 +102,19 @@ class ReplicaWaits:
                 wait.done(False)
 
 
+@dataclass(eq=False)
 class ConfirmedOffset:
-    def __init__(self, store: MessageStore, events: LogEvents) -> None:
-        self._store = store
-        self._events = events
+    store: MessageStore
+    events: LogEvents
 
     @property
     def value(self) -> int | None:
-        return self._store.replica.confirmed_offset
+        return self.store.replica.confirmed_offset
 
     def move(self, commit_log_offset: int | None) -> None:
         """Also backwards: a role begins with the confirmed offset on this member's disk."""
-        self._store.replica.confirmed_offset = commit_log_offset
-        self._events.visible()
+        self.store.replica.confirmed_offset = commit_log_offset
+        self.events.visible()
 
     def advance(self, commit_log_offset: int) -> None:
         """To what the master reports, which may arrive late."""

@@ -22,7 +22,7 @@ import logging
 import secrets
 import socket
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from engine.broker.replication.epochs import Tail
@@ -58,15 +58,15 @@ class SlaveServing(Protocol):
     ) -> None: ...
 
 
+@dataclass(eq=False)
 class HaServer:
-    def __init__(self, secret: bytes | None, *, allows_plain: bool) -> None:
-        self._secret = secret
-        self._allows_plain = allows_plain
-        self._server: asyncio.Server | None = None
-        self._open: set[asyncio.StreamWriter] = set()
-        self._logged: set[tuple[str, str]] = set()
-        self.master: SlaveServing | None = None
-        """Serves the slaves; None while this broker is not master."""
+    secret: bytes | None
+    allows_plain: bool
+    _server: asyncio.Server | None = field(default=None, init=False)
+    _open: set[asyncio.StreamWriter] = field(default_factory=set, init=False)
+    _logged: set[tuple[str, str]] = field(default_factory=set, init=False)
+    master: SlaveServing | None = field(default=None, init=False)
+    """Serves the slaves; None while this broker is not master."""
 
     async def start(self, sock: socket.socket) -> None:
         self._server = await asyncio.start_server(self._take, sock=sock, limit=_READ_LIMIT_BYTES)
@@ -111,10 +111,10 @@ class HaServer:
         async with asyncio.timeout(FIRST_BYTES_S):
             first = await reader.readexactly(len(MAGIC))
         if first == MAGIC:
-            if self._secret is None:
+            if self.secret is None:
                 raise EngineError("this broker has no cluster secret (signalboxClusterSecretFile)")
-            await master.serve(reader, writer, self._secret)
-        elif self._allows_plain:
+            await master.serve(reader, writer, self.secret)
+        elif self.allows_plain:
             await master.serve_plain(reader, writer, first, address)
         else:
             raise EngineError("plain slaves are not allowed here (signalboxAllowPlainSlaves=false)")

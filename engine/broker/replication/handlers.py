@@ -8,6 +8,7 @@ counted between requests.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass, field
 
 from engine.broker.failover.member_task import GroupMember
 from engine.broker.failover.role import Role
@@ -29,36 +30,34 @@ MAX_GAP_BYTES = 256 << 20
 """haMaxGapNotInSync."""
 
 
+@dataclass(eq=False)
 class HAStatus:
-    def __init__(
-        self, role: Role, store: MessageStore, member: GroupMember | None, *, now_ms: Callable[[], int]
-    ) -> None:
-        self._role = role
-        self._store = store
-        self._member = member
-        self._now_ms = now_ms
-        self._seen: dict[str, tuple[int, int]] = {}
-        """Peer: its offset at the last request, and when that was."""
+    role: Role
+    store: MessageStore
+    member: GroupMember | None
+    now_ms: Callable[[], int]
+    _seen: dict[str, tuple[int, int]] = field(default_factory=dict, init=False)
+    """Peer: its offset at the last request, and when that was."""
 
     @property
     def _term(self) -> MasterTerm | None:
-        return None if self._member is None else self._member.streams.term
+        return None if self.member is None else self.member.streams.term
 
     @property
     def _follower(self) -> Follower | None:
-        return None if self._member is None else self._member.streams.follower
+        return None if self.member is None else self.member.streams.follower
 
     def runtime_info(self) -> bodies.HARuntimeInfo:
-        if not self._role.is_master:
+        if not self.role.is_master:
             return bodies.HARuntimeInfo(ha_client_runtime_info=self._as_slave())
         slaves = self._slaves()
         in_sync = sum(slave.in_sync for slave in slaves)
-        return bodies.HARuntimeInfo(True, self._store.log.max_offset, in_sync, slaves)
+        return bodies.HARuntimeInfo(True, self.store.log.max_offset, in_sync, slaves)
 
     def epochs(self) -> tuple[bodies.EpochEntry, ...]:
         """Which epoch wrote which part of the log; none where there is no group."""
-        history = self._member.history if self._member is not None else ()
-        ends = [*(entry.start_offset for entry in history[1:]), self._store.log.max_offset]
+        history = self.member.history if self.member is not None else ()
+        ends = [*(entry.start_offset for entry in history[1:]), self.store.log.max_offset]
         return tuple(
             bodies.EpochEntry(entry.number, entry.start_offset, end)
             for entry, end in zip(history, ends, strict=False)
@@ -66,28 +65,28 @@ class HAStatus:
 
     def section(self) -> dict[str, object]:
         """For collectors: unknown values are absent."""
-        if self._member is None:
+        if self.member is None:
             return {}
-        status = self._member.status()
+        status = self.member.status()
         section: dict[str, object] = {"memberId": status.member_id}
         if status.epoch:
             section["epoch"] = status.epoch
         if status.trouble:
             section["trouble"] = status.trouble
-        return {**section, **(self._master_section() if self._role.is_master else self._slave_section())}
+        return {**section, **(self._master_section() if self.role.is_master else self._slave_section())}
 
     def _master_section(self) -> dict[str, object]:
         term = self._term
         if term is None:
             return {}
-        current, end = term.table.current, self._store.log.max_offset
+        current, end = term.table.current, self.store.log.max_offset
         slaves: list[dict[str, object]] = [
             {
                 "memberId": member,
                 "address": link.address,
                 "lagBytes": max(0, end - link.acknowledged_offset),
                 "isInSync": member in current.ids,
-                **self._log_start(term, member),
+                **({} if (start := term.table.progress[member].log_start) is None else {"logStart": start}),
             }
             for member, link in term.links.items()
         ]
@@ -98,20 +97,13 @@ class HAStatus:
         in_sync = {"inSync": list(current.ids), "minInSync": current.min_in_sync}
         return {**in_sync, "slaves": slaves} if slaves else in_sync
 
-    @staticmethod
-    def _log_start(term: MasterTerm, member_id: int) -> dict[str, object]:
-        """Where a slave's log starts; nothing for the first release, which does not send it."""
-        progress = term.table.progress.get(member_id)
-        start = progress.log_start if progress is not None else None
-        return {} if start is None else {"logStart": start}
-
     def _slave_section(self) -> dict[str, object]:
         section: dict[str, object] = {}
         follower = self._follower
-        if self._role.master_address:
-            section["master"] = self._role.master_address
+        if self.role.master_address:
+            section["master"] = self.role.master_address
         if follower is not None and follower.link is not None and follower.link.master_end:
-            section["lagBytes"] = max(0, follower.link.master_end - self._store.log.max_offset)
+            section["lagBytes"] = max(0, follower.link.master_end - self.store.log.max_offset)
         return section
 
     def _slaves(self) -> tuple[bodies.HAConnectionRuntimeInfo, ...]:
@@ -127,7 +119,7 @@ class HAStatus:
     ) -> bodies.HAConnectionRuntimeInfo:
         """A RocketMQ slave is in no set (None): it is in sync by RocketMQ's rule."""
         acknowledged = link.acknowledged_offset
-        behind = max(0, self._store.log.max_offset - acknowledged)
+        behind = max(0, self.store.log.max_offset - acknowledged)
         is_in_sync = behind < MAX_GAP_BYTES if is_in_set is None else is_in_set
         speed, sent = self._speed(link.address, acknowledged), max(0, link.sent_offset)
         return bodies.HAConnectionRuntimeInfo(link.address, acknowledged, behind, is_in_sync, speed, sent)
@@ -135,8 +127,8 @@ class HAStatus:
     def _as_slave(self) -> bodies.HAClientRuntimeInfo:
         follower = self._follower
         link = follower.link if follower is not None else None
-        end = self._store.log.max_offset
-        address = self._role.master_ha_address or self._role.master_address or ""
+        end = self.store.log.max_offset
+        address = self.role.master_ha_address or self.role.master_address or ""
         return bodies.HAClientRuntimeInfo(
             master_addr=address,
             transferred_byte_in_second=self._speed(address, end),
@@ -147,21 +139,19 @@ class HAStatus:
         )
 
     def _speed(self, peer: str, offset: int) -> int:
-        now_ms = self._now_ms()
+        now_ms = self.now_ms()
         before, since_ms = self._seen.get(peer, (offset, now_ms))
         self._seen[peer] = offset, now_ms
         return max(0, offset - before) * 1000 // max(1, now_ms - since_ms)
 
 
+@dataclass(eq=False)
 class ReplicationHandlers:
-    def __init__(
-        self, identity: BrokerIdentity, role: Role, store: MessageStore, status: HAStatus, files: ReplicaFiles
-    ) -> None:
-        self._identity = identity
-        self._role = role
-        self._status = status
-        self._store = store
-        self._files = files
+    identity: BrokerIdentity
+    role: Role
+    store: MessageStore
+    ha_status: HAStatus
+    files: ReplicaFiles
 
     def routes(self) -> dict[int, Handler]:
         return {
@@ -174,14 +164,14 @@ class ReplicationHandlers:
 
     def exchange(self, request: Command, client: Connection) -> Outcome:
         """A master answers with its addresses. A slave accepts no master from an unauthenticated sender."""
-        if not headers.ExchangeHAInfoRequest.decode(request.fields).only_asks or not self._role.is_master:
+        if not headers.ExchangeHAInfoRequest.decode(request.fields).only_asks or not self.role.is_master:
             return Reply()
-        who = self._identity
-        answer = headers.ExchangeHAInfoResponse(who.ha_address, self._store.log.flushed_offset, who.address)
+        who = self.identity
+        answer = headers.ExchangeHAInfoResponse(who.ha_address, self.store.log.flushed_offset, who.address)
         return Reply(fields=answer.encode())
 
     def status(self, request: Command, client: Connection) -> Outcome:
-        return Reply(body=self._status.runtime_info().encode())
+        return Reply(body=self.ha_status.runtime_info().encode())
 
     def reset_flush_offset(self, request: Command, client: Connection) -> Outcome:
         """Meant for slaves; a master knows its own flush offset."""
@@ -190,13 +180,13 @@ class ReplicationHandlers:
 
     def epochs(self, request: Command, client: Connection) -> Outcome:
         """As in RocketMQ's controller mode, where epochs mean the same."""
-        entries, who = self._status.epochs(), self._identity
+        entries, who = self.ha_status.epochs(), self.identity
         if not entries:
             raise Refused("this broker is in no group: it keeps no epochs")
-        end = self._store.log.max_offset
-        cache = bodies.EpochEntryCache(who.cluster, who.name, self._role.broker_id, entries, end)
+        end = self.store.log.max_offset
+        cache = bodies.EpochEntryCache(who.cluster, who.name, self.role.broker_id, entries, end)
         return Reply(body=cache.encode())
 
     def replica_state(self, request: Command, client: Connection) -> Outcome:
-        files = {name: file.take() for name, file in self._files.items()}
-        return Reply(body=bodies.ReplicaState.of(self._store.log.max_offset, files).encode())
+        files = {name: file.take() for name, file in self.files.items()}
+        return Reply(body=bodies.ReplicaState.of(self.store.log.max_offset, files).encode())

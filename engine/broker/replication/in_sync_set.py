@@ -9,7 +9,7 @@ and 10.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from msgspec.structs import replace
@@ -180,7 +180,7 @@ class InSyncTable:
         weakens = pending.in_sync.min_in_sync < self.current.min_in_sync
         is_new_list = set(pending.members) != set(self.members)
         knowing = pending.stored_by & set(self.members)
-        if (weakens or is_new_list) and len(knowing) < _bounded(self.current.min_in_sync, self.members):
+        if (weakens or is_new_list) and len(knowing) < min(self.current.min_in_sync, len(self.members)):
             return False
         self.current, self.members, self._pending = pending.in_sync, dict(pending.members), None
         return True
@@ -197,7 +197,3 @@ class InSyncTable:
         is_there = progress.log_end >= max(confirmed, self.epoch_start)
         is_known = progress.is_connected and member_id in self.members
         return is_known and is_there and not self._is_late(member_id, now_ms)
-
-
-def _bounded(min_in_sync: int, members: Iterable[int]) -> int:
-    return min(min_in_sync, len(list(members)))

@@ -13,6 +13,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from typing import Any
 
 import orjson
@@ -70,21 +71,26 @@ class _SetFrame(Struct, frozen=True, rename="camel"):
     members: dict[int, str]
 
 
+@dataclass(frozen=True, slots=True)
+class LogCopy:
+    """This member's copy of its master's log and the group file, with what belongs to copying: `cut` drops
+    the log from an offset on, `appended` is called when it grew."""
+
+    store: MessageStore
+    file: GroupFile
+    confirmed: ConfirmedOffset
+    cut: Callable[[int], Awaitable[None]]
+    appended: Callable[[], None]
+    now_ms: Callable[[], int]
+
+
 class _Link:
     """What both streams have."""
 
-    def __init__(
-        self,
-        reader: asyncio.StreamReader,
-        writer: asyncio.StreamWriter,
-        store: MessageStore,
-        appended: Callable[[], None],
-        now_ms: Callable[[], int],
-    ) -> None:
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, copy: LogCopy) -> None:
         self._reader, self._writer = reader, writer
-        self._store = store
-        self._appended = appended
-        self._now_ms = now_ms
+        self._store, self._file, self._confirmed = copy.store, copy.file, copy.confirmed
+        self._cut_log, self._appended, self._now_ms = copy.cut, copy.appended, copy.now_ms
         self.master_end = 0
         self.read_ms = self.written_ms = 0
         """When the stream was last read and written."""
@@ -128,23 +134,10 @@ class _Link:
 
 class MasterLink(_Link):
     def __init__(
-        self,
-        reader: asyncio.StreamReader,
-        writer: asyncio.StreamWriter,
-        store: MessageStore,
-        file: GroupFile,
-        confirmed: ConfirmedOffset,
-        hello: MasterHello,
-        *,
-        truncate: Callable[[int], Awaitable[None]],
-        appended: Callable[[], None],
-        now_ms: Callable[[], int],
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, copy: LogCopy, hello: MasterHello
     ) -> None:
-        super().__init__(reader, writer, store, appended, now_ms)
-        self._file = file
-        self._confirmed = confirmed
+        super().__init__(reader, writer, copy)
         self._master = hello
-        self._truncate = truncate
         self._reported = self._reported_start = -1
         self.may_delete_to = 0
         """Where the master's log starts: on this member's disk, too."""
@@ -191,7 +184,7 @@ class MasterLink(_Link):
                 "this store has messages that are not of its master's group: empty it to copy the master's"
             )
         if (end := self._store.replica.whole_end()) < self._store.log.max_offset:
-            await self._truncate(end)
+            await self._cut_log(end)
         log.warning("this log up to %d is the master's, by its last bytes", end)
 
     async def _cut(self, offset: int, state: GroupState) -> None:
@@ -207,7 +200,7 @@ class MasterLink(_Link):
                 "is the master's. Empty this store to copy the master's log"
             )
         log.warning("%d bytes of another term are cut: the log ends at %d now", end - offset, offset)
-        await self._truncate(offset)
+        await self._cut_log(offset)
 
     async def _reach(self, shared: History, copied_from: int, caught_up_at: int) -> None:
         """Store the entries that this log has reached. Before any acknowledgement."""
@@ -297,22 +290,6 @@ class MasterLink(_Link):
 
 
 class PlainMasterLink(_Link):
-    """`begins_at` is called with the offset where an empty store's copy begins, which is later than the
-    master's own beginning as a rule."""
-
-    def __init__(
-        self,
-        reader: asyncio.StreamReader,
-        writer: asyncio.StreamWriter,
-        store: MessageStore,
-        *,
-        appended: Callable[[], None],
-        begins_at: Callable[[int], Awaitable[object]],
-        now_ms: Callable[[], int],
-    ) -> None:
-        super().__init__(reader, writer, store, appended, now_ms)
-        self._begins_at = begins_at
-
     async def _take(self) -> None:
         async with asyncio.timeout(SILENCE_S):
             offset, size = ha_frames.decode_push(await self._reader.readexactly(ha_frames.PUSH_SIZE))
@@ -321,7 +298,8 @@ class PlainMasterLink(_Link):
         if not body:
             return
         if self._store.log.max_offset == 0:
-            await self._begins_at(offset)
+            # On disk before the first byte: a copy without its beginning must never become master.
+            await self._file.change(lambda state: replace(state, copied_from=offset))
         self._append(body, offset)
         if not self._store.options.is_sync_flush:
             self.report_end()

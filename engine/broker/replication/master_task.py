@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from msgspec import to_builtins
@@ -38,35 +39,32 @@ _PLAN_EVERY = 10
 _CATCH_UP_POLL_S = 0.01
 
 
+@dataclass(eq=False)
 class MasterTerm:
-    def __init__(
-        self,
-        name: GroupName,
-        file: GroupFile,
-        store: MessageStore,
-        rules: GroupRules,
-        confirmed: ConfirmedOffset,
-        *,
-        now_ms: Callable[[], int],
-    ) -> None:
-        self._name = name
-        self._file = file
-        self._store = store
-        self._now_ms = now_ms
-        self._confirmed = confirmed
-        self._loop = asyncio.get_running_loop()
-        self.table = InSyncTable(name.member_id, file.known, rules.min_in_sync, catch_up_ms=rules.catch_up_ms)
-        self.waits = ReplicaWaits()
-        self.links: dict[int, SlaveLink] = {}
-        self.handed_over: set[int] = set()
-        """The nonces of requests to hand over that were carried out in this term."""
-        self.plain_links: dict[str, PlainSlaveLink] = {}
-        self._is_advancing = self._is_over = False
-        self._awake_at = 0.0
-        self._lacking: set[int] = set()
-        self._proposing = asyncio.Lock()
-        self._ticking: asyncio.Task[None] | None = None
-        self._planning: asyncio.Task[None] | None = None
+    name: GroupName
+    file: GroupFile
+    store: MessageStore
+    rules: GroupRules
+    confirmed: ConfirmedOffset
+    now_ms: Callable[[], int]
+    _loop: asyncio.AbstractEventLoop = field(default_factory=asyncio.get_running_loop, init=False)
+    waits: ReplicaWaits = field(default_factory=ReplicaWaits, init=False)
+    links: dict[int, SlaveLink] = field(default_factory=dict, init=False)
+    handed_over: set[int] = field(default_factory=set, init=False)
+    """The nonces of requests to hand over that were carried out in this term."""
+    plain_links: dict[str, PlainSlaveLink] = field(default_factory=dict, init=False)
+    _is_advancing: bool = field(default=False, init=False)
+    _is_over: bool = field(default=False, init=False)
+    _awake_at: float = field(default=0.0, init=False)
+    _lacking: set[int] = field(default_factory=set, init=False)
+    _proposing: asyncio.Lock = field(default_factory=asyncio.Lock, init=False)
+    _ticking: asyncio.Task[None] | None = field(default=None, init=False)
+    _planning: asyncio.Task[None] | None = field(default=None, init=False)
+
+    def __post_init__(self) -> None:
+        self.table = InSyncTable(
+            self.name.member_id, self.file.known, self.rules.min_in_sync, catch_up_ms=self.rules.catch_up_ms
+        )
 
     def start(self) -> None:
         self._awake_at = self._loop.time()
@@ -97,10 +95,10 @@ class MasterTerm:
         if self._is_over:
             return
         self._notice_stall()
-        own_end = self._store.replica.durable_end
+        own_end = self.store.replica.durable_end
         confirmed = self.table.confirmed(own_end)
         is_alone = len(self.table.waited_for()) == 1 and self.table.is_enough()
-        self._confirmed.move(None if is_alone else confirmed)
+        self.confirmed.move(None if is_alone else confirmed)
         self.waits.advance(confirmed, lambda count: self.table.reached(count, own_end))
         for link in self.links.values():
             link.wake()
@@ -122,15 +120,15 @@ class MasterTerm:
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, secret: bytes) -> None:
         """Our stream, after its magic. Raises EngineError or OSError when it is over."""
-        peer = await admit(reader, writer, secret, self._name.member_id, self._check)
+        peer = await admit(reader, writer, secret, self.name.member_id, self._check)
         state = self._state
-        is_same = peer.tail is not None and has_tail(self._store, peer.tail)
+        is_same = peer.tail is not None and has_tail(self.store, peer.tail)
         send_bytes(writer, encode_packet({**self._handshake(state), "hasTail": is_same}))
         await self._make_known(peer)
-        link = SlaveLink(reader, writer, peer, state, self._store, self)
+        link = SlaveLink(reader, writer, peer, state, self.store, self)
         if (old := self.links.pop(peer.member_id, None)) is not None:
             old.close()  # its reports count no more: the slave may have been emptied meanwhile
-        self.table.connected(peer.member_id, self._now_ms(), peer.log_start)
+        self.table.connected(peer.member_id, self.now_ms(), peer.log_start)
         self.links[peer.member_id] = link
         try:
             await link.run()
@@ -146,7 +144,7 @@ class MasterTerm:
             self.table.plain[address] = offset
             self.appended()
 
-        link = PlainSlaveLink(reader, writer, address, self._store, acknowledged)
+        link = PlainSlaveLink(reader, writer, address, self.store, acknowledged)
         self.plain_links[address] = link
         try:
             await link.run(first)
@@ -155,7 +153,7 @@ class MasterTerm:
             self.table.plain.pop(address, None)
 
     def _check(self, hello: dict[str, Any]) -> Peer:
-        name, member, address = self._name, hello.get("member"), hello.get("address")
+        name, member, address = self.name, hello.get("member"), hello.get("address")
         if (hello.get("cluster"), hello.get("broker")) != (name.cluster, name.broker):
             raise NotPermitted(f"this is group {name.broker} of cluster {name.cluster}")
         if not isinstance(member, int) or not isinstance(address, str) or member < 0:
@@ -171,12 +169,12 @@ class MasterTerm:
 
     def _handshake(self, state: GroupState) -> dict[str, Any]:
         return {
-            "member": self._name.member_id,
+            "member": self.name.member_id,
             "epoch": state.epoch,
             "reign": state.term_id,
             "history": to_builtins(state.history),
-            "minOffset": self._store.log.min_offset,
-            "maxOffset": self._store.log.max_offset,
+            "minOffset": self.store.log.min_offset,
+            "maxOffset": self.store.log.max_offset,
             "copiedFrom": state.copied_from,
             "startOffset": state.start_offset or 0,
             "neededFrom": self.needed_from(),
@@ -186,14 +184,14 @@ class MasterTerm:
 
     def needed_from(self) -> int:
         """A log that starts later lacks messages that have not expired, by this master's fileReservedTime."""
-        oldest = self._store.front.needed_from(self._store.options.retention, self._now_ms())
+        oldest = self.store.front.needed_from(self.store.options.retention, self.now_ms())
         return max(oldest, self._state.start_offset or 0)
 
     async def decide_start(self, start_offset: int) -> None:
         """The group's log starts here from now on. On this disk when it returns, so that segments before
         it may be deleted, here and on every slave that learns of it."""
         epoch, needed = self.table.epoch, max(self.needed_from(), start_offset)
-        await self._file.change(lambda state: decide_start(state, epoch, start_offset, needed))
+        await self.file.change(lambda state: decide_start(state, epoch, start_offset, needed))
         self.appended()
 
     def starts_at(self, member_id: int, log_start: int) -> None:
@@ -208,7 +206,7 @@ class MasterTerm:
         """Segments expire with time: store from where on the log is needed, and send it."""
         needed, epoch = self.needed_from(), self.table.epoch
         if needed != self._state.needed_from:
-            await self._file.change(lambda state: decide_start(state, epoch, 0, needed))
+            await self.file.change(lambda state: decide_start(state, epoch, 0, needed))
             self.appended()
         lacking = self.table.lacking(needed)
         for member in sorted(lacking - self._lacking):
@@ -223,7 +221,7 @@ class MasterTerm:
     # -- the set --------------------------------------------------------------------------------------------
 
     def acknowledged(self, member_id: int, log_end: int) -> None:
-        self.table.acknowledged(member_id, log_end, self._store.replica.durable_end, self._now_ms())
+        self.table.acknowledged(member_id, log_end, self.store.replica.durable_end, self.now_ms())
         if member_id not in self.table.waited_for():
             self._plan_soon()
         self.appended()
@@ -243,8 +241,8 @@ class MasterTerm:
         return self.table.latest if self.table.is_enough() else None
 
     def confirmed_end(self) -> int:
-        confirmed = self._confirmed.value
-        return self.table.confirmed(self._store.replica.durable_end) if confirmed is None else confirmed
+        confirmed = self.confirmed.value
+        return self.table.confirmed(self.store.replica.durable_end) if confirmed is None else confirmed
 
     async def _make_known(self, peer: Peer) -> None:
         async with self._proposing:
@@ -260,14 +258,14 @@ class MasterTerm:
     async def _plan(self) -> None:
         async with self._proposing:
             needed = await self._note_needed()
-            planned = self.table.plan(self._store.replica.durable_end, self._now_ms(), needed)
+            planned = self.table.plan(self.store.replica.durable_end, self.now_ms(), needed)
             if planned is not None:
                 await self._propose(planned, self.table.latest[1])
 
     async def _propose(self, in_sync: InSyncSet, members: Mapping[int, str]) -> None:
         """On this master's own disk first, then to the slaves. One at a time: each is based on the last."""
         epoch = self.table.epoch
-        await self._file.change(lambda state: take_set(state, epoch, in_sync, members))
+        await self.file.change(lambda state: take_set(state, epoch, in_sync, members))
         self.table.propose(in_sync, members)
         self.appended()
 
@@ -286,7 +284,7 @@ class MasterTerm:
         deadline = self._loop.time() + timeout_ms / 1000
         while self._loop.time() < deadline:
             link = self.links.get(member_id)
-            if link is not None and link.acknowledged_offset >= self._store.log.max_offset:
+            if link is not None and link.acknowledged_offset >= self.store.log.max_offset:
                 return
             await asyncio.sleep(_CATCH_UP_POLL_S)
         raise Refused(f"member {member_id} did not catch up within {timeout_ms} ms")
@@ -303,4 +301,4 @@ class MasterTerm:
 
     @property
     def _state(self) -> GroupState:
-        return self._file.known
+        return self.file.known

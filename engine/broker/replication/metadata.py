@@ -127,26 +127,19 @@ def order_file(orders: OrderTable, save: Callable[[str], None]) -> ReplicaFile:
     return ReplicaFile(lambda: orders.wrapper().encode(), adopt)
 
 
+@dataclass(eq=False)
 class UnconfiguredTopics:
     """Topics that a slave knows by their messages alone."""
 
-    def __init__(
-        self,
-        topics: TopicTable,
-        queue_ids: Callable[[], Mapping[str, list[int]]],
-        *,
-        save: Callable[[str], None],
-        now_ms: Callable[[], int],
-    ) -> None:
-        self._topics = topics
-        self._queue_ids = queue_ids
-        self._save = save
-        self._now_ms = now_ms
-        self._names: set[str] = set()
+    topics: TopicTable
+    queue_ids: Callable[[], Mapping[str, list[int]]]
+    save: Callable[[str], None]
+    now_ms: Callable[[], int]
+    _names: set[str] = field(default_factory=set, init=False)
 
     def note(self, topic: str) -> bool:
         """A queue of this topic was made; whether the topic is one of them."""
-        if topic in self._topics:
+        if topic in self.topics:
             return False
         self._names.add(topic)
         return True
@@ -160,19 +153,19 @@ class UnconfiguredTopics:
 
     def adopt(self) -> None:
         """There is no master to ask. A later answer of a master replaces what is created here."""
-        unknown = [topic for topic in self._names if topic not in self._topics]
+        unknown = [topic for topic in self._names if topic not in self.topics]
         self._names.clear()
         if not unknown:
             return
-        ids, now_ms = self._queue_ids(), self._now_ms()
+        ids, now_ms = self.queue_ids(), self.now_ms()
         for topic in sorted(unknown):
             queues = min(max(ids.get(topic, ()), default=-1) + 1, MAX_QUEUES_PER_TOPIC)
             if queues:
-                self._topics.put(TopicConfig(topic, queues, queues), now_ms)
+                self.topics.put(TopicConfig(topic, queues, queues), now_ms)
                 log.warning(
                     "topic %s has messages and no configuration: created with %d queues; change it with "
                     "updateTopic if needed",
                     topic,
                     queues,
                 )
-        self._save(TOPICS_FILE)
+        self.save(TOPICS_FILE)

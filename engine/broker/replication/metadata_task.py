@@ -14,7 +14,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from engine.broker.clients.queue_assignment import RequestModes
 from engine.broker.failover.role import Role, RoleKind
@@ -67,36 +67,32 @@ class SyncTargets:
     now_ms: Callable[[], int]
 
 
+@dataclass(eq=False)
 class MetadataSync:
-    def __init__(
-        self,
-        role: Role,
-        store: MessageStore,
-        targets: SyncTargets,
-        *,
-        ask: Ask,
-        is_master: Callable[[GroupStatus | None], bool],
-        clock_s: Callable[[], float],
-    ) -> None:
-        self._is_master = is_master
-        """Of this broker's group, by its status; None: it does not know groups."""
-        self._role = role
-        self._store = store
-        self._targets = targets
-        self._ask = ask
-        self._clock_s = clock_s
-        self._woken = asyncio.Event()
+    role: Role
+    store: MessageStore
+    targets: SyncTargets
+    ask: Ask
+    is_master: Callable[[GroupStatus | None], bool]
+    """Of this broker's group, by its status; None: it does not know groups."""
+    clock_s: Callable[[], float]
+    _woken: asyncio.Event = field(default_factory=asyncio.Event, init=False)
+    _soonest_s: float = field(default=0.0, init=False)
+    """Before this, unconfigured topics do not wake the round: asking has its share of the time."""
+    _asking_s: float = field(default=0.0, init=False)
+    """How long the last round asked. Waiting until the log covers the answer does not count: it costs the
+    master nothing, and a busy slave would copy offsets every ten seconds instead of every three."""
+    _staged: Progress | None = field(default=None, init=False)
+    _failing: str | None = field(default=None, init=False)
+    _task: asyncio.Task[None] | None = field(default=None, init=False)
+
+    def __post_init__(self) -> None:
         self._unconfigured = UnconfiguredTopics(
-            targets.tables.topics, store.queues.ids_by_topic, save=targets.save, now_ms=targets.now_ms
+            self.targets.tables.topics,
+            self.store.queues.ids_by_topic,
+            save=self.targets.save,
+            now_ms=self.targets.now_ms,
         )
-        self._soonest_s = 0.0
-        """Before this, unconfigured topics do not wake the round: asking has its share of the time."""
-        self._asking_s = 0.0
-        """How long the last round asked. Waiting until the log covers the answer does not count: it costs the
-        master nothing, and a busy slave would copy offsets every ten seconds instead of every three."""
-        self._staged: Progress | None = None
-        self._failing: str | None = None
-        self._task: asyncio.Task[None] | None = None
 
     def start(self) -> None:
         self._task = start_task(self._run(), "take the master's metadata")
@@ -111,8 +107,8 @@ class MetadataSync:
 
     def saw(self, topic: str) -> None:
         """A queue of this topic was made."""
-        if not self._role.is_master and self._unconfigured.note(topic):
-            wait_s = max(0.0, self._soonest_s - self._clock_s())
+        if not self.role.is_master and self._unconfigured.note(topic):
+            wait_s = max(0.0, self._soonest_s - self.clock_s())
             asyncio.get_running_loop().call_later(wait_s, self._woken.set)
 
     def take_over(self) -> None:
@@ -123,7 +119,7 @@ class MetadataSync:
     async def _run(self) -> None:
         while True:
             self._woken.clear()
-            began_s, self._asking_s = self._clock_s(), 0.0
+            began_s, self._asking_s = self.clock_s(), 0.0
             is_done = await self.round()
             pause_s = min(max(PERIOD_S, self._asking_s / SHARE), FULL_PERIOD_S)
             self._soonest_s = began_s + self._asking_s / SHARE
@@ -133,11 +129,11 @@ class MetadataSync:
 
     async def round(self) -> bool:
         """Ask for everything once. False: there is no master to ask, or it did not answer."""
-        role, master = self._role, self._role.master_address
+        role, master = self.role, self.role.master_address
         if role.kind is not RoleKind.SLAVE or master is None:
             return False
         unconfigured = self._unconfigured.names()
-        began_s = self._clock_s()
+        began_s = self.clock_s()
         try:
             metadata, progress = await self._read(master)
         except _NotMaster:  # the stream reports more, and a new slave does not know its group yet
@@ -152,7 +148,7 @@ class MetadataSync:
                 self._unconfigured.adopt()
             return False
         finally:
-            self._asking_s = self._clock_s() - began_s
+            self._asking_s = self.clock_s() - began_s
         if role.kind is not RoleKind.SLAVE or role.master_address != master:
             return False
         if self._failing is not None:
@@ -166,21 +162,21 @@ class MetadataSync:
 
     async def _read(self, master: str) -> tuple[Metadata, Progress]:
         async def ask(command: Command) -> Command:
-            answer = await self._ask(master, command)
+            answer = await self.ask(master, command)
             if answer.code != 0:
                 raise PeerError(f"{answer.code}: {answer.remark}", code=answer.code)
             return answer
 
-        tables = self._targets.tables
+        tables = self.targets.tables
         metadata, progress, status = await read_master(ask, tables.topics.version, tables.groups.version)
-        if not self._is_master(status):
+        if not self.is_master(status):
             raise _NotMaster("it is not the master of this group")
         return metadata, progress
 
     # -- taking ---------------------------------------------------------------------------------------------
 
     def _apply(self, metadata: Metadata) -> None:
-        targets = self._targets
+        targets = self.targets
         applied = apply_metadata(metadata, targets.tables, targets.modes, targets.is_own_topic)
         for topic in applied.removed_topics:
             log.info("the master has no topic %s any more", topic)
@@ -200,8 +196,8 @@ class MetadataSync:
 
     def settle(self) -> bool:
         """Apply the waiting progress, if the log has reached its end."""
-        progress, targets = self._staged, self._targets
-        if progress is None or self._store.log.max_offset < progress.log_end:
+        progress, targets = self._staged, self.targets
+        if progress is None or self.store.log.max_offset < progress.log_end:
             return False
         self._staged = None
         for file in apply_progress(progress, targets.tables):

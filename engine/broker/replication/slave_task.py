@@ -10,17 +10,15 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
 from typing import Any
 
-from msgspec.structs import replace
-
-from engine.broker.failover.group_file_io import GroupFile
 from engine.broker.failover.master_search_io import MasterPlace
-from engine.broker.replication.acknowledgement import ConfirmedOffset
 from engine.broker.replication.epochs import tail_of, tail_to_json
 from engine.broker.replication.ha_port_io import introduce
 from engine.broker.replication.master_link_io import (
     HistoriesDiffer,
+    LogCopy,
     MasterLink,
     PlainMasterLink,
     read_hello,
@@ -28,7 +26,6 @@ from engine.broker.replication.master_link_io import (
 from engine.daemon.background_tasks import start_task, stop_tasks
 from engine.errors import EngineError
 from engine.net.requester import parse_address
-from engine.store.message_store import MessageStore
 
 log = logging.getLogger(__name__)
 
@@ -38,33 +35,16 @@ CONNECT_S = 3.0
 _READ_LIMIT_BYTES = 4 << 20
 
 
+@dataclass(eq=False)
 class Follower:
-    def __init__(
-        self,
-        me: dict[str, Any],
-        secret: bytes | None,
-        file: GroupFile,
-        store: MessageStore,
-        confirmed: ConfirmedOffset,
-        find_master: Callable[[], Awaitable[MasterPlace | None]],
-        *,
-        cut_log: Callable[[int], Awaitable[None]],
-        appended: Callable[[], None],
-        now_ms: Callable[[], int],
-    ) -> None:
-        self._me = me
-        self._secret = secret
-        self._file = file
-        self._store = store
-        self._confirmed = confirmed
-        self._find_master = find_master
-        self._cut_log = cut_log
-        self._appended = appended
-        self._now_ms = now_ms
-        self._task: asyncio.Task[None] | None = None
-        self.link: MasterLink | PlainMasterLink | None = None
-        self.trouble = ""
-        """Why nothing is copied now; shown to operators."""
+    me: dict[str, Any]
+    secret: bytes | None
+    copy: LogCopy
+    find_master: Callable[[], Awaitable[MasterPlace | None]]
+    _task: asyncio.Task[None] | None = field(default=None, init=False)
+    link: MasterLink | PlainMasterLink | None = field(default=None, init=False)
+    trouble: str = field(default="", init=False)
+    """Why nothing is copied now; shown to operators."""
 
     def start(self) -> None:
         self._task = start_task(self._follow_forever(), "follow the master")
@@ -112,11 +92,11 @@ class Follower:
             await asyncio.sleep(pause_s)
 
     async def _follow(self) -> None:
-        place = await self._find_master()
+        place = await self.find_master()
         if place is None:
             self._note("no master is known")
             return
-        if place.is_ours and self._secret is None:
+        if place.is_ours and self.secret is None:
             self._note("the master requires a cluster secret (signalboxClusterSecretFile) and there is none")
             return
         host, port = parse_address(place.ha_address)
@@ -128,49 +108,28 @@ class Follower:
             writer.transport.abort()
 
     async def _copy(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        assert self._secret is not None
-        me = {**self._me, "logStart": self._store.log.min_offset, **self._tail()}
-        hello = read_hello(await introduce(reader, writer, self._secret, me))
-        link = self.link = MasterLink(
-            reader,
-            writer,
-            self._store,
-            self._file,
-            self._confirmed,
-            hello,
-            truncate=self._cut_log,
-            appended=self._appended,
-            now_ms=self._now_ms,
-        )
+        assert self.secret is not None
+        me = {**self.me, "logStart": self.copy.store.log.min_offset, **self._tail()}
+        hello = read_hello(await introduce(reader, writer, self.secret, me))
+        link = self.link = MasterLink(reader, writer, self.copy, hello)
         log.info("following member %d, epoch %d", hello.member_id, hello.epoch)
         self.trouble = ""
         await link.run()
 
     def _tail(self) -> dict[str, Any]:
         """How the log ends, where it has no history to compare."""
-        if self._file.known.history:
+        if self.copy.file.known.history:
             return {}
-        tail = tail_of(self._store)
+        tail = tail_of(self.copy.store)
         return {} if tail is None else {"tail": tail_to_json(tail)}
 
     async def _copy_plain(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """A plain master has no epochs: nothing is confirmed, and all that is copied may be read."""
-        self._confirmed.move(None)
-        link = self.link = PlainMasterLink(
-            reader,
-            writer,
-            self._store,
-            appended=self._appended,
-            begins_at=self._begins_at,
-            now_ms=self._now_ms,
-        )
+        self.copy.confirmed.move(None)
+        link = self.link = PlainMasterLink(reader, writer, self.copy)
         log.info("following a plain master")
         self.trouble = ""
         await link.run()
-
-    async def _begins_at(self, commit_log_offset: int) -> None:
-        """On disk before the first byte: a copy without its beginning must never become master."""
-        await self._file.change(lambda state: replace(state, copied_from=commit_log_offset))
 
     def _note(self, trouble: str) -> None:
         if trouble != self.trouble:

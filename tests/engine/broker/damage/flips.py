@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from engine.broker.damage.repair_task import RepairTask
+
 BODY_AT = 88
 """Where a record's body begins, behind IPv4 hosts."""
 
@@ -23,3 +25,9 @@ def log_bytes(store: Path, commit_log_offset: int, size: int, segment_bytes: int
     with open(store / "commitlog" / f"{base:020d}", "rb") as file:
         file.seek(commit_log_offset - base)
         return file.read(size)
+
+
+async def retry(repairs: RepairTask) -> None:
+    """What the broker does once a minute."""
+    await repairs.repair_again()
+    await repairs.redeliver()

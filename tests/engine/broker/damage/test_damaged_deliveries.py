@@ -14,7 +14,7 @@ from engine.protocol.names import SCHEDULE_TOPIC, TIMER_TOPIC
 from engine.protocol.records import Record
 from engine.store.results import Damage
 from tests.engine.broker.conftest import StartBroker
-from tests.engine.broker.damage.flips import BODY_AT, flip
+from tests.engine.broker.damage.flips import BODY_AT, flip, retry
 from tests.engine.broker.damage.test_damaged_reads import damage_section, listed
 from tests.engine.broker.damage.test_skip_exchange import group, promote
 from tests.engine.broker.peers import Peer, RunningBroker, eventually, records
@@ -65,7 +65,7 @@ async def settled(broker: RunningBroker) -> None:
     """All that is owed is redelivered, and noted as such."""
     async with asyncio.timeout(20):
         while any(record.is_owed for record in broker.inner.tasks.damage.records):
-            await broker.inner.tasks.damage.repairs.retry()
+            await retry(broker.inner.tasks.damage.repairs)
             await broker.inner.tasks.log.flusher.bring_to_disk()
             await asyncio.sleep(0.02)
 
@@ -103,7 +103,7 @@ async def test_a_message_that_is_damaged_when_it_is_due_is_listed_and_delivered_
     await peer.close()
     await broker.stop()
     broker = await start_broker(**LEVELS)
-    await broker.inner.tasks.damage.repairs.retry()
+    await retry(broker.inner.tasks.damage.repairs)
     assert len(await delivered(broker, 3)) == 3
 
 
@@ -117,13 +117,13 @@ async def test_the_delivery_waits_until_the_list_is_on_disk(
     await send_all(peer, way)
     victim = await victim_of(broker, way)
     deliveries, waiting = broker.inner.tasks.damage.deliveries, broker.inner.tasks.master.waiting
-    is_full, refusals, saved = [True], [0], deliveries._saved
+    is_full, refusals, saved = [True], [0], deliveries.saved
 
     async def refuse(file: str) -> OSError | None:
         refusals[0] += is_full[0]
         return OSError(28, "No space left on device") if is_full[0] else await saved(file)
 
-    monkeypatch.setattr(deliveries, "_saved", refuse)
+    monkeypatch.setattr(deliveries, "saved", refuse)
     monkeypatch.setattr("engine.broker.delivery.delay_task._RETRY_MS", 50)
     monkeypatch.setattr("engine.broker.delivery.timer_task._RETRY_S", 0.05)
     flip(tmp_path / "store", victim.commit_log_offset + BODY_AT)

@@ -16,7 +16,7 @@ import pytest
 from engine.protocol.codes import RequestCode, ResponseCode
 from engine.protocol.records import Record
 from tests.engine.broker.conftest import StartBroker
-from tests.engine.broker.damage.flips import BODY_AT, flip
+from tests.engine.broker.damage.flips import BODY_AT, flip, retry
 from tests.engine.broker.peers import Peer, RunningBroker, eventually, records
 
 COUNT = 10
@@ -141,21 +141,21 @@ async def test_a_skipped_message_is_redelivered_once_it_is_whole_again(
     broker, peer, victim = await damaged_broker(start_broker, tmp_path, is_old=True)
     await pull_all(peer)
     flip(tmp_path / "store", victim.commit_log_offset + BODY_AT)
-    await broker.inner.tasks.damage.repairs.retry()
+    await retry(broker.inner.tasks.damage.repairs)
     await eventually(lambda: broker.inner.core.store.queues.max_offset("%RETRY%consumers", 0) == 1)
     (again,) = records(await peer.pull("%RETRY%consumers", 0))
     assert (again.body, again.properties["RETRY_TOPIC"]) == (b"message %02d" % VICTIM, "Orders")
     assert again.reconsume_times == 0
     # A power cut may still take the copy back: it is noted once it is on disk, and not given twice meanwhile.
-    await broker.inner.tasks.damage.repairs.retry()
+    await retry(broker.inner.tasks.damage.repairs)
     assert broker.inner.core.store.queues.max_offset("%RETRY%consumers", 0) == 1
     await broker.inner.tasks.log.flusher.bring_to_disk()
-    await broker.inner.tasks.damage.repairs.retry()
+    await retry(broker.inner.tasks.damage.repairs)
     (row,) = await listed(peer, "consumers")
     assert row["repairedMs"] > 0 and row["skips"]["consumers"]["redeliveredMs"] > 0
     section = await damage_section(peer)
     assert (section["skipped"], section["repaired"], section["last"]["outcome"]) == (0, 1, "repaired")
-    await broker.inner.tasks.damage.repairs.retry()
+    await retry(broker.inner.tasks.damage.repairs)
     assert broker.inner.core.store.queues.max_offset("%RETRY%consumers", 0) == 1
     assert (await pull_all(peer, consumer_group="later"))[0] == list(range(COUNT))
     await peer.close()
@@ -186,7 +186,7 @@ async def test_pops_go_on_behind_it(start_broker: StartBroker, tmp_path: Path, i
     (row,) = await listed(peer, "poppers")
     assert row["skips"]["poppers"]["way"] == "pop"
     flip(tmp_path / "store", victim.commit_log_offset + BODY_AT)
-    await broker.inner.tasks.damage.repairs.retry()
+    await retry(broker.inner.tasks.damage.repairs)
     await eventually(
         lambda: any("poppers" in topic for topic in broker.inner.core.store.queues.ids_by_topic())
     )

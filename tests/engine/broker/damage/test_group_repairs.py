@@ -11,7 +11,7 @@ from engine.broker.failover.member_requests_io import is_final
 from engine.errors import PeerError, PeerTimeout
 from engine.protocol.codes import RequestCode, ResponseCode
 from engine.protocol.headers.brokers import RecordRequest
-from tests.engine.broker.damage.flips import BODY_AT, flip, log_bytes
+from tests.engine.broker.damage.flips import BODY_AT, flip, log_bytes, retry
 from tests.engine.broker.damage.test_damaged_reads import damage_section, listed, pull_all, stored
 from tests.engine.broker.peers import eventually, records
 from tests.engine.broker.replication.test_replicating_brokers import BrokerGroup
@@ -97,7 +97,7 @@ async def test_what_nobody_has_is_skipped_and_a_slave_sends_to_its_master(
     assert len(remarks) == 1
     # Now one of them is restored: the other follows, and the group gets its message.
     flip(tmp_path / "1", offset + BODY_AT)
-    await group.members[0].inner.tasks.damage.repairs.retry()
+    await retry(group.members[0].inner.tasks.damage.repairs)
     await eventually(lambda: group.members[0].inner.core.store.queues.max_offset("%RETRY%consumers", 0) == 1)
     assert log_bytes(tmp_path / "0", offset, size) == log_bytes(tmp_path / "1", offset, size)
 

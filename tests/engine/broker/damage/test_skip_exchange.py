@@ -23,7 +23,7 @@ from engine.errors import PeerError
 from engine.protocol.codes import RequestCode, ResponseCode
 from engine.protocol.headers.brokers import SkipsRequest
 from engine.store.results import Damage
-from tests.engine.broker.damage.flips import BODY_AT, flip
+from tests.engine.broker.damage.flips import BODY_AT, flip, retry
 from tests.engine.broker.damage.test_damaged_reads import damage_section, listed, pull_all
 from tests.engine.broker.damage.test_group_repairs import COUNT, VICTIM, fill
 from tests.engine.broker.peers import RunningBroker, eventually
@@ -139,7 +139,7 @@ async def redelivered(broker: RunningBroker, group: str = "consumers") -> list[b
     async with asyncio.timeout(20):
         while any(record.is_owed for record in damage.records):
             await broker.inner.tasks.log.flusher.bring_to_disk()
-            await damage.repairs.retry()
+            await retry(damage.repairs)
             await asyncio.sleep(0.02)
     await eventually(lambda: not store.queues.has_undispatched())
     units = store.queues.units(f"%RETRY%{group}", 0, 0, 10)
@@ -173,7 +173,7 @@ async def test_a_promoted_slave_redelivers_what_its_master_skipped(
     await promote(slave)
     assert (await damage_section(group.peers[1]))["skipped"] == 1
     if not is_whole:
-        await slave.inner.tasks.damage.repairs.retry()
+        await retry(slave.inner.tasks.damage.repairs)
         assert slave.inner.core.store.queues.max_offset("%RETRY%consumers", 0) == 0
         flip(tmp_path / "1", offset + BODY_AT)
     assert await redelivered(slave) == [b"message %02d" % VICTIM]
@@ -197,7 +197,7 @@ async def test_what_the_old_master_redelivered_is_not_given_again(group: BrokerG
     assert row["skips"]["consumers"]["redeliveredMs"] > 0
     await group.stop(0)
     await promote(slave)
-    await slave.inner.tasks.damage.repairs.retry()
+    await retry(slave.inner.tasks.damage.repairs)
     await eventually(lambda: not slave.inner.core.store.queues.has_undispatched())
     assert slave.inner.core.store.queues.max_offset("%RETRY%consumers", 0) == 1
 
@@ -235,7 +235,7 @@ async def eventually_told(slave: RunningBroker, is_true: Callable[[], bool]) -> 
     async with asyncio.timeout(20):
         while not is_true():
             await slave.inner.tasks.replication.metadata_sync.round()
-            await slave.inner.tasks.damage.repairs.retry()
+            await retry(slave.inner.tasks.damage.repairs)
             await asyncio.sleep(0.02)
 
 

@@ -231,7 +231,7 @@ async def test_whoever_promised_while_it_asked_does_not_found(tmp_path: Path) ->
             await may_answer.wait()
             return []
 
-    alone.replication._search._members = Slow(alone._wire, 0)
+    alone.replication._search.members = Slow(alone._wire, 0)
     starting = asyncio.ensure_future(alone.start())
     await asked.wait()
     await alone.replication.promise(2, 77)

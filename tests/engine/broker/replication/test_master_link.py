@@ -10,7 +10,7 @@ import pytest
 
 from engine.broker.failover.group_file_io import GroupFile
 from engine.broker.replication.acknowledgement import ConfirmedOffset
-from engine.broker.replication.master_link_io import MasterHello, MasterLink, PlainMasterLink
+from engine.broker.replication.master_link_io import LogCopy, MasterHello, MasterLink, PlainMasterLink
 from engine.broker.storage.log_events import LogEvents
 from tests.engine.store.samples import draft, open_store, put
 
@@ -32,26 +32,18 @@ async def test_a_flush_that_ends_after_the_stream_is_not_told_by_an_exception(tm
     store = open_store(tmp_path)
     reader, writer = asyncio.StreamReader(), ClosedWriter()
     with ThreadPoolExecutor(1) as threads:
-        link = MasterLink(
-            reader,
-            writer,  # type: ignore[arg-type]
+        copy = LogCopy(
             store,
             GroupFile(tmp_path, threads),
             ConfirmedOffset(store, LogEvents()),
-            MasterHello(0, 1, 1, (), 0, 0, 0),
-            truncate=lambda offset: asyncio.sleep(0),
+            cut=lambda offset: asyncio.sleep(0),
             appended=lambda: None,
             now_ms=lambda: 0,
         )
+        hello = MasterHello(0, 1, 1, (), 0, 0, 0)
+        link = MasterLink(reader, writer, copy, hello)  # type: ignore[arg-type]
         put(store, draft(0))
         link.report_end()
-        plain = PlainMasterLink(
-            reader,
-            writer,  # type: ignore[arg-type]
-            store,
-            appended=lambda: None,
-            now_ms=lambda: 0,
-            begins_at=lambda offset: asyncio.sleep(0),
-        )
+        plain = PlainMasterLink(reader, writer, copy)  # type: ignore[arg-type]
         plain.report_end()
     store.close()

@@ -79,7 +79,7 @@ async def test_nothing_is_taken_from_who_is_not_the_master_of_this_group(pair: P
     slave = pair.slave.inner
     slave.core.tables.topics.put(TopicConfig("orders", 3, 3), 5)
     assert slave.tasks.replication.group is not None
-    await slave.tasks.replication.group.member._file.change(lambda state: replace(state, epoch=1, term_id=77))
+    await slave.tasks.replication.group.member.file.change(lambda state: replace(state, epoch=1, term_id=77))
     assert not await pair.sync()
     assert "orders" in slave.core.tables.topics and not slave.core.role.is_master_alive
 
@@ -257,7 +257,7 @@ async def test_an_older_rocketmq_is_a_good_master(pair: Pair) -> None:
         RequestCode.SIGNALBOX_REPLICA_STATE,
     )
     asked: list[int] = []
-    ask = pair.slave.inner.tasks.replication.metadata_sync._ask
+    ask = pair.slave.inner.tasks.replication.metadata_sync.ask
 
     async def ask_older(address: str, request: Command) -> Command:
         asked.append(request.code)
@@ -267,7 +267,7 @@ async def test_an_older_rocketmq_is_a_good_master(pair: Pair) -> None:
         answer.fields.clear()
         return answer
 
-    pair.slave.inner.tasks.replication.metadata_sync._ask = ask_older
+    pair.slave.inner.tasks.replication.metadata_sync.ask = ask_older
     pair.master.inner.core.tables.topics.put(TopicConfig("orders", 3, 3), 5)
     pair.master.inner.core.tables.offsets.commit(TRANS_HALF_TOPIC, TRANS_GROUP, 0, 9)
     assert await pair.sync()
