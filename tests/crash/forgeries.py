@@ -13,7 +13,7 @@ from pathlib import Path
 
 import orjson
 
-from engine.broker.replication.ha_port_io import Peer, admit, introduce
+from engine.broker.replication.ha_port_io import Peer, Stream, admit, introduce
 from engine.protocol.cluster_proof import PROOF_FIELD, request_proof
 from engine.protocol.layouts.ha_frames import MAGIC, encode_packet
 from tests.crash.group import GROUP_NAME, Member
@@ -102,7 +102,8 @@ def recorded_introduction(secret: bytes, member: Member) -> list[bytes]:
 
         async def master(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
             await reader.readexactly(len(MAGIC))
-            await admit(reader, writer, secret, 0, lambda said: Peer(said["member"], said["address"]))
+            stream = Stream(reader, writer)
+            await admit(stream, secret, 0, lambda said: Peer(said["member"], said["address"]))
             writer.write(encode_packet({}))
             await done.wait()
             writer.close()
@@ -111,7 +112,7 @@ def recorded_introduction(secret: bytes, member: Member) -> list[bytes]:
         reader, writer = await asyncio.open_connection(*server.sockets[0].getsockname()[:2])
         recorder = _Recorder(writer)
         me = {"cluster": CLUSTER, "broker": GROUP_NAME, "member": member.number, "address": member.place}
-        await introduce(reader, recorder, secret, me)  # type: ignore[arg-type]
+        await introduce(Stream(reader, recorder), secret, me)  # type: ignore[arg-type]
         done.set()
         writer.close()
         server.close()

@@ -73,9 +73,6 @@ class ReplicaWaits:
     def __init__(self) -> None:
         self._rows: dict[int, deque[_Wait]] = {}
 
-    def __len__(self) -> int:
-        return sum(map(len, self._rows.values()))
-
     def add(self, count: int, commit_log_offset: int, deadline: float, done: Callable[[bool], None]) -> None:
         self._rows.setdefault(count, deque()).append(_Wait(commit_log_offset, deadline, done))
 

@@ -23,39 +23,49 @@ import secrets
 import socket
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from engine.broker.replication.epochs import Tail
 from engine.errors import EngineError, NotPermitted, ProtocolError, Refused
 from engine.protocol.cluster_proof import NONCE_BYTES, peer_proof, proves
-from engine.protocol.layouts.ha_frames import (
-    MAGIC,
-    PACKET_SIZE_BYTES,
-    decode_packet,
-    decode_packet_size,
-    encode_packet,
-)
-
-INTRODUCTION_S = 10.0
+from engine.protocol.layouts import ha_frames
 
 log = logging.getLogger(__name__)
 
+INTRODUCTION_S = 10.0
 MAX_CONNECTIONS = 64
 FIRST_BYTES_S = 10.0
 _READ_LIMIT_BYTES = 1 << 20
 _MAX_LOGGED = 1_000
 
 
+class Stream(NamedTuple):
+    """Both directions of a connection on the HA port."""
+
+    reader: asyncio.StreamReader
+    writer: asyncio.StreamWriter
+
+    async def read_packet(self) -> dict[str, Any]:
+        """The peer's next packet; a refusal is raised."""
+        size = ha_frames.decode_packet_size(await self.reader.readexactly(ha_frames.PACKET_SIZE_BYTES))
+        packet = ha_frames.decode_packet(await self.reader.readexactly(size))
+        if "refusal" in packet:
+            raise Refused(str(packet["refusal"])[:500])
+        return packet
+
+    def send(self, data: bytes) -> None:
+        """Some event loops raise an error of their own on a closed stream: raise the usual one instead."""
+        if self.writer.is_closing():
+            raise ConnectionResetError("the stream was closed")
+        self.writer.write(data)
+
+
 class SlaveServing(Protocol):
     """The master's end of both dialects."""
 
-    async def serve(
-        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, secret: bytes
-    ) -> None: ...
+    async def serve(self, stream: Stream, secret: bytes) -> None: ...
 
-    async def serve_plain(
-        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, first: bytes, address: str
-    ) -> None: ...
+    async def serve_plain(self, stream: Stream, first: bytes, address: str) -> None: ...
 
 
 @dataclass(eq=False)
@@ -90,32 +100,26 @@ class HaServer:
             return
         self._open.add(writer)
         try:
-            await self._serve(self.master, reader, writer, address)
+            await self._serve(self.master, Stream(reader, writer), address)
         except EngineError as error:
             self._log_once(address, error.text)
             if not writer.is_closing():
-                writer.write(encode_packet({"refusal": error.text}))
+                writer.write(ha_frames.encode_packet({"refusal": error.text}))
         except (OSError, EOFError, TimeoutError) as error:
             log.info("the slave at %s is gone: %s", address, error or type(error).__name__)
         finally:
             self._open.discard(writer)
             writer.close()
 
-    async def _serve(
-        self,
-        master: SlaveServing,
-        reader: asyncio.StreamReader,
-        writer: asyncio.StreamWriter,
-        address: str,
-    ) -> None:
+    async def _serve(self, master: SlaveServing, stream: Stream, address: str) -> None:
         async with asyncio.timeout(FIRST_BYTES_S):
-            first = await reader.readexactly(len(MAGIC))
-        if first == MAGIC:
+            first = await stream.reader.readexactly(len(ha_frames.MAGIC))
+        if first == ha_frames.MAGIC:
             if self.secret is None:
                 raise EngineError("this broker has no cluster secret (signalboxClusterSecretFile)")
-            await master.serve(reader, writer, self.secret)
+            await master.serve(stream, self.secret)
         elif self.allows_plain:
-            await master.serve_plain(reader, writer, first, address)
+            await master.serve_plain(stream, first, address)
         else:
             raise EngineError("plain slaves are not allowed here (signalboxAllowPlainSlaves=false)")
 
@@ -139,53 +143,31 @@ class Peer:
     """None: the first release, which does not send it."""
 
 
-async def read_packet(reader: asyncio.StreamReader) -> dict[str, Any]:
-    """The peer's next packet; a refusal is raised."""
-    size = decode_packet_size(await reader.readexactly(PACKET_SIZE_BYTES))
-    packet = decode_packet(await reader.readexactly(size))
-    if "refusal" in packet:
-        raise Refused(str(packet["refusal"])[:500])
-    return packet
-
-
-def send_bytes(writer: asyncio.StreamWriter, data: bytes) -> None:
-    """Some event loops raise an error of their own on a closed stream: raise the usual one instead."""
-    if writer.is_closing():
-        raise ConnectionResetError("the stream was closed")
-    writer.write(data)
-
-
-async def introduce(
-    reader: asyncio.StreamReader, writer: asyncio.StreamWriter, secret: bytes, me: dict[str, Any]
-) -> dict[str, Any]:
+async def introduce(stream: Stream, secret: bytes, me: dict[str, Any]) -> dict[str, Any]:
     """The slave's part. `me`: cluster, broker, member, address. Returns the master's last packet."""
-    hello = encode_packet({**me, "nonce": secrets.token_hex(NONCE_BYTES)})
-    send_bytes(writer, MAGIC + hello)
+    hello = ha_frames.encode_packet({**me, "nonce": secrets.token_hex(NONCE_BYTES)})
+    stream.send(ha_frames.MAGIC + hello)
     async with asyncio.timeout(INTRODUCTION_S):
-        answer = await read_packet(reader)
+        answer = await stream.read_packet()
         challenge = _challenge(answer)
         if not proves(_text(answer, "proof"), peer_proof(secret, "master", hello, challenge)):
             raise NotPermitted("the master does not know the cluster secret")
-        send_bytes(writer, encode_packet({"proof": peer_proof(secret, "slave", hello, challenge)}))
-        return await read_packet(reader)
+        stream.send(ha_frames.encode_packet({"proof": peer_proof(secret, "slave", hello, challenge)}))
+        return await stream.read_packet()
 
 
 async def admit(
-    reader: asyncio.StreamReader,
-    writer: asyncio.StreamWriter,
-    secret: bytes,
-    member_id: int,
-    check: Callable[[dict[str, Any]], Peer],
+    stream: Stream, secret: bytes, member_id: int, check: Callable[[dict[str, Any]], Peer]
 ) -> Peer:
     """The master's part, after MAGIC. `check` refuses a peer that is not of this group."""
     async with asyncio.timeout(INTRODUCTION_S):
-        hello = await read_packet(reader)
+        hello = await stream.read_packet()
         peer = check(hello)
-        sent = encode_packet(hello)
+        sent = ha_frames.encode_packet(hello)
         challenge = {"member": member_id, "nonce": secrets.token_hex(NONCE_BYTES)}
         proof = peer_proof(secret, "master", sent, _challenge(challenge))
-        send_bytes(writer, encode_packet({**challenge, "proof": proof}))
-        answer = await read_packet(reader)
+        stream.send(ha_frames.encode_packet({**challenge, "proof": proof}))
+        answer = await stream.read_packet()
     if not proves(_text(answer, "proof"), peer_proof(secret, "slave", sent, _challenge(challenge))):
         raise NotPermitted(f"the slave at {peer.address} does not know the cluster secret")
     return peer
@@ -195,7 +177,7 @@ def _challenge(packet: dict[str, Any]) -> bytes:
     nonce = _text(packet, "nonce")
     if len(nonce) != 2 * NONCE_BYTES:
         raise ProtocolError("a replica sent an impossible nonce")
-    return encode_packet({"member": packet.get("member"), "nonce": nonce})
+    return ha_frames.encode_packet({"member": packet.get("member"), "nonce": nonce})
 
 
 def _text(packet: dict[str, Any], key: str) -> str:

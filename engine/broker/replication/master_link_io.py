@@ -24,6 +24,7 @@ from engine.broker.failover.group_file_io import GroupFile
 from engine.broker.failover.group_state import GroupState, InSyncSet, StaleEpoch, follow, take_set, take_start
 from engine.broker.replication.acknowledgement import ConfirmedOffset
 from engine.broker.replication.epochs import History, check_history, divergence, reached
+from engine.broker.replication.ha_port_io import Stream
 from engine.errors import ProtocolError, StoreError
 from engine.protocol.layouts import ha_frames
 from engine.store.message_store import MessageStore
@@ -87,8 +88,8 @@ class LogCopy:
 class _Link:
     """What both streams have."""
 
-    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, copy: LogCopy) -> None:
-        self._reader, self._writer = reader, writer
+    def __init__(self, stream: Stream, copy: LogCopy) -> None:
+        self._reader, self._writer = stream
         self._store, self._file, self._confirmed = copy.store, copy.file, copy.confirmed
         self._cut_log, self._appended, self._now_ms = copy.cut, copy.appended, copy.now_ms
         self.master_end = 0
@@ -133,10 +134,8 @@ class _Link:
 
 
 class MasterLink(_Link):
-    def __init__(
-        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, copy: LogCopy, hello: MasterHello
-    ) -> None:
-        super().__init__(reader, writer, copy)
+    def __init__(self, stream: Stream, copy: LogCopy, hello: MasterHello) -> None:
+        super().__init__(stream, copy)
         self._master = hello
         self._reported = self._reported_start = -1
         self.may_delete_to = 0

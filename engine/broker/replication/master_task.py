@@ -21,7 +21,7 @@ from engine.broker.failover.group_state import GroupName, GroupState, InSyncSet,
 from engine.broker.failover.role import GroupRules
 from engine.broker.replication.acknowledgement import ConfirmedOffset, ReplicaWaits
 from engine.broker.replication.epochs import has_tail, tail_from_json
-from engine.broker.replication.ha_port_io import Peer, admit, send_bytes
+from engine.broker.replication.ha_port_io import Peer, Stream, admit
 from engine.broker.replication.in_sync_set import InSyncTable
 from engine.broker.replication.slave_link_io import PlainSlaveLink, SlaveLink
 from engine.daemon.background_tasks import start_task, stop_tasks
@@ -118,14 +118,14 @@ class MasterTerm:
 
     # -- slaves ---------------------------------------------------------------------------------------------
 
-    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, secret: bytes) -> None:
+    async def serve(self, stream: Stream, secret: bytes) -> None:
         """Our stream, after its magic. Raises EngineError or OSError when it is over."""
-        peer = await admit(reader, writer, secret, self.name.member_id, self._check)
+        peer = await admit(stream, secret, self.name.member_id, self._check)
         state = self._state
         is_same = peer.tail is not None and has_tail(self.store, peer.tail)
-        send_bytes(writer, encode_packet({**self._handshake(state), "hasTail": is_same}))
+        stream.send(encode_packet({**self._handshake(state), "hasTail": is_same}))
         await self._make_known(peer)
-        link = SlaveLink(reader, writer, peer, state, self.store, self)
+        link = SlaveLink(stream, peer, state, self.store, self)
         if (old := self.links.pop(peer.member_id, None)) is not None:
             old.close()  # its reports count no more: the slave may have been emptied meanwhile
         self.table.connected(peer.member_id, self.now_ms(), peer.log_start)
@@ -137,14 +137,12 @@ class MasterTerm:
                 del self.links[peer.member_id]
                 self.table.left(peer.member_id)
 
-    async def serve_plain(
-        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, first: bytes, address: str
-    ) -> None:
+    async def serve_plain(self, stream: Stream, first: bytes, address: str) -> None:
         def acknowledged(offset: int) -> None:
             self.table.plain[address] = offset
             self.appended()
 
-        link = PlainSlaveLink(reader, writer, address, self.store, acknowledged)
+        link = PlainSlaveLink(stream, address, self.store, acknowledged)
         self.plain_links[address] = link
         try:
             await link.run(first)

@@ -21,7 +21,7 @@ import orjson
 from msgspec import to_builtins
 
 from engine.broker.failover.group_state import GroupState, InSyncSet
-from engine.broker.replication.ha_port_io import Peer, send_bytes
+from engine.broker.replication.ha_port_io import Peer, Stream
 from engine.daemon.background_tasks import run_until_one_ends
 from engine.errors import ProtocolError
 from engine.protocol.layouts import ha_frames
@@ -57,10 +57,8 @@ class Master(Protocol):
 class _Link:
     """What both streams have."""
 
-    def __init__(
-        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, address: str, store: MessageStore
-    ) -> None:
-        self._reader, self._writer = reader, writer
+    def __init__(self, stream: Stream, address: str, store: MessageStore) -> None:
+        self._stream = stream
         self._store = store
         self._wanted = asyncio.Event()
         self._sent_at = 0.0
@@ -77,11 +75,11 @@ class _Link:
 
     async def _read(self, size: int) -> bytes:
         async with asyncio.timeout(SILENCE_S):
-            return await self._reader.readexactly(size)
+            return await self._stream.reader.readexactly(size)
 
     def _send_bytes(self, data: bytes) -> None:
         self._sent_at = asyncio.get_running_loop().time()
-        send_bytes(self._writer, data)
+        self._stream.send(data)
 
     async def _is_heartbeat_due(self, heartbeat_s: float) -> bool:
         """Waits until there is more to send, or a heartbeat is due: however often others wake this link
@@ -95,15 +93,9 @@ class _Link:
 
 class SlaveLink(_Link):
     def __init__(
-        self,
-        reader: asyncio.StreamReader,
-        writer: asyncio.StreamWriter,
-        peer: Peer,
-        state: GroupState,
-        store: MessageStore,
-        master: Master,
+        self, stream: Stream, peer: Peer, state: GroupState, store: MessageStore, master: Master
     ) -> None:
-        super().__init__(reader, writer, peer.address, store)
+        super().__init__(stream, peer.address, store)
         self.member_id = peer.member_id
         self._reads_starts = peer.log_start is not None
         """A slave of the first release does not know frames about log starts."""
@@ -113,11 +105,11 @@ class SlaveLink(_Link):
         self._sent_confirmed = -1
         self._sent_start: tuple[int, int] | None = None
         self._is_closed = False
-        writer.transport.set_write_buffer_limits(high=_SEND_BUFFER_BYTES)
+        stream.writer.transport.set_write_buffer_limits(high=_SEND_BUFFER_BYTES)
 
     def close(self) -> None:
         self._is_closed = True
-        self._writer.transport.abort()
+        self._stream.writer.transport.abort()
 
     async def run(self) -> None:
         """Until the slave is gone or breaks the rules; the caller closes the stream."""
@@ -158,7 +150,7 @@ class SlaveLink(_Link):
             if chunk or self._sent_confirmed != self._master.confirmed_end():
                 self._write(ha_frames.LOG, chunk)
                 self.sent_offset += len(chunk)
-                await self._writer.drain()
+                await self._stream.writer.drain()
             elif await self._is_heartbeat_due(HEARTBEAT_S):
                 self._write(ha_frames.LOG, b"")
 
@@ -187,19 +179,14 @@ class SlaveLink(_Link):
         head = ha_frames.Head(kind, len(body), self.sent_offset, self._epoch, self._epoch_start, confirmed)
         self._send_bytes(ha_frames.encode_head(head))
         if body:
-            self._writer.write(body)
+            self._stream.writer.write(body)
 
 
 class PlainSlaveLink(_Link):
     def __init__(
-        self,
-        reader: asyncio.StreamReader,
-        writer: asyncio.StreamWriter,
-        address: str,
-        store: MessageStore,
-        acknowledged: Callable[[int], None],
+        self, stream: Stream, address: str, store: MessageStore, acknowledged: Callable[[int], None]
     ) -> None:
-        super().__init__(reader, writer, address, store)
+        super().__init__(stream, address, store)
         self._acknowledged = acknowledged
 
     async def run(self, first: bytes) -> None:
@@ -233,4 +220,4 @@ class PlainSlaveLink(_Link):
                 continue
             self._send_bytes(ha_frames.encode_push(self.sent_offset, len(chunk)) + chunk)
             self.sent_offset += len(chunk)
-            await self._writer.drain()
+            await self._stream.writer.drain()

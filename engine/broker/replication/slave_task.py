@@ -15,7 +15,7 @@ from typing import Any
 
 from engine.broker.failover.master_search_io import MasterPlace
 from engine.broker.replication.epochs import tail_of, tail_to_json
-from engine.broker.replication.ha_port_io import introduce
+from engine.broker.replication.ha_port_io import Stream, introduce
 from engine.broker.replication.master_link_io import (
     HistoriesDiffer,
     LogCopy,
@@ -101,17 +101,17 @@ class Follower:
             return
         host, port = parse_address(place.ha_address)
         async with asyncio.timeout(CONNECT_S):
-            reader, writer = await asyncio.open_connection(host, port, limit=_READ_LIMIT_BYTES)
+            stream = Stream(*await asyncio.open_connection(host, port, limit=_READ_LIMIT_BYTES))
         try:
-            await (self._copy if place.is_ours else self._copy_plain)(reader, writer)
+            await (self._copy if place.is_ours else self._copy_plain)(stream)
         finally:
-            writer.transport.abort()
+            stream.writer.transport.abort()
 
-    async def _copy(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def _copy(self, stream: Stream) -> None:
         assert self.secret is not None
         me = {**self.me, "logStart": self.copy.store.log.min_offset, **self._tail()}
-        hello = read_hello(await introduce(reader, writer, self.secret, me))
-        link = self.link = MasterLink(reader, writer, self.copy, hello)
+        hello = read_hello(await introduce(stream, self.secret, me))
+        link = self.link = MasterLink(stream, self.copy, hello)
         log.info("following member %d, epoch %d", hello.member_id, hello.epoch)
         self.trouble = ""
         await link.run()
@@ -123,10 +123,10 @@ class Follower:
         tail = tail_of(self.copy.store)
         return {} if tail is None else {"tail": tail_to_json(tail)}
 
-    async def _copy_plain(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def _copy_plain(self, stream: Stream) -> None:
         """A plain master has no epochs: nothing is confirmed, and all that is copied may be read."""
         self.copy.confirmed.move(None)
-        link = self.link = PlainMasterLink(reader, writer, self.copy)
+        link = self.link = PlainMasterLink(stream, self.copy)
         log.info("following a plain master")
         self.trouble = ""
         await link.run()

@@ -10,6 +10,7 @@ import pytest
 
 from engine.broker.failover.group_file_io import GroupFile
 from engine.broker.replication.acknowledgement import ConfirmedOffset
+from engine.broker.replication.ha_port_io import Stream
 from engine.broker.replication.master_link_io import LogCopy, MasterHello, MasterLink, PlainMasterLink
 from engine.broker.storage.log_events import LogEvents
 from tests.engine.store.samples import draft, open_store, put
@@ -30,7 +31,7 @@ class ClosedWriter:
 async def test_a_flush_that_ends_after_the_stream_is_not_told_by_an_exception(tmp_path: Path) -> None:
     """It is the flushing task that would die of it, and with it every later acknowledgement."""
     store = open_store(tmp_path)
-    reader, writer = asyncio.StreamReader(), ClosedWriter()
+    stream = Stream(asyncio.StreamReader(), ClosedWriter())  # type: ignore[arg-type]
     with ThreadPoolExecutor(1) as threads:
         copy = LogCopy(
             store,
@@ -41,9 +42,9 @@ async def test_a_flush_that_ends_after_the_stream_is_not_told_by_an_exception(tm
             now_ms=lambda: 0,
         )
         hello = MasterHello(0, 1, 1, (), 0, 0, 0)
-        link = MasterLink(reader, writer, copy, hello)  # type: ignore[arg-type]
+        link = MasterLink(stream, copy, hello)
         put(store, draft(0))
         link.report_end()
-        plain = PlainMasterLink(reader, writer, copy)  # type: ignore[arg-type]
+        plain = PlainMasterLink(stream, copy)
         plain.report_end()
     store.close()
