@@ -45,7 +45,7 @@ def may_not_skip(role: Role) -> bool:
     return not role.is_master and (role.is_master_alive or role.kind is RoleKind.SEEKING)
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class DamagedReads:
     store: MessageStore
     records: DamagedRecords
@@ -101,7 +101,7 @@ def wait_remark(damage: Damage) -> str:
     )
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class DamagedDeliveries:
     store: MessageStore
     records: DamagedRecords

@@ -17,7 +17,7 @@ from engine.protocol.commands import Command
 from engine.protocol.headers.brokers import DamagedRecordsRequest
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class DamageHandlers:
     records: DamagedRecords
 

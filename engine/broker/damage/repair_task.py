@@ -44,7 +44,7 @@ Fetch = Callable[[LogRange], Awaitable[tuple[bytes, bool]]]
 """The bytes that a member has of the range (empty: none has them), and whether all members have answered."""
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class RepairTask:
     store: MessageStore
     records: DamagedRecords

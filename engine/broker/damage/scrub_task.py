@@ -47,7 +47,7 @@ def is_round_due(now_ms: int, started_ms: int, interval_s: int) -> bool:
     return not 0 <= now_ms - started_ms < interval_s * 1000
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class ScrubTask:
     store: MessageStore
     repairs: RepairTask

@@ -33,7 +33,7 @@ log = logging.getLogger(__name__)
 MAX_COPY_BYTES = 4 << 20
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class SkipExchange:
     records: DamagedRecords
     store: MessageStore

@@ -18,7 +18,7 @@ from engine.durable_file import read_durable, write_durable
 from engine.errors import BadInput, CorruptRecord
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class GroupFile:
     directory: Path
     threads: Executor

@@ -37,7 +37,7 @@ _H = TypeVar(
 )
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class BrokerGroupHandlers:
     cluster: str
     broker: str

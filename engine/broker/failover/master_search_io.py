@@ -72,7 +72,7 @@ class Verdict:
     """No broker that answered has a group."""
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class MasterSearch:
     """`named_master`: the remoting and the HA address that name servers know, as far as they do."""
 

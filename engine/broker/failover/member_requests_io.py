@@ -69,7 +69,7 @@ def record_proof(secret: bytes, header: headers.RecordRequest, data: bytes) -> s
     return request_proof(secret, RequestCode.SIGNALBOX_GROUP_RECORD, header.encode(), data)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class MemberRequests:
     cluster: str
     broker: str

@@ -47,7 +47,7 @@ WATCH_S = 2.0
 SAVE_S = 1.0
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class GroupMember:
     name: GroupName
     address: str

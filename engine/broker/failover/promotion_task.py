@@ -50,7 +50,7 @@ def new_term_id() -> int:
     return random.SystemRandom().getrandbits(62)
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Promoter:
     me: Self
     members: MemberRequests

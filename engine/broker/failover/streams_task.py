@@ -19,7 +19,7 @@ from engine.broker.replication.master_task import MasterTerm
 from engine.broker.replication.slave_task import Follower
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Streams:
     name: GroupName
     address: str

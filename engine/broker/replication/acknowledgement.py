@@ -99,7 +99,7 @@ class ReplicaWaits:
                 wait.done(False)
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class ConfirmedOffset:
     store: MessageStore
     events: LogEvents

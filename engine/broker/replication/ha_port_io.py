@@ -68,7 +68,7 @@ class SlaveServing(Protocol):
     async def serve_plain(self, stream: Stream, first: bytes, address: str) -> None: ...
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class HaServer:
     secret: bytes | None
     allows_plain: bool

@@ -30,7 +30,7 @@ MAX_GAP_BYTES = 256 << 20
 """haMaxGapNotInSync."""
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class HAStatus:
     role: Role
     store: MessageStore
@@ -145,7 +145,7 @@ class HAStatus:
         return max(0, offset - before) * 1000 // max(1, now_ms - since_ms)
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class ReplicationHandlers:
     identity: BrokerIdentity
     role: Role

@@ -39,7 +39,7 @@ _PLAN_EVERY = 10
 _CATCH_UP_POLL_S = 0.01
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class MasterTerm:
     name: GroupName
     file: GroupFile

@@ -127,7 +127,7 @@ def order_file(orders: OrderTable, save: Callable[[str], None]) -> ReplicaFile:
     return ReplicaFile(lambda: orders.wrapper().encode(), adopt)
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class UnconfiguredTopics:
     """Topics that a slave knows by their messages alone."""
 

@@ -67,7 +67,7 @@ class SyncTargets:
     now_ms: Callable[[], int]
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class MetadataSync:
     role: Role
     store: MessageStore

@@ -35,7 +35,7 @@ CONNECT_S = 3.0
 _READ_LIMIT_BYTES = 4 << 20
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Follower:
     me: dict[str, Any]
     secret: bytes | None

@@ -79,7 +79,7 @@ async def test_a_round_that_is_over_is_not_begun_again_by_a_restart(
     scrub = broker.inner.tasks.damage.scrub
     assert await scrub.step() == 0 and scrub.offset is None and scrub.byte_count == 0
     day_ms = broker.inner.options.live.signalbox_scrub_interval_seconds * 1000
-    monkeypatch.setattr(scrub, "_now_ms", lambda: started_ms + day_ms)
+    monkeypatch.setattr(scrub, "now_ms", lambda: started_ms + day_ms)
     assert await scrub.step() > 0 and scrub.offset is not None
 
 
@@ -89,7 +89,7 @@ async def test_progress_is_on_disk_every_minute(
     """What a crash leaves behind is at most a minute old."""
     broker, _ = await filled(start_broker)
     scrub, clock_ms = broker.inner.tasks.damage.scrub, [2_000_000_000_000]
-    monkeypatch.setattr(scrub, "_now_ms", lambda: clock_ms[0])
+    monkeypatch.setattr(scrub, "now_ms", lambda: clock_ms[0])
     monkeypatch.setattr(scrub_task, "SLICE_BYTES", 300_000)
     path = tmp_path / "store" / "config" / SCRUB_FILE
 
