@@ -6,12 +6,15 @@ pages are asked for; a reader whose version is another one starts again at the b
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
+from typing import TypeVar
 
+from engine.broker.topics.topic_table import ConfigTable
 from engine.net.outcomes import ColdRead, Outcome, Reply, Slices
 from engine.protocol.bodies.basics import DataVersion
 from engine.protocol.wire import Body
 
+T = TypeVar("T")
 MAX_PAGE = 2_000
 SLICE = 256
 """Entries that are gathered or encoded in one go: a few milliseconds at most."""
@@ -24,20 +27,17 @@ class TablePages:
         self._names: list[str] = []
 
     def page(
-        self,
-        names: Callable[[], Iterable[str]],
-        version: DataVersion,
-        start: int,
-        known_version: str | None,
-        limit: int | None,
-    ) -> list[str]:
+        self, table: ConfigTable[T], start: int | None, known_version: str | None, limit: int | None
+    ) -> dict[str, T]:
+        version = table.version
         if version != self._version:
-            self._names = sorted(names())
+            self._names = sorted(table.names())
             self._version = version
         if known_version is None or DataVersion.decode(known_version.encode()) != version:
             start = 0
-        count = MAX_PAGE if limit is None else max(0, min(limit, MAX_PAGE))
-        return self._names[max(0, start) : max(0, start) + count]
+        begin, count = max(0, start or 0), MAX_PAGE if limit is None else max(0, min(limit, MAX_PAGE))
+        names = self._names[begin : begin + count]
+        return {name: config for name in names if (config := table.get(name)) is not None}
 
 
 def table_reply(body: Body, entries: int, fields: dict[str, str] | None = None) -> Outcome:

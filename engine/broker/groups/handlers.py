@@ -110,10 +110,7 @@ class GroupAdminHandlers:
         if asked == GetAllSubscriptionGroupRequest():
             shown = groups.configs()
         else:
-            names = self._pages.page(
-                groups.names, groups.version, asked.group_seq or 0, asked.data_version, asked.max_group_num
-            )
-            shown = {name: config for name in names if (config := groups.get(name)) is not None}
+            shown = self._pages.page(groups, asked.group_seq, asked.data_version, asked.max_group_num)
         forbidden = {group: dict(topics) for group, topics in groups.forbidden().items() if group in shown}
         return table_reply(SubscriptionGroupWrapper(shown, forbidden, groups.version), len(shown), fields)
 

@@ -114,10 +114,7 @@ class TopicAdminHandlers:
         if asked == GetAllTopicConfigRequest():
             shown = topics.configs()
         else:
-            names = self._pages.page(
-                topics.names, topics.version, asked.topic_seq or 0, asked.data_version, asked.max_topic_num
-            )
-            shown = {name: config for name in names if (config := topics.get(name)) is not None}
+            shown = self._pages.page(topics, asked.topic_seq, asked.data_version, asked.max_topic_num)
         return table_reply(TopicConfigAndMappingSerializeWrapper(shown, topics.version), len(shown), fields)
 
     def config(self, request: Command, client: Connection) -> Outcome:
