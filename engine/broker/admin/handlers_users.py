@@ -38,7 +38,7 @@ log = logging.getLogger(__name__)
 
 
 @dataclass(eq=False, repr=False)
-class UserHandlers:
+class AccessHandlers:
     users: AccountTable | None
     seal: Callable[[bytes], str]
     account_of: Callable[[Command], Account | None]
@@ -50,6 +50,11 @@ class UserHandlers:
             RequestCode.AUTH_DELETE_USER: self.delete,
             RequestCode.AUTH_GET_USER: self.get,
             RequestCode.AUTH_LIST_USER: self.list,
+            RequestCode.AUTH_CREATE_ACL: self.put_policies,
+            RequestCode.AUTH_UPDATE_ACL: self.put_policies,
+            RequestCode.AUTH_DELETE_ACL: self.delete_policy,
+            RequestCode.AUTH_GET_ACL: self.policies_of,
+            RequestCode.AUTH_LIST_ACL: self.list_policies,
         }
 
     @property
@@ -115,6 +120,49 @@ class UserHandlers:
         log.warning("%r at %s %s %r", who, client.peer_name, what, name)
         return Persist(ACCESS_FILE, Reply())
 
+    # -- policies -------------------------------------------------------------------------------------------
+
+    def put_policies(self, request: Command, client: Connection) -> Outcome:
+        """Creating and updating are the same, as in RocketMQ: entries join what the user has."""
+        users = self._users
+        info = AclInfo.decode(request.body)
+        name = _user_of(info.subject or CreateAclRequest.decode(request.fields).subject)
+        self._existing(name)
+        users.grant(name, parse_policies(info.policies))
+        return _noted(client, "changed policies of", name)
+
+    def delete_policy(self, request: Command, client: Connection) -> Outcome:
+        users = self._users
+        header = DeleteAclRequest.decode(request.fields)
+        name = _user_of(header.subject)
+        self._existing(name)
+        policy = named_member(PolicyType, header.policy_type or PolicyType.CUSTOM.value, "policy type")
+        users.revoke(name, policy, parse_resource(header.resource) if header.resource else None)
+        return _noted(client, "took policies from", name)
+
+    def policies_of(self, request: Command, client: Connection) -> Outcome:
+        account = self._existing(_user_of(GetAclRequest.decode(request.fields).subject))
+        return Reply(body=_policies_info(account).encode() if account.acl else b"")
+
+    def list_policies(self, request: Command, client: Connection) -> Outcome:
+        header = ListAclsRequest.decode(request.fields)
+        part = (header.subject_filter or "").removeprefix(_SUBJECT)
+        infos = [_policies_info(account) for account in self._users.listed(part) if account.acl]
+        if header.resource_filter:
+            infos = [kept for info in infos if (kept := _filtered(info, header.resource_filter)) is not None]
+        return Reply(body=encode_list(infos) if infos else b"")
+
+    def _existing(self, name: str) -> Account:
+        account = self._users.find(name)
+        if account is None:
+            raise not_valid(f"The subject of {_SUBJECT}{name:.200} is not exist.")
+        return account
+
+
+def _noted(client: Connection, what: str, name: str) -> Outcome:
+    log.warning("%s %s %r", client.peer_name, what, name)
+    return Persist(ACCESS_FILE, Reply())
+
 
 def _name(text: str) -> str:
     if not text.strip():
@@ -139,64 +187,6 @@ def _info(account: Account) -> UserInfo:
 
 
 _SUBJECT = "User:"
-
-
-@dataclass(eq=False, repr=False)
-class PolicyHandlers:
-    users: AccountTable | None
-
-    def routes(self) -> dict[int, Handler]:
-        return {
-            RequestCode.AUTH_CREATE_ACL: self.put,
-            RequestCode.AUTH_UPDATE_ACL: self.put,
-            RequestCode.AUTH_DELETE_ACL: self.delete,
-            RequestCode.AUTH_GET_ACL: self.get,
-            RequestCode.AUTH_LIST_ACL: self.list,
-        }
-
-    @property
-    def _users(self) -> AccountTable:
-        return switched_on(self.users, "authenticationEnabled=true")
-
-    def put(self, request: Command, client: Connection) -> Outcome:
-        """Creating and updating are the same, as in RocketMQ: entries join what the user has."""
-        users = self._users
-        info = AclInfo.decode(request.body)
-        name = _user_of(info.subject or CreateAclRequest.decode(request.fields).subject)
-        self._existing(name)
-        users.grant(name, parse_policies(info.policies))
-        return self._done(client, "changed policies of", name)
-
-    def delete(self, request: Command, client: Connection) -> Outcome:
-        users = self._users
-        header = DeleteAclRequest.decode(request.fields)
-        name = _user_of(header.subject)
-        self._existing(name)
-        policy = named_member(PolicyType, header.policy_type or PolicyType.CUSTOM.value, "policy type")
-        users.revoke(name, policy, parse_resource(header.resource) if header.resource else None)
-        return self._done(client, "took policies from", name)
-
-    def get(self, request: Command, client: Connection) -> Outcome:
-        account = self._existing(_user_of(GetAclRequest.decode(request.fields).subject))
-        return Reply(body=_policies_info(account).encode() if account.acl else b"")
-
-    def list(self, request: Command, client: Connection) -> Outcome:
-        header = ListAclsRequest.decode(request.fields)
-        part = (header.subject_filter or "").removeprefix(_SUBJECT)
-        infos = [_policies_info(account) for account in self._users.listed(part) if account.acl]
-        if header.resource_filter:
-            infos = [kept for info in infos if (kept := _filtered(info, header.resource_filter)) is not None]
-        return Reply(body=encode_list(infos) if infos else b"")
-
-    def _existing(self, name: str) -> Account:
-        account = self._users.find(name)
-        if account is None:
-            raise not_valid(f"The subject of {_SUBJECT}{name:.200} is not exist.")
-        return account
-
-    def _done(self, client: Connection, what: str, name: str) -> Outcome:
-        log.warning("%s %s %r", client.peer_name, what, name)
-        return Persist(ACCESS_FILE, Reply())
 
 
 def _user_of(subject: str) -> str:

@@ -23,7 +23,7 @@ from engine.access.rules import BROKER_RULES, DECLINED, Rule
 from engine.access.sealing import Seal, load_seal, write_private
 from engine.access.wording import Acl1Wording, Acl2Wording, AdministrationWording
 from engine.broker.admin.handlers_plain_acl import PlainAclHandlers
-from engine.broker.admin.handlers_users import PolicyHandlers, UserHandlers
+from engine.broker.admin.handlers_users import AccessHandlers
 from engine.broker.admin.refused_codes import REFUSALS
 from engine.broker.replication.metadata import ReplicaFile, ReplicaFiles
 from engine.broker.settings.options import BrokerIdentity, BrokerOptions
@@ -69,8 +69,7 @@ class AccessControl:
     def routes(self, identity: BrokerIdentity) -> dict[int, Handler]:
         users = self.users if self._seal is not None else None
         return {
-            **UserHandlers(users, self._close, self._account_of).routes(),
-            **PolicyHandlers(users).routes(),
+            **AccessHandlers(users, self._close, self._account_of).routes(),
             **PlainAclHandlers(self._plain, identity, self._now_ms).routes(),
         }
 
