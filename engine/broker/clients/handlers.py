@@ -7,9 +7,8 @@ from dataclasses import dataclass
 
 from engine.broker.clients.client_tables import ClientInfo, ConsumerTable, ProducerTable
 from engine.broker.clients.membership_io import Membership
-from engine.broker.groups.group_table import GROUPS_FILE, SubscriptionGroupTable
+from engine.broker.groups.group_table import GroupAdmission
 from engine.broker.pulling.filters import is_tag_type, normal_subscription, subscription_filter
-from engine.broker.settings.options import LiveOptions
 from engine.broker.topics.auto_creation import AutoCreationRefused
 from engine.broker.topics.topic_table import TOPICS_FILE, TopicTable, retry_topic_config
 from engine.errors import BadRequest, NotFound
@@ -38,13 +37,11 @@ MAX_PRODUCER_GROUP_LENGTH = 255
 class ClientHandlers:
     consumers: ConsumerTable[Connection]
     producers: ProducerTable[Connection]
-    groups: SubscriptionGroupTable
+    groups: GroupAdmission
     topics: TopicTable
     membership: Membership
-    live: LiveOptions
     allows_sql: bool
     now_ms: Callable[[], int]
-    save: Callable[[str], None]
     announce: Callable[[str], None]
 
     def routes(self) -> dict[int, Handler]:
@@ -80,13 +77,9 @@ class ClientHandlers:
         self, consumer: ConsumerData, without_sub: bool, client: Connection, info: ClientInfo
     ) -> bool:
         group = consumer.group_name
-        config, is_new = self.groups.find_or_create(
-            group, self.live.auto_create_subscription_group, info.last_update_ms, client.remote[0]
-        )
+        config = self.groups.find(group, info.last_update_ms, client.remote[0])
         if config is None:
             return False
-        if is_new:
-            self.save(GROUPS_FILE)
         if without_sub:
             return self.consumers.touch(group, client, info)
         retry = retry_topic(group)

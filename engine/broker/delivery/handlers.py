@@ -67,7 +67,7 @@ class SendBackHandlers:
 
     def send_back(self, request: Command, client: Connection) -> Outcome:
         header = ConsumerSendMsgBackRequest.decode(request.fields)
-        group = self.retries.group(header.group, self.now_ms(), client.remote[0])
+        group = self.retries.groups.admit(header.group, self.now_ms(), client.remote[0])
         if not self.live.broker_permission & PERM_WRITE:
             raise NotPermitted("the broker sending message is forbidden")
         check_disk(self.disk)

@@ -13,8 +13,7 @@ from msgspec.structs import replace
 
 from engine.broker.clients.queue_assignment import QueueLocks
 from engine.broker.delivery.parked_messages import draft_of
-from engine.broker.groups.group_table import SubscriptionGroupTable, admitted_group
-from engine.broker.settings.options import LiveOptions
+from engine.broker.groups.group_table import GroupAdmission
 from engine.protocol.bodies.groups import SubscriptionGroupConfig
 from engine.protocol.headers.send import ConsumerSendMsgBackRequest, SendMessageRequest
 from engine.protocol.names import RETRY_PREFIX, dlq_topic, retry_topic
@@ -73,14 +72,8 @@ def retrying_group(topic: str) -> str:
 class RetryRule:
     """The rule for sends to a retry topic."""
 
-    groups: SubscriptionGroupTable
+    groups: GroupAdmission
     locks: QueueLocks
-    live: LiveOptions
-    save: Callable[[str], None]
-
-    def group(self, name: str, now_ms: int, host: str) -> SubscriptionGroupConfig:
-        """Refused (26) when it is unknown and may not make itself; `host`: where the client is."""
-        return admitted_group(self.groups, name, self.live, now_ms, host, self.save)
 
     def dead_letter(self, header: SendMessageRequest, now_ms: int, host: str) -> SendMessageRequest | None:
         """The send to the dead letters that this one becomes; None: it stays what it is. A group that
@@ -88,7 +81,7 @@ class RetryRule:
         if not header.topic.startswith(RETRY_PREFIX):
             return None
         name = retrying_group(header.topic)
-        config = self.group(name, now_ms, host)
+        config = self.groups.admit(name, now_ms, host)
         asked = header.max_reconsume_times
         allowed = config.retry_max_times if asked is None else asked
         if (header.reconsume_times or 0) <= allowed and not self.locks.has_live_lease(name, now_ms):

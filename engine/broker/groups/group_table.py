@@ -126,21 +126,27 @@ class SubscriptionGroupTable(ConfigTable[SubscriptionGroupConfig]):
         return change
 
 
-def admitted_group(
-    groups: SubscriptionGroupTable,
-    name: str,
-    live: LiveOptions,
-    now_ms: int,
-    host: str | None,
-    save: Callable[[str], None],
-) -> SubscriptionGroupConfig:
-    """The group; refused (26) when it is unknown and may not be created by itself. `host`: of the client."""
-    config, is_new = groups.find_or_create(name, live.auto_create_subscription_group, now_ms, host)
-    if config is None:
-        raise no_such_group(name)
-    if is_new:
-        save(GROUPS_FILE)
-    return config
+@dataclass(eq=False, repr=False)
+class GroupAdmission:
+    """The group of a request; an unknown one is created where autoCreateSubscriptionGroup allows it."""
+
+    table: SubscriptionGroupTable
+    live: LiveOptions
+    save: Callable[[str], None]
+
+    def find(self, name: str, now_ms: int, host: str | None = None) -> SubscriptionGroupConfig | None:
+        """`host`: of the client, for which it may be one too many."""
+        may_create = self.live.auto_create_subscription_group
+        group, is_new = self.table.find_or_create(name, may_create, now_ms, host)
+        if is_new:
+            self.save(GROUPS_FILE)
+        return group
+
+    def admit(self, name: str, now_ms: int, host: str) -> SubscriptionGroupConfig:
+        group = self.find(name, now_ms, host)
+        if group is None:
+            raise no_such_group(name)
+        return group
 
 
 def add_system_groups(table: SubscriptionGroupTable, now_ms: int) -> None:

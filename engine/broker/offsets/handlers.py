@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from engine.broker.groups.group_table import SubscriptionGroupTable, admitted_group
+from engine.broker.groups.group_table import GroupAdmission
 from engine.broker.offsets.offset_table import ConsumerOffsets
-from engine.broker.settings.options import LiveOptions
 from engine.broker.topics.topic_rules import no_such_topic
 from engine.broker.topics.topic_table import MAX_QUEUES_PER_TOPIC, TopicTable
 from engine.errors import NotFound, Refused
@@ -29,12 +28,10 @@ from engine.store.message_store import MessageStore
 @dataclass(eq=False, repr=False)
 class OffsetHandlers:
     topics: TopicTable
-    groups: SubscriptionGroupTable
+    groups: GroupAdmission
     offsets: ConsumerOffsets
     store: MessageStore
-    live: LiveOptions
     now_ms: Callable[[], int]
-    save: Callable[[str], None]
 
     def routes(self) -> dict[int, Handler]:
         return {
@@ -70,9 +67,8 @@ class OffsetHandlers:
         header = UpdateConsumerOffsetRequest.decode(request.fields)
         if header.topic not in self.topics:
             raise no_such_topic(header.topic)
-        name, host = header.consumer_group, client.remote[0]
-        if name not in self.groups:
-            admitted_group(self.groups, name, self.live, self.now_ms(), host, self.save)
+        if header.consumer_group not in self.groups.table:
+            self.groups.admit(header.consumer_group, self.now_ms(), client.remote[0])
         if not 0 <= header.queue_id < MAX_QUEUES_PER_TOPIC:
             raise Refused(f"queue id {header.queue_id} is illegal", code=ResponseCode.INVALID_PARAMETER)
         # While a reset waits for the consumer's next pull, what it commits is the past.

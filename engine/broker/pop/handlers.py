@@ -18,12 +18,11 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from engine.broker.damage.damaged_reads_io import DamagedReads
-from engine.broker.pop.orders import OrderTable
-from engine.broker.pop.pop_reads import PopAnswer, QueueReads, queue_offsets
+from engine.broker.pop.handlers_peek import PopLookHandlers
+from engine.broker.pop.pop_reads import PopAnswer, queue_offsets
 from engine.broker.pop.pop_requests import (
     ALL_POPS,
     Place,
-    PopAdmission,
     admitted_attempt,
     check_invisible,
     places_of,
@@ -35,10 +34,7 @@ from engine.broker.pop.pop_requests import (
 )
 from engine.broker.pop.revive_log import REVIVE_QUEUES, ReviveLog
 from engine.broker.pulling.filters import NO_FILTER, FilteredRead, MessageFilter, subscription_filter
-from engine.broker.pulling.long_polls import Holds
-from engine.broker.settings.options import LiveOptions
 from engine.broker.stats.traffic import Traffic
-from engine.broker.topics.topic_table import TopicTable
 from engine.errors import Refused
 from engine.net.connection import Connection
 from engine.net.outcomes import ColdRead, Handler, Hold, Outcome, Reply, WaitFlush
@@ -46,7 +42,6 @@ from engine.protocol.codes import RequestCode, ResponseCode
 from engine.protocol.commands import Command
 from engine.protocol.headers.pop import PopMessageRequest
 from engine.protocol.pop_handles import ORDER_REVIVE_QUEUE
-from engine.store.message_store import MessageStore
 from engine.store.results import Arrival, Damage, GetResult, PutResult, PutStatus
 
 
@@ -89,29 +84,19 @@ class PopRequest(Struct, frozen=True, eq=False, gc=False):
 
 
 @dataclass(eq=False, repr=False)
-class PopHandlers:
+class PopHandlers(PopLookHandlers):
     broker_name: str
-    admission: PopAdmission
-    topics: TopicTable
-    store: MessageStore
-    reads: QueueReads
-    orders: OrderTable
     revive_log: ReviveLog
-    holds: Holds
-    live: LiveOptions
     traffic: Traffic
     damaged: DamagedReads
     is_sync_flush: bool
     allows_sql: bool
-    now_ms: Callable[[], int]
-    draw: Callable[[int], int]
-    can_park: Callable[[Connection], bool]
     wake: Callable[[object], None]
     _pops: int = field(default=0, init=False)
     _claimed: dict[tuple[str, str], object] = field(default_factory=dict, init=False)
 
     def routes(self) -> dict[int, Handler]:
-        return {RequestCode.POP_MESSAGE: self.pop}
+        return super().routes() | {RequestCode.POP_MESSAGE: self.pop}
 
     def pop(self, request: Command, client: Connection) -> Outcome:
         header = PopMessageRequest.decode(request.fields)
@@ -143,7 +128,7 @@ class PopHandlers:
         config = self.topics.get(asked.topic)
         answer = self._new_answer(asked)
         if config is not None:
-            retries = [] if asked.is_ordered else self._retry_places(asked)
+            retries = [] if asked.is_ordered else self._retry_queues(asked)
             for place in places_of(asked.topic, asked.queue_id, config.read_queue_nums, retries, self.draw):
                 cold = self._take(asked, place, answer)
                 if cold is not None:
@@ -163,7 +148,7 @@ class PopHandlers:
             revive_queue_id=ORDER_REVIVE_QUEUE if asked.is_ordered else self._pops % REVIVE_QUEUES,
         )
 
-    def _retry_places(self, asked: PopRequest) -> list[Place]:
+    def _retry_queues(self, asked: PopRequest) -> list[Place]:
         found: list[Place] = []
         for topic in retry_topics(asked.topic, asked.group):
             config = self.topics.get(topic)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 
 from engine.broker.delivery.parked_messages import draft_of
-from engine.broker.groups.group_table import SubscriptionGroupTable, admitted_group
+from engine.broker.groups.group_table import GroupAdmission
 from engine.broker.pulling.long_polls import ALL_QUEUES
 from engine.broker.settings.options import LiveOptions
 from engine.broker.topics.topic_rules import (
@@ -88,10 +88,9 @@ MAX_ATTEMPT_LENGTH = 256
 @dataclass(eq=False, repr=False)
 class PopAdmission:
     topics: TopicTable
-    groups: SubscriptionGroupTable
+    groups: GroupAdmission
     live: LiveOptions
     now_ms: Callable[[], int]
-    save: Callable[[str], None]
 
     def admit(self, topic: str, queue_id: int, group: str, host: str, count: int = 1) -> TopicConfig:
         """Queue -1: all of the topic. `host`: where the client is."""
@@ -104,9 +103,9 @@ class PopAdmission:
         check_topic_readable(config)
         if not -1 <= queue_id < config.read_queue_nums:
             raise invalid(f"queueId[{queue_id}] is illegal, {topic} has {config.read_queue_nums} queues")
-        found = admitted_group(self.groups, group, self.live, self.now_ms(), host, self.save)
+        found = self.groups.admit(group, self.now_ms(), host)
         check_group_enabled(found)
-        if self.groups.is_read_forbidden(group, topic):
+        if self.groups.table.is_read_forbidden(group, topic):
             raise NotPermitted(f"the consumer group {group} may not read {topic}")
         return config
 

@@ -14,7 +14,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
 from engine.broker.delivery.deliverer_io import Deliverer
-from engine.broker.groups.group_table import GROUPS_FILE, SubscriptionGroupTable
+from engine.broker.groups.group_table import GroupAdmission
 from engine.broker.pop.checkpoints import Checkpoints, OpenCheckpoint
 from engine.broker.pop.pop_requests import comes_back_in, retry_draft
 from engine.broker.pop.revive_log import ReviveLog
@@ -35,14 +35,13 @@ _SLICE = 64
 class Revival:
     store: MessageStore
     topics: TopicTable
-    groups: SubscriptionGroupTable
+    groups: GroupAdmission
     checkpoints: Checkpoints
     revive_log: ReviveLog
     deliverer: Deliverer
     live: LiveOptions
     now_ms: Callable[[], int]
     appended: Callable[[], None]
-    save: Callable[[str], None]
     topics_saved: Callable[[], Awaitable[object]]
     _task: asyncio.Task[None] | None = field(default=None, init=False)
 
@@ -98,12 +97,7 @@ class Revival:
     def _has_group(self, name: str) -> bool:
         """A group that made itself by its first pop may be unknown after a crash or on a new master, whose
         copy of the table is older than the log: it makes itself again, and nothing is lost."""
-        group, is_new = self.groups.find_or_create(
-            name, self.live.auto_create_subscription_group, self.now_ms()
-        )
-        if is_new:
-            self.save(GROUPS_FILE)
-        return group is not None
+        return self.groups.find(name, self.now_ms()) is not None
 
     async def _make_topic(self, topic: str) -> None:
         if topic not in self.topics:

@@ -12,6 +12,7 @@ from functools import partial
 from engine.broker.delivery.delay_levels import DELAY_OFFSETS_FILE
 from engine.broker.delivery.delay_task import WaitingMessages
 from engine.broker.delivery.deliverer_io import Deliverer
+from engine.broker.groups.group_table import GroupAdmission
 from engine.broker.pop.checkpoints import Checkpoints
 from engine.broker.pop.revive_log import LastStep, ReviveLog
 from engine.broker.pop.revive_task import Revival
@@ -38,14 +39,13 @@ class PopTasks:
         self.revival = Revival(
             store,
             tables.topics,
-            tables.groups,
+            GroupAdmission(tables.groups, options.live, writer.save),
             self.checkpoints,
             self.log,
             deliverer,
             options.live,
             now_ms=now_ms,
             appended=appended,
-            save=writer.save,
             topics_saved=partial(writer.announced, TOPICS_FILE),
         )
 

@@ -17,12 +17,12 @@ from engine.broker.delivery.parked_messages import Parking
 from engine.broker.delivery.retries import RetryRule
 from engine.broker.failover.handlers import BrokerGroupHandlers
 from engine.broker.failover.role import role_name
+from engine.broker.groups.group_table import GroupAdmission
 from engine.broker.groups.handlers import GroupAdminHandlers
 from engine.broker.offsets.handlers import OffsetHandlers
 from engine.broker.offsets.handlers_admin import OffsetAdminHandlers, ProgressHandlers
 from engine.broker.pop.handlers import PopHandlers
 from engine.broker.pop.handlers_acks import PopAckHandlers
-from engine.broker.pop.handlers_peek import PopLookHandlers
 from engine.broker.pop.pop_reads import QueueReads
 from engine.broker.pop.pop_requests import PopAdmission
 from engine.broker.process.core import Core, now_ms
@@ -70,7 +70,7 @@ def build_routes(core: Core, tasks: Tasks) -> dict[int, Handler]:
 def _message_handlers(core: Core, tasks: Tasks) -> list[RouteSource]:
     """Sends of all kinds, and messages that come back or wait for their time."""
     options, tables, live = core.options, core.tables, core.options.live
-    retries = RetryRule(tables.groups, core.clients.locks, live, save=tasks.writer.save)
+    retries = RetryRule(GroupAdmission(tables.groups, live, tasks.writer.save), core.clients.locks)
     parking = Parking(
         options.broker_name,
         len(core.store.options.delay_level_ms),
@@ -164,11 +164,12 @@ def _send_handlers(
 
 def _consumer_handlers(core: Core, tasks: Tasks) -> list[RouteSource]:
     options, tables, store, live = core.options, core.tables, core.store, core.options.live
-    consumers, save = core.clients.consumers, tasks.writer.save
+    consumers = core.clients.consumers
+    groups = GroupAdmission(tables.groups, live, tasks.writer.save)
     return [
         PullHandlers(
             tables.topics,
-            tables.groups,
+            groups,
             consumers,
             tables.offsets,
             store,
@@ -179,19 +180,16 @@ def _consumer_handlers(core: Core, tasks: Tasks) -> list[RouteSource]:
             hot_window_bytes=store.options.reads.hot_window_bytes,
             allows_sql=options.enable_property_filter,
             now_ms=now_ms,
-            save=save,
         ),
-        OffsetHandlers(tables.topics, tables.groups, tables.offsets, store, live, now_ms=now_ms, save=save),
+        OffsetHandlers(tables.topics, groups, tables.offsets, store, now_ms=now_ms),
         ClientHandlers(
             consumers,
             core.clients.producers,
-            tables.groups,
+            groups,
             tables.topics,
             core.clients.membership,
-            live,
             allows_sql=options.enable_property_filter,
             now_ms=now_ms,
-            save=save,
             announce=tasks.writer.announce,
         ),
         LockHandlers(core.clients.locks, now_ms=now_ms),
@@ -202,26 +200,25 @@ def _consumer_handlers(core: Core, tasks: Tasks) -> list[RouteSource]:
 def _pop_handlers(core: Core, tasks: Tasks) -> list[RouteSource]:
     options, tables, store, live = core.options, core.tables, core.store, core.options.live
     name, waits, log = options.broker_name, tasks.waits, tasks.master.pops.log
-    admission = PopAdmission(tables.topics, tables.groups, live, now_ms=now_ms, save=tasks.writer.save)
-    reads = QueueReads(store, tables.offsets, tables.orders)
+    groups = GroupAdmission(tables.groups, live, tasks.writer.save)
     return [
         PopHandlers(
-            name,
-            admission,
+            PopAdmission(tables.topics, groups, live, now_ms=now_ms),
             tables.topics,
             store,
-            reads,
+            QueueReads(store, tables.offsets, tables.orders),
             tables.orders,
-            log,
             waits.holds,
             live,
+            now_ms,
+            random.randrange,
+            waits.can_park,
+            name,
+            log,
             core.figures.traffic,
             tasks.damage.reads,
             is_sync_flush=options.is_sync_flush,
             allows_sql=options.enable_property_filter,
-            now_ms=now_ms,
-            draw=random.randrange,
-            can_park=waits.can_park,
             wake=waits.wake_soon,
         ),
         PopAckHandlers(
@@ -236,18 +233,6 @@ def _pop_handlers(core: Core, tasks: Tasks) -> list[RouteSource]:
             is_sync_flush=options.is_sync_flush,
             now_ms=now_ms,
             wake=waits.wake_soon,
-        ),
-        PopLookHandlers(
-            admission,
-            tables.topics,
-            store,
-            reads,
-            tables.orders,
-            waits.holds,
-            live,
-            now_ms=now_ms,
-            draw=random.randrange,
-            can_park=waits.can_park,
         ),
     ]
 

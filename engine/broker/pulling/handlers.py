@@ -16,7 +16,7 @@ from msgspec import Struct
 from engine.broker.clients.client_tables import ConsumerTable
 from engine.broker.damage.damaged_reads_io import DamagedReads, skip_remark, wait_remark
 from engine.broker.failover.role import Role
-from engine.broker.groups.group_table import SubscriptionGroupTable, admitted_group
+from engine.broker.groups.group_table import GroupAdmission
 from engine.broker.offsets.offset_table import ConsumerOffsets
 from engine.broker.pulling.filters import FilteredRead, MessageFilter, announced_filter, subscription_filter
 from engine.broker.pulling.slave_reads import (
@@ -110,7 +110,7 @@ class _HeldPull(Struct, frozen=True, eq=False, gc=False):
 @dataclass(eq=False, repr=False)
 class PullHandlers:
     topics: TopicTable
-    groups: SubscriptionGroupTable
+    groups: GroupAdmission
     consumers: ConsumerTable[Connection]
     offsets: ConsumerOffsets
     store: MessageStore
@@ -121,7 +121,6 @@ class PullHandlers:
     hot_window_bytes: int
     allows_sql: bool
     now_ms: Callable[[], int]
-    save: Callable[[str], None]
 
     def routes(self) -> dict[int, Handler]:
         return {RequestCode.PULL_MESSAGE: self.pull, RequestCode.LITE_PULL_MESSAGE: self.lite_pull}
@@ -155,9 +154,7 @@ class PullHandlers:
     def _admit(self, header: PullMessageRequest, host: str) -> SubscriptionGroupConfig:
         check_broker_readable(self.live.broker_permission)
         name = header.consumer_group
-        group = self.groups.get(name) or admitted_group(
-            self.groups, name, self.live, self.now_ms(), host, self.save
-        )
+        group = self.groups.table.get(name) or self.groups.admit(name, self.now_ms(), host)
         check_group_enabled(group)
         topic = self.topics.get(header.topic)
         if topic is None:
@@ -178,7 +175,7 @@ class PullHandlers:
             raise _no_subscription(f"the consumer's group info not exist, {name} has no online member")
         if online.message_model is MessageModel.BROADCASTING and not group.consume_broadcast_enable:
             raise forbidden(f"the consumer group {name} may not broadcast", ForbiddenType.BROADCASTING)
-        if self.groups.is_read_forbidden(name, topic):
+        if self.groups.table.is_read_forbidden(name, topic):
             raise forbidden(f"the consumer group {name} may not read {topic}", ForbiddenType.SUBSCRIPTION)
         subscription = online.subscriptions.get(topic)
         if subscription is None:

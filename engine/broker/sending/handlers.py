@@ -119,7 +119,7 @@ class SendHandlers:
         if is_limited:
             self.topics.check_room(topic, host)  # before a group is made for nothing
         if group is not None:
-            self.retries.group(group, now_ms, host)
+            self.retries.groups.admit(group, now_ms, host)
         self.topics.create_unsaved(config, now_ms, host if is_limited else None)
 
     def _plan_topic(self, header: SendMessageRequest) -> TopicConfig:
