@@ -16,8 +16,8 @@ from engine.access.resources import Action
 from engine.broker.clients.client_tables import ClientInfo, ConsumerGroup, ConsumerTable, ProducerTable
 from engine.broker.groups.group_table import SubscriptionGroupTable
 from engine.broker.topics.topic_table import TopicTable
-from engine.broker.transactions.half_messages import topic_of
-from engine.errors import BadInput, BadRequest, NotFound, Refused
+from engine.broker.transactions.half_messages import commit_log_offset_of, topic_of
+from engine.errors import BadRequest, NotFound, Refused
 from engine.net.connection import Connection
 from engine.net.outcomes import ColdRead, Handler, Outcome, Relay, Reply
 from engine.protocol.bodies import clients as bodies
@@ -31,7 +31,6 @@ from engine.protocol.headers.groups import (
     GetProducerConnectionListRequest,
 )
 from engine.protocol.headers.offsets import GetConsumerStatusRequest
-from engine.protocol.message_ids import parse_offset_msg_id
 from engine.protocol.records import decode_record
 from engine.store.message_store import MessageStore
 
@@ -139,7 +138,7 @@ class ClientAdminHandlers:
         if not header.client_id or not header.msg_id:
             raise BadRequest("clientId and msgId are needed")
         member = self._member(header.consumer_group, header.client_id)
-        read = self.store.log.plan_record(_place_of(header.msg_id))
+        read = self.store.log.plan_record(commit_log_offset_of(header.msg_id))
 
         def finish(data: bytes) -> Outcome:
             if not data:
@@ -172,13 +171,6 @@ class ClientAdminHandlers:
         if online.clients[channel].version < _ANSWERS_SINCE:
             raise Refused(f"the consumer <{group:.200}> <{client_id:.200}> is too old to be asked")
         return channel
-
-
-def _place_of(message_id: str) -> int:
-    try:
-        return parse_offset_msg_id(message_id)[1]
-    except BadInput as error:
-        raise BadRequest(error.text) from None
 
 
 def _askable(group: ConsumerGroup[Connection], client_id: str | None) -> list[tuple[Connection, str]]:

@@ -50,10 +50,14 @@ class AssignmentHandlers:
     groups: SubscriptionGroupTable
     consumers: ConsumerTable[Connection]
     modes: RequestModes
+    locks: QueueLocks
     name_server: Callable[[], Connection | None]
+    now_ms: Callable[[], int]
 
     def routes(self) -> dict[int, Handler]:
         return {
+            RequestCode.LOCK_BATCH_MQ: self.lock,
+            RequestCode.UNLOCK_BATCH_MQ: self.unlock,
             RequestCode.QUERY_ASSIGNMENT: self.assign,
             RequestCode.SET_MESSAGE_REQUEST_MODE: self.set_mode,
             RequestCode.GET_ALL_MESSAGE_REQUEST_MODE: self.all_modes,
@@ -114,6 +118,18 @@ class AssignmentHandlers:
     def all_modes(self, request: Command, client: Connection) -> Outcome:
         return Reply(body=self.modes.snapshot().encode())
 
+    # -- locks ----------------------------------------------------------------------------------------------
+
+    def lock(self, request: Command, client: Connection) -> Outcome:
+        asked = _decode_locks(request)
+        held = self.locks.lock(asked.consumer_group, asked.client_id, asked.mq_set, self.now_ms())
+        return Reply(body=LockBatchResponseBody(tuple(held)).encode())
+
+    def unlock(self, request: Command, client: Connection) -> Outcome:
+        asked = _decode_locks(request)
+        self.locks.unlock(asked.consumer_group, asked.client_id, asked.mq_set)
+        return Reply()
+
 
 def shared_queues(
     allocate: Allocate, client_id: str, queues: list[MessageQueue], members: list[str], neighbours: int
@@ -140,26 +156,7 @@ def readable_queues(topic: str, route: TopicRouteData) -> list[MessageQueue]:
 MAX_QUEUES_PER_REQUEST = 65_536
 
 
-@dataclass(eq=False, repr=False)
-class LockHandlers:
-    locks: QueueLocks
-    now_ms: Callable[[], int]
-
-    def routes(self) -> dict[int, Handler]:
-        return {RequestCode.LOCK_BATCH_MQ: self.lock, RequestCode.UNLOCK_BATCH_MQ: self.unlock}
-
-    def lock(self, request: Command, client: Connection) -> Outcome:
-        asked = _decode(request)
-        held = self.locks.lock(asked.consumer_group, asked.client_id, asked.mq_set, self.now_ms())
-        return Reply(body=LockBatchResponseBody(tuple(held)).encode())
-
-    def unlock(self, request: Command, client: Connection) -> Outcome:
-        asked = _decode(request)
-        self.locks.unlock(asked.consumer_group, asked.client_id, asked.mq_set)
-        return Reply()
-
-
-def _decode(request: Command) -> LockBatchRequestBody:
+def _decode_locks(request: Command) -> LockBatchRequestBody:
     asked = LockBatchRequestBody.decode(request.body)
     check_group(asked.consumer_group)
     if not asked.client_id:

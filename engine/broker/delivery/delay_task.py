@@ -17,7 +17,7 @@ from concurrent.futures import Executor
 from dataclasses import dataclass, field
 
 from engine.broker.delivery.delay_levels import DelayOffsets, due_units
-from engine.broker.delivery.deliverer_io import Delivered, Deliverer
+from engine.broker.delivery.deliverer_io import Deliverer
 from engine.broker.delivery.parked_messages import restored
 from engine.broker.delivery.timed_messages import TimerCounts
 from engine.broker.delivery.timer_task import TIMER_KEYS, TimerDelivery
@@ -122,7 +122,7 @@ class DelayDelivery:
         draft = restored(record, ())
         if draft is None:
             log.error("the delayed message %d of level %d names no real topic", unit.queue_offset, level)
-        elif self.deliverer.deliver(draft, unit.tags_code, self.now_ms()) is Delivered.LATER:
+        elif not self.deliverer.deliver(draft, unit.tags_code, self.now_ms()):
             self._put_off(level, unit)
             return False
         return True

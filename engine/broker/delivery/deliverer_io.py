@@ -12,7 +12,6 @@ import logging
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
-from enum import Enum
 
 from engine.broker.damage.damaged_reads_io import DamagedDeliveries
 from engine.broker.delivery.parked_messages import was_delivered
@@ -27,13 +26,6 @@ log = logging.getLogger(__name__)
 _NEVER = (PutStatus.MESSAGE_ILLEGAL, PutStatus.PROPERTIES_SIZE_EXCEEDED)
 _INDEX_SLACK_MS = 2_000
 _MAX_FOUND = 64
-
-
-class Delivered(Enum):
-    DONE = "done"
-    """It is in the log (or can never be): go on behind it."""
-    LATER = "later"
-    """The store takes nothing now: try the same message again."""
 
 
 @dataclass(eq=False, repr=False)
@@ -66,18 +58,19 @@ class Deliverer:
             return reads.run()
         return await asyncio.get_running_loop().run_in_executor(self.threads, reads.run)
 
-    def deliver(self, draft: MessageDraft, due_ms: int, now_ms: int) -> Delivered:
+    def deliver(self, draft: MessageDraft, due_ms: int, now_ms: int) -> bool:
+        """True: it is in the log, or can never be. False: the store takes nothing now, so try it again."""
         if due_ms <= self.since_ms and self._was_appended(draft, due_ms, now_ms):
-            return Delivered.DONE
+            return True
         result = self.store.log.put(draft, now_ms)
         if result.status is PutStatus.PUT_OK:
             self.traffic.put(draft.topic, 1, result.size)
             self.appended()
-            return Delivered.DONE
+            return True
         if result.status in _NEVER:
             log.error("a message for %s can never be delivered: %s", draft.topic, result.remark)
-            return Delivered.DONE
-        return Delivered.LATER
+            return True
+        return False
 
     def _was_appended(self, draft: MessageDraft, due_ms: int, now_ms: int) -> bool:
         unique_key = find_property(draft.properties.decode("utf-8", "replace"), Property.UNIQ_KEY)

@@ -17,7 +17,7 @@ from concurrent.futures import Executor
 from dataclasses import dataclass, field
 from itertools import islice
 
-from engine.broker.delivery.deliverer_io import Delivered, Deliverer
+from engine.broker.delivery.deliverer_io import Deliverer
 from engine.broker.delivery.parked_messages import draft_of, timed_draft
 from engine.broker.delivery.timed_messages import (
     TimerCounts,
@@ -194,7 +194,7 @@ class TimerDelivery:
             return True
         if time_ms < self.timers.read_time_ms and exact_ms <= now_ms:
             # Its second was over before it arrived here: it is due.
-            return bool(magic & TIMER_DELETE) or self._deliver(record, exact_ms, now_ms) is Delivered.DONE
+            return bool(magic & TIMER_DELETE) or self._deliver(record, exact_ms, now_ms)
         # Only where the clock was set back: that second comes again.
         self.timers.read_time_ms = min(self.timers.read_time_ms, time_ms)
         place, size = record.commit_log_offset, record.size
@@ -268,31 +268,30 @@ class TimerDelivery:
             return True
         now_ms = self.now_ms()
         if unit.magic & TIMER_ROLL:
-            return self._roll(record, due_ms, now_ms) is Delivered.DONE
+            return self._roll(record, due_ms, now_ms)
         if unit.magic & TIMER_DELETE:
             return True
-        if recalled.isdisjoint(delete_keys(record.properties)) and (
-            self._deliver(record, due_ms, now_ms) is Delivered.LATER
-        ):
+        is_recalled = not recalled.isdisjoint(delete_keys(record.properties))
+        if not is_recalled and not self._deliver(record, due_ms, now_ms):
             return False
         self.counts.add(record.properties.get(Property.REAL_TOPIC, ""), -1, now_ms)
         return True
 
-    def _deliver(self, record: Record, due_ms: int, now_ms: int) -> Delivered:
+    def _deliver(self, record: Record, due_ms: int, now_ms: int) -> bool:
         draft = timed_draft(record, now_ms)
         if draft is None:
             log.error("the message at %d names no real topic: dropped", record.commit_log_offset)
-            return Delivered.DONE
+            return True
         return self.deliverer.deliver(draft, due_ms, now_ms)
 
-    def _roll(self, record: Record, due_ms: int, now_ms: int) -> Delivered:
+    def _roll(self, record: Record, due_ms: int, now_ms: int) -> bool:
         """At the end of a window: a fresh record, which comes back through the timer queue."""
         properties = encode_properties(dict(rolled(record.properties))).encode()
         draft = draft_of(record, TIMER_TOPIC, 0, properties)
-        outcome = self.deliverer.deliver(draft, due_ms, now_ms)
-        if outcome is Delivered.DONE and Property.TIMER_DEL_UNIQKEY not in record.properties:
+        is_done = self.deliverer.deliver(draft, due_ms, now_ms)
+        if is_done and Property.TIMER_DEL_UNIQKEY not in record.properties:
             self.counts.add(record.properties.get(Property.REAL_TOPIC, ""), -1, now_ms)
-        return outcome
+        return is_done
 
     # -- files ----------------------------------------------------------------------------------------------
 

@@ -34,15 +34,15 @@ from engine.broker.pop.pop_requests import (
 )
 from engine.broker.pop.revive_log import REVIVE_QUEUES, ReviveLog
 from engine.broker.pulling.filters import NO_FILTER, FilteredRead, MessageFilter, subscription_filter
+from engine.broker.sending.admission import not_stored
 from engine.broker.stats.traffic import Traffic
-from engine.errors import Refused
 from engine.net.connection import Connection
 from engine.net.outcomes import ColdRead, Handler, Hold, Outcome, Reply, WaitFlush
 from engine.protocol.codes import RequestCode, ResponseCode
 from engine.protocol.commands import Command
 from engine.protocol.headers.pop import PopMessageRequest
 from engine.protocol.pop_handles import ORDER_REVIVE_QUEUE
-from engine.store.results import Arrival, Damage, GetResult, PutResult, PutStatus
+from engine.store.results import Arrival, Damage, GetResult, PutStatus
 
 
 class PopRequest(Struct, frozen=True, eq=False, gc=False):
@@ -212,17 +212,14 @@ class PopHandlers(PopLookHandlers):
                 now_ms=answer.pop_time_ms,
             )
             if stored.status is not PutStatus.PUT_OK:
-                self._refuse_first(answer, stored)
+                # Without a checkpoint nothing is given: it could be lost. What was given before stays given.
+                if answer.count == 0:
+                    raise not_stored(stored)
                 return
             self.traffic.checkpoint(topic, group)
             self.reads.advance(topic, group, queue_id, next_offset)
         answer.add(topic, queue_id, begin, offsets, body, counts)
         self.traffic.got(topic, group, len(offsets), len(body))
-
-    def _refuse_first(self, answer: PopAnswer, stored: PutResult) -> None:
-        """Without a checkpoint nothing is given: it could be lost. What was given before stays given."""
-        if answer.count == 0:
-            raise Refused(stored.remark or f"the checkpoint was not stored: {stored.status.value}")
 
     def _read_cold(self, asked: PopRequest, place: Place, begin: int, result: GetResult) -> ColdRead:
         assert result.cold is not None

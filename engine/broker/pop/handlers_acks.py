@@ -16,6 +16,7 @@ from engine.broker.offsets.offset_table import ConsumerOffsets
 from engine.broker.pop.orders import OrderTable
 from engine.broker.pop.pop_requests import check_invisible, waiting_key
 from engine.broker.pop.revive_log import ReviveLog
+from engine.broker.sending.admission import not_stored
 from engine.broker.settings.options import LiveOptions
 from engine.broker.stats.traffic import Traffic
 from engine.broker.topics.topic_rules import no_such_topic
@@ -214,7 +215,7 @@ class PopAckHandlers:
 
 def _check_stored(stored: PutResult) -> None:
     if stored.status is not PutStatus.PUT_OK:
-        raise Refused(stored.remark or f"the log did not take it: {stored.status.value}")
+        raise not_stored(stored)
 
 
 def _no_message(text: str) -> Refused:

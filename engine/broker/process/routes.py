@@ -10,7 +10,7 @@ from typing import Protocol
 from engine.broker.admin.handlers import BrokerAdminHandlers, RefusalHandlers, StoreAdminHandlers
 from engine.broker.clients.handlers import ClientHandlers
 from engine.broker.clients.handlers_admin import ClientAdminHandlers
-from engine.broker.clients.handlers_assignment import AssignmentHandlers, LockHandlers
+from engine.broker.clients.handlers_assignment import AssignmentHandlers
 from engine.broker.damage.handlers import DamageHandlers
 from engine.broker.delivery.handlers import SendBackHandlers, TimerHandlers
 from engine.broker.delivery.parked_messages import Parking
@@ -192,7 +192,6 @@ def _consumer_handlers(core: Core, tasks: Tasks) -> list[RouteSource]:
             now_ms=now_ms,
             announce=tasks.writer.announce,
         ),
-        LockHandlers(core.clients.locks, now_ms=now_ms),
         QueryHandlers(store, live, core.access.check_record),
     ]
 
@@ -278,7 +277,14 @@ def _table_handlers(core: Core, tasks: Tasks) -> list[RouteSource]:
             check_record=core.access.check_record,
         ),
         AssignmentHandlers(
-            who.name, topics, groups, consumers, tables.modes, name_server=tasks.registration.connection
+            who.name,
+            topics,
+            groups,
+            consumers,
+            tables.modes,
+            core.clients.locks,
+            tasks.registration.connection,
+            now_ms,
         ),
     ]
 

@@ -119,7 +119,7 @@ def subscription_filter(
     allowed here."""
     if is_tag_type(expression_type):
         return tag_filter(expression or ALL_TAGS).filter
-    if is_sql(expression_type) and allows_sql:
+    if expression_type == SQL92_EXPRESSION and allows_sql:
         return _sql(expression or "")
     raise Refused(
         f"The broker does not support consumer to filter message by {expression_type:.40}",
@@ -154,10 +154,6 @@ def normal_subscription(data: SubscriptionData) -> SubscriptionData:
         expression_type=TAG_EXPRESSION,
         class_filter_mode=data.class_filter_mode,
     )
-
-
-def is_sql(expression_type: str | None) -> bool:
-    return expression_type == SQL92_EXPRESSION
 
 
 def _unparsable(why: str) -> Refused:

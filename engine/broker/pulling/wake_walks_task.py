@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Callable, Hashable, Iterator
+from dataclasses import dataclass, field
 from itertools import islice
 
 from engine.broker.pulling.long_polls import Holds, Parked, QueueKey
@@ -21,17 +22,15 @@ MOST_BEHIND = 64
 """Messages that may wait for the end of a walk."""
 
 
+@dataclass(eq=False, repr=False)
 class WakeWalks:
     """`finish` is called with those that are parked no more."""
 
-    def __init__(
-        self, loop: asyncio.AbstractEventLoop, holds: Holds, finish: Callable[[list[Parked]], None]
-    ) -> None:
-        self._loop = loop
-        self._holds = holds
-        self._finish = finish
-        self._behind: dict[QueueKey, deque[Arrival]] = {}
-        """Of the queues with a walk under way: what has arrived since it began, or one too many of it."""
+    loop: asyncio.AbstractEventLoop
+    holds: Holds
+    finish: Callable[[list[Parked]], None]
+    _behind: dict[QueueKey, deque[Arrival]] = field(default_factory=dict, init=False)
+    """Of the queues with a walk under way: the arrivals since it began, or one too many of them."""
 
     def arrived(self, arrival: Arrival) -> None:
         key = arrival.topic, arrival.queue_id
@@ -40,32 +39,32 @@ class WakeWalks:
             if len(behind) <= MOST_BEHIND:
                 behind.append(arrival)
             return
-        waiting = self._holds.at_queue(*key)
+        waiting = self.holds.at_queue(*key)
         if len(waiting) <= AT_ONCE:
-            self._finish(self._holds.wake_among(waiting, arrival))
+            self.finish(self.holds.wake_among(waiting, arrival))
         else:
             self._behind[key] = deque()
             self._walk(key, iter(waiting), arrival)
 
     def wake_at(self, key: Hashable) -> None:
         """Not for a message: what waits under this key may find something now."""
-        self._wake_some(iter(self._holds.at(key)), object())
+        self._wake_some(iter(self.holds.at(key)), object())
 
     def _wake_some(self, waiting: Iterator[Parked], arrival: object) -> None:
         some = list(islice(waiting, AT_ONCE))
-        self._finish(self._holds.wake_among(some, arrival))
+        self.finish(self.holds.wake_among(some, arrival))
         if len(some) == AT_ONCE:
-            self._loop.call_soon(self._wake_some, waiting, arrival)
+            self.loop.call_soon(self._wake_some, waiting, arrival)
 
     def _walk(self, key: QueueKey, waiting: Iterator[Parked], arrival: Arrival | None) -> None:
         """One step of a walk; None: everybody is woken."""
         some = list(islice(waiting, AT_ONCE))
         if arrival is None:
-            self._finish(self._holds.release(some))
+            self.finish(self.holds.release(some))
         else:
-            self._finish(self._holds.wake_among(some, arrival))
+            self.finish(self.holds.wake_among(some, arrival))
         if len(some) == AT_ONCE:
-            self._loop.call_soon(self._walk, key, waiting, arrival)
+            self.loop.call_soon(self._walk, key, waiting, arrival)
         else:
             self._end(key)
 
@@ -73,7 +72,7 @@ class WakeWalks:
         behind = self._behind.pop(key)
         if len(behind) > MOST_BEHIND:
             self._behind[key] = deque()
-            self._loop.call_soon(self._walk, key, iter(self._holds.at_queue(*key)), None)
+            self.loop.call_soon(self._walk, key, iter(self.holds.at_queue(*key)), None)
             return
         while behind:
             self.arrived(behind.popleft())

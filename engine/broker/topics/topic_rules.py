@@ -12,6 +12,8 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from msgspec.structs import replace
+
 from engine.broker.topics.topic_table import MAX_QUEUES_PER_TOPIC
 from engine.errors import BadRequest, NotFound, NotPermitted, Refused
 from engine.protocol.bodies.groups import SubscriptionGroupConfig
@@ -79,16 +81,7 @@ class TopicRules:
                 for name, value in asked.attributes.items()
             )
         )
-        return TopicConfig(
-            asked.topic_name,
-            asked.read_queue_nums,
-            asked.write_queue_nums,
-            asked.perm,
-            asked.topic_filter_type,
-            asked.topic_sys_flag,
-            asked.order,
-            self._changed(current, changes),
-        )
+        return replace(asked, attributes=self._changed(current, changes))
 
     def _changed(self, current: TopicConfig | None, changes: Mapping[str, str | None]) -> dict[str, str]:
         is_mixed = current is not None and current.attributes.get(_TYPE) == _MIXED

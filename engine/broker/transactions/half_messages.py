@@ -22,8 +22,10 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from engine.broker.delivery.parked_messages import draft_of, encoded_as
+from engine.errors import BadInput, BadRequest
 from engine.protocol._batches_cy import Batch, measure_batch
 from engine.protocol.batches import BatchItem, encode_batch
+from engine.protocol.message_ids import parse_offset_msg_id
 from engine.protocol.names import (
     SEND_FORBIDDEN_TOPICS,
     SYSTEM_TOPIC_PREFIX,
@@ -120,6 +122,14 @@ def topic_of(record: Record) -> str:
     if record.topic in SEND_FORBIDDEN_TOPICS or record.topic.startswith(SYSTEM_TOPIC_PREFIX):
         return record.properties.get(Property.REAL_TOPIC, record.topic)
     return record.topic
+
+
+def commit_log_offset_of(message_id: str) -> int:
+    """Where an offset message id from a request points to."""
+    try:
+        return parse_offset_msg_id(message_id)[1]
+    except BadInput as error:
+        raise BadRequest(error.text) from None
 
 
 def origin_of(properties: Mapping[str, str], queue_offset: int) -> int:

@@ -19,6 +19,7 @@ from engine.broker.sending.admission import not_stored
 from engine.broker.stats.traffic import Traffic
 from engine.broker.transactions.half_messages import (
     HALF_QUEUE,
+    commit_log_offset_of,
     committed_draft,
     is_half,
     origin_of,
@@ -26,13 +27,12 @@ from engine.broker.transactions.half_messages import (
     resumed_draft,
 )
 from engine.broker.transactions.transaction_log_io import TransactionLog
-from engine.errors import BadInput, BadRequest, NotFound, Refused
+from engine.errors import BadRequest, NotFound, Refused
 from engine.net.connection import Connection
 from engine.net.outcomes import ColdRead, Handler, Outcome, Reply
 from engine.protocol.codes import RequestCode, ResponseCode
 from engine.protocol.commands import Command
 from engine.protocol.headers.send import EndTransactionRequest, ResumeCheckHalfMessageRequest
-from engine.protocol.message_ids import parse_offset_msg_id
 from engine.protocol.names import TRANS_CHECK_MAX_TIME_TOPIC, TRANS_HALF_TOPIC
 from engine.protocol.properties import Property
 from engine.protocol.records import Record, decode_record
@@ -133,11 +133,7 @@ class TransactionHandlers:
     def resume_check(self, request: Command, client: Connection) -> Outcome:
         """A message that was given up is asked about again, unless it is in its topic by now."""
         message_id = ResumeCheckHalfMessageRequest.decode(request.fields).msg_id or ""
-        try:
-            _, commit_log_offset = parse_offset_msg_id(message_id)
-        except BadInput as error:
-            raise BadRequest(error.text) from None
-        record = self.store.log.record_at(commit_log_offset)
+        record = self.store.log.record_at(commit_log_offset_of(message_id))
         if record is None or record.topic != TRANS_CHECK_MAX_TIME_TOPIC:
             raise NotFound(f"no message {message_id:.200} in {TRANS_CHECK_MAX_TIME_TOPIC}")
         if self._is_resumed(record):
