@@ -122,13 +122,7 @@ class ConsumerTable(Generic[C]):
         return changed
 
     def expired(self, now_ms: int) -> list[C]:
-        """Channels without a heartbeat for too long."""
-        return [
-            channel
-            for group in self._groups.values()
-            for channel, info in group.clients.items()
-            if now_ms - info.last_update_ms > CLIENT_EXPIRY_MS
-        ]
+        return _expired((group.clients for group in self._groups.values()), now_ms)
 
     def unregister(self, name: str, channel: C) -> bool:
         """The client behind the channel leaves the group; True when it was a member."""
@@ -173,12 +167,7 @@ class ProducerTable(Generic[C]):
             self.unregister(group, channel)
 
     def expired(self, now_ms: int) -> list[C]:
-        return [
-            channel
-            for members in self._groups.values()
-            for channel, info in members.items()
-            if now_ms - info.last_update_ms > CLIENT_EXPIRY_MS
-        ]
+        return _expired(self._groups.values(), now_ms)
 
     def unregister(self, group: str, channel: C) -> None:
         members = self._groups.get(group, {})
@@ -191,3 +180,13 @@ class ProducerTable(Generic[C]):
             self._groups_of.pop(channel, None)
             if client is not None and self._channels.get(client.client_id) is channel:
                 del self._channels[client.client_id]
+
+
+def _expired(groups: Iterable[dict[C, ClientInfo]], now_ms: int) -> list[C]:
+    """Channels without a heartbeat for too long."""
+    return [
+        channel
+        for clients in groups
+        for channel, info in clients.items()
+        if now_ms - info.last_update_ms > CLIENT_EXPIRY_MS
+    ]

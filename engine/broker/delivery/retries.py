@@ -35,10 +35,6 @@ class SendBackPlan:
     queue_nums: int
 
 
-def allowed_times(group: SubscriptionGroupConfig, asked: int | None, client_version: int) -> int:
-    return asked if asked is not None and client_version >= _SINCE_VERSION else group.retry_max_times
-
-
 def plan_send_back(
     record: Record,
     group: SubscriptionGroupConfig,
@@ -54,7 +50,10 @@ def plan_send_back(
     properties.setdefault(Property.ORIGIN_MESSAGE_ID, record.offset_msg_id)
     properties[Property.WAIT] = "false"
     times = record.reconsume_times
-    if times >= allowed_times(group, header.max_reconsume_times, client_version) or header.delay_level < 0:
+    allowed = header.max_reconsume_times
+    if allowed is None or client_version < _SINCE_VERSION:
+        allowed = group.retry_max_times
+    if times >= allowed or header.delay_level < 0:
         topic, queue_nums = dlq_topic(group.group_name), DLQ_QUEUES
     else:
         topic, queue_nums = retry_topic(group.group_name), group.retry_queue_nums

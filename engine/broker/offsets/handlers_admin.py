@@ -20,7 +20,7 @@ from engine.broker.offsets.offset_table import OFFSETS_FILE, ConsumerOffsets
 from engine.broker.offsets.progress import ConsumeProgress
 from engine.broker.pulling.long_polls import ALL_QUEUES
 from engine.broker.settings.options import LiveOptions
-from engine.broker.topics.topic_rules import no_such_group, no_such_topic
+from engine.broker.topics.topic_rules import found_topic, no_such_group
 from engine.broker.topics.topic_table import TopicTable
 from engine.errors import BadRequest, NotFound, Refused
 from engine.net.connection import Connection
@@ -59,6 +59,7 @@ log = logging.getLogger(__name__)
 TO_THE_END = -1
 _ALL_QUEUES = -1
 _NO_OFFSET = -1
+NOT_COMPARABLE = 0x7FFFFFFFFFFFFFFF
 _RESETTABLE_SINCE = 28
 """Clients before version 3.0.7 do not understand the request to reset."""
 
@@ -66,6 +67,7 @@ _RESETTABLE_SINCE = 28
 @dataclass(eq=False, repr=False)
 class OffsetAdminHandlers:
     broker_name: str
+    broker_address: str
     topics: TopicTable
     groups: SubscriptionGroupTable
     offsets: ConsumerOffsets
@@ -73,7 +75,9 @@ class OffsetAdminHandlers:
     store: MessageStore
     live: LiveOptions
     delays: DelayOffsets
+    progress: ConsumeProgress
     wake: Callable[[Hashable], None]
+    now_ms: Callable[[], int]
 
     def routes(self) -> dict[int, Handler]:
         return {
@@ -82,15 +86,19 @@ class OffsetAdminHandlers:
             RequestCode.CLONE_GROUP_OFFSET: self.clone,
             RequestCode.GET_ALL_CONSUMER_OFFSET: self.all_offsets,
             RequestCode.GET_ALL_DELAY_OFFSET: self.delay_offsets,
+            RequestCode.GET_CONSUME_STATS: self.group_progress,
+            RequestCode.GET_BROKER_CONSUME_STATS: self.broker_progress,
+            RequestCode.QUERY_CONSUME_TIME_SPAN: self.time_spans,
+            RequestCode.QUERY_TOPIC_CONSUME_BY_WHO: self.groups_of_topic,
+            RequestCode.QUERY_TOPICS_BY_CONSUMER: self.topics_of_group,
+            RequestCode.QUERY_SUBSCRIPTION_BY_CONSUMER: self.subscription,
         }
 
     # -- reset ----------------------------------------------------------------------------------------------
 
     def reset(self, request: Command, client: Connection) -> Outcome:
         header = ResetOffsetRequest.decode(request.fields)
-        topic = self.topics.get(header.topic)
-        if topic is None:
-            raise no_such_topic(header.topic)
+        topic = found_topic(self.topics, header.topic)
         if not self.live.use_server_side_reset_offset:
             return self._reset_by_clients(header, topic, request.language)
         if header.group not in self.groups:
@@ -200,26 +208,7 @@ class OffsetAdminHandlers:
     def delay_offsets(self, request: Command, client: Connection) -> Outcome:
         return Reply(body=self.delays.wrapper().encode())
 
-
-@dataclass(eq=False, repr=False)
-class ProgressHandlers:
-    broker_address: str
-    progress: ConsumeProgress
-    topics: TopicTable
-    groups: SubscriptionGroupTable
-    offsets: ConsumerOffsets
-    consumers: ConsumerTable[Connection]
-    now_ms: Callable[[], int]
-
-    def routes(self) -> dict[int, Handler]:
-        return {
-            RequestCode.GET_CONSUME_STATS: self.group_progress,
-            RequestCode.GET_BROKER_CONSUME_STATS: self.broker_progress,
-            RequestCode.QUERY_CONSUME_TIME_SPAN: self.time_spans,
-            RequestCode.QUERY_TOPIC_CONSUME_BY_WHO: self.groups_of_topic,
-            RequestCode.QUERY_TOPICS_BY_CONSUMER: self.topics_of_group,
-            RequestCode.QUERY_SUBSCRIPTION_BY_CONSUMER: self.subscription,
-        }
+    # -- progress -------------------------------------------------------------------------------------------
 
     def group_progress(self, request: Command, client: Connection) -> Outcome:
         header = GetConsumeStatsRequest.decode(request.fields)
@@ -268,9 +257,7 @@ class ProgressHandlers:
 
     def time_spans(self, request: Command, client: Connection) -> Outcome:
         header = QueryConsumeTimeSpanRequest.decode(request.fields)
-        topic = self.topics.get(header.topic)
-        if topic is None:
-            raise no_such_topic(header.topic)
+        topic = found_topic(self.topics, header.topic)
         spans = self.progress.time_spans(header.group, topic, self.now_ms())
         return table_reply(QueryConsumeTimeSpanBody(tuple(spans)), len(spans))
 
@@ -289,9 +276,6 @@ class ProgressHandlers:
         header = QuerySubscriptionByConsumerRequest.decode(request.fields)
         data = self.consumers.subscription(header.group, header.topic or "")
         return Reply(body=QuerySubscriptionResponseBody(header.group, header.topic, data).encode())
-
-
-NOT_COMPARABLE = 0x7FFFFFFFFFFFFFFF
 
 
 def legacy_reset_offset(committed: int | None, wanted: int, is_force: bool) -> int:

@@ -11,14 +11,14 @@ topics; of one group's waiting pops an arrival wakes one.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Hashable
+from collections.abc import Hashable
 from dataclasses import dataclass, field
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from engine.broker.damage.damaged_reads_io import DamagedReads
-from engine.broker.pop.handlers_peek import PopLookHandlers
+from engine.broker.pop.handlers_acks import PopAckHandlers
 from engine.broker.pop.pop_reads import PopAnswer, queue_offsets
 from engine.broker.pop.pop_requests import (
     ALL_POPS,
@@ -32,10 +32,9 @@ from engine.broker.pop.pop_requests import (
     waited_for,
     waiting_key,
 )
-from engine.broker.pop.revive_log import REVIVE_QUEUES, ReviveLog
+from engine.broker.pop.revive_log import REVIVE_QUEUES
 from engine.broker.pulling.filters import NO_FILTER, FilteredRead, MessageFilter, subscription_filter
 from engine.broker.sending.admission import not_stored
-from engine.broker.stats.traffic import Traffic
 from engine.net.connection import Connection
 from engine.net.outcomes import ColdRead, Handler, Hold, Outcome, Reply, WaitFlush
 from engine.protocol.codes import RequestCode, ResponseCode
@@ -84,14 +83,11 @@ class PopRequest(Struct, frozen=True, eq=False, gc=False):
 
 
 @dataclass(eq=False, repr=False)
-class PopHandlers(PopLookHandlers):
-    broker_name: str
-    revive_log: ReviveLog
-    traffic: Traffic
+class PopHandlers(PopAckHandlers):
+    """All requests of pop consumers: this module adds POP_MESSAGE to those of the other two."""
+
     damaged: DamagedReads
-    is_sync_flush: bool
     allows_sql: bool
-    wake: Callable[[object], None]
     _pops: int = field(default=0, init=False)
     _claimed: dict[tuple[str, str], object] = field(default_factory=dict, init=False)
 

@@ -13,14 +13,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from engine.broker.offsets.offset_table import ConsumerOffsets
-from engine.broker.pop.orders import OrderTable
+from engine.broker.pop.handlers_peek import PopLookHandlers
 from engine.broker.pop.pop_requests import check_invisible, waiting_key
 from engine.broker.pop.revive_log import ReviveLog
 from engine.broker.sending.admission import not_stored
-from engine.broker.settings.options import LiveOptions
 from engine.broker.stats.traffic import Traffic
 from engine.broker.topics.topic_rules import no_such_topic
-from engine.broker.topics.topic_table import TopicTable
 from engine.errors import Refused
 from engine.net.connection import Connection
 from engine.net.outcomes import Handler, Outcome, Reply, WaitFlush
@@ -33,26 +31,20 @@ from engine.protocol.headers.pop import (
     ChangeInvisibleTimeResponse,
 )
 from engine.protocol.pop_handles import ORDER_REVIVE_QUEUE, PopHandle, parse_handle, real_topic
-from engine.store.message_store import MessageStore
 from engine.store.results import PutResult, PutStatus
 
 
 @dataclass(eq=False, repr=False)
-class PopAckHandlers:
+class PopAckHandlers(PopLookHandlers):
     broker_name: str
-    topics: TopicTable
     offsets: ConsumerOffsets
-    store: MessageStore
-    orders: OrderTable
     revive_log: ReviveLog
-    live: LiveOptions
     traffic: Traffic
     is_sync_flush: bool
-    now_ms: Callable[[], int]
     wake: Callable[[object], None]
 
     def routes(self) -> dict[int, Handler]:
-        return {
+        return super().routes() | {
             RequestCode.ACK_MESSAGE: self.ack,
             RequestCode.BATCH_ACK_MESSAGE: self.batch_ack,
             RequestCode.CHANGE_MESSAGE_INVISIBLETIME: self.change_invisible,

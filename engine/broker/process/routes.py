@@ -20,9 +20,8 @@ from engine.broker.failover.role import role_name
 from engine.broker.groups.group_table import GroupAdmission
 from engine.broker.groups.handlers import GroupAdminHandlers
 from engine.broker.offsets.handlers import OffsetHandlers
-from engine.broker.offsets.handlers_admin import OffsetAdminHandlers, ProgressHandlers
+from engine.broker.offsets.handlers_admin import OffsetAdminHandlers
 from engine.broker.pop.handlers import PopHandlers
-from engine.broker.pop.handlers_acks import PopAckHandlers
 from engine.broker.pop.pop_reads import QueueReads
 from engine.broker.pop.pop_requests import PopAdmission
 from engine.broker.process.core import Core, now_ms
@@ -198,7 +197,6 @@ def _consumer_handlers(core: Core, tasks: Tasks) -> list[RouteSource]:
 
 def _pop_handlers(core: Core, tasks: Tasks) -> list[RouteSource]:
     options, tables, store, live = core.options, core.tables, core.store, core.options.live
-    name, waits, log = options.broker_name, tasks.waits, tasks.master.pops.log
     groups = GroupAdmission(tables.groups, live, tasks.writer.save)
     return [
         PopHandlers(
@@ -207,31 +205,19 @@ def _pop_handlers(core: Core, tasks: Tasks) -> list[RouteSource]:
             store,
             QueueReads(store, tables.offsets, tables.orders),
             tables.orders,
-            waits.holds,
+            tasks.waits.holds,
             live,
             now_ms,
             random.randrange,
-            waits.can_park,
-            name,
-            log,
-            core.figures.traffic,
-            tasks.damage.reads,
-            is_sync_flush=options.is_sync_flush,
-            allows_sql=options.enable_property_filter,
-            wake=waits.wake_soon,
-        ),
-        PopAckHandlers(
-            name,
-            tables.topics,
+            tasks.waits.can_park,
+            options.broker_name,
             tables.offsets,
-            store,
-            tables.orders,
-            log,
-            live,
+            tasks.master.pops.log,
             core.figures.traffic,
             is_sync_flush=options.is_sync_flush,
-            now_ms=now_ms,
-            wake=waits.wake_soon,
+            wake=tasks.waits.wake_soon,
+            damaged=tasks.damage.reads,
+            allows_sql=options.enable_property_filter,
         ),
     ]
 
@@ -255,9 +241,9 @@ def _table_handlers(core: Core, tasks: Tasks) -> list[RouteSource]:
             save=save,
         ),
         GroupAdminHandlers(groups, offsets, figures.traffic, live, now_ms=now_ms, save=save),
-        ProgressHandlers(who.address, figures.progress, topics, groups, offsets, consumers, now_ms=now_ms),
         OffsetAdminHandlers(
             who.name,
+            who.address,
             topics,
             groups,
             offsets,
@@ -265,7 +251,9 @@ def _table_handlers(core: Core, tasks: Tasks) -> list[RouteSource]:
             store,
             live,
             tables.delays,
+            figures.progress,
             wake=tasks.waits.wake_soon,
+            now_ms=now_ms,
         ),
         ClientAdminHandlers(
             who.name,

@@ -66,9 +66,11 @@ class QueryHandlers:
         read = self.store.log.plan_record(header.offset)
 
         def finish(record: bytes) -> Reply:
-            reply = _viewed(header.offset, record)
+            if not record:
+                text = f"can not find message by the offset, {header.offset}"
+                raise NotFound(text, code=ResponseCode.SYSTEM_ERROR)
             self.check_record(request, client, topic_of(decode_record(record)), Action.GET)
-            return reply
+            return Reply(body=record)
 
         return ColdRead(lambda: read() or b"", finish)
 
@@ -82,10 +84,3 @@ def _found(header: QueryMessageRequest, found: QueryResult, body: bytes) -> Repl
         text = "can not find message, maybe time range not correct"
         return Reply(ResponseCode.QUERY_NOT_FOUND, text, fields)
     return Reply(fields=fields, body=body)
-
-
-def _viewed(commit_log_offset: int, record: bytes) -> Reply:
-    if not record:
-        text = f"can not find message by the offset, {commit_log_offset}"
-        raise NotFound(text, code=ResponseCode.SYSTEM_ERROR)
-    return Reply(body=record)

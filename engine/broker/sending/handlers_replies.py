@@ -14,7 +14,7 @@ from engine.broker.clients.client_tables import ProducerTable
 from engine.broker.sending.admission import Admission, check_disk, check_open, choose_queue
 from engine.broker.settings.options import LiveOptions
 from engine.broker.stats.traffic import Traffic
-from engine.broker.topics.topic_rules import no_such_topic
+from engine.broker.topics.topic_rules import found_topic
 from engine.broker.topics.topic_table import TopicTable
 from engine.net.connection import Connection
 from engine.net.outcomes import Handler, Outcome, Relay, Reply
@@ -75,9 +75,7 @@ class ReplyHandlers:
         check_disk(self.admission.disk)
         check_topic(header.topic)
         check_open(header.topic)
-        config = self.topics.get(header.topic)
-        if config is None:
-            raise no_such_topic(header.topic)
+        config = found_topic(self.topics, header.topic)
         draft, _ = self.admission.draft(header, body, header.queue_id, pack_host(client.remote), now_ms)
         return draft._replace(queue_id=choose_queue(config, header.queue_id, self.draw))
 

@@ -14,7 +14,7 @@ from engine.broker.admin.table_pages import SLICE, TablePages, gathered, table_r
 from engine.broker.offsets.offset_table import OFFSETS_FILE, ConsumerOffsets
 from engine.broker.stats.broker_stats import BrokerStats
 from engine.broker.stats.traffic import Traffic
-from engine.broker.topics.topic_rules import TopicRules, no_such_topic
+from engine.broker.topics.topic_rules import TopicRules, found_topic
 from engine.broker.topics.topic_table import TOPICS_FILE, TopicTable
 from engine.net.connection import Connection
 from engine.net.outcomes import Announce, Handler, Outcome, Reply
@@ -120,10 +120,10 @@ class TopicAdminHandlers:
     def config(self, request: Command, client: Connection) -> Outcome:
         """The mapping that `lo` asks for exists for static topics only, which we do not have."""
         topic = GetTopicConfigRequest.decode(request.fields).topic
-        return Reply(body=self._find(topic).encode())
+        return Reply(body=found_topic(self.topics, topic).encode())
 
     def topic_offsets(self, request: Command, client: Connection) -> Outcome:
-        config = self._find(GetTopicStatsInfoRequest.decode(request.fields).topic)
+        config = found_topic(self.topics, GetTopicStatsInfoRequest.decode(request.fields).topic)
         topic = config.topic_name
         table: dict[MessageQueue, TopicOffset] = {}
 
@@ -152,9 +152,3 @@ class TopicAdminHandlers:
     def system_topics(self, request: Command, client: Connection) -> Outcome:
         names = sorted(name for name in self.topics.names() if self.rules.is_system(name))
         return Reply(body=TopicList(tuple(names)).encode())
-
-    def _find(self, topic: str) -> TopicConfig:
-        config = self.topics.get(topic)
-        if config is None:
-            raise no_such_topic(topic)
-        return config

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from msgspec.structs import replace
 
-from engine.broker.topics.topic_table import MAX_QUEUES_PER_TOPIC
+from engine.broker.topics.topic_table import MAX_QUEUES_PER_TOPIC, TopicTable
 from engine.errors import BadRequest, NotFound, NotPermitted, Refused
 from engine.protocol.bodies.groups import SubscriptionGroupConfig
 from engine.protocol.bodies.topics import PERM_PRIORITY, PERM_READ, PERM_WRITE, TopicConfig, TopicFilterType
@@ -167,6 +167,13 @@ def check_queue_readable(topic: TopicConfig, queue_id: int) -> None:
 
 def forbidden(text: str, kind: ForbiddenType) -> NotPermitted:
     return NotPermitted(text, forbidden_type=int(kind))
+
+
+def found_topic(topics: TopicTable, name: str) -> TopicConfig:
+    topic = topics.get(name)
+    if topic is None:
+        raise no_such_topic(name)
+    return topic
 
 
 def no_such_topic(topic: str) -> NotFound:
