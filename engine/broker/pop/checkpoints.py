@@ -1,8 +1,8 @@
-"""The pops whose messages are not all acknowledged: what of each is open, and when it comes back.
+"""Pops whose messages are not all acknowledged: the open messages of each, and when they are revived.
 
-A copy in memory of what the revive log says; whoever changes it has appended to the log first. A checkpoint
-is closed when its last message was acknowledged or put into the retry topic. Of each revive queue the first
-open checkpoint tells from where a start must read again. Pure: `now_ms` is passed in. Loop thread only.
+A copy in memory of the revive log; a change is appended to the log first. A checkpoint is closed when its
+last message was acknowledged or put into the retry topic. The first open checkpoint of each revive queue is
+where a start must begin to read. Pure: `now_ms` is passed in. Loop thread only.
 """
 
 from __future__ import annotations
@@ -62,11 +62,11 @@ class Checkpoints:
         return list(self._by_key.values())
 
     def at(self, revive_queue_id: int, revive_offset: int) -> OpenCheckpoint | None:
-        """The one that stands in the log at this place."""
+        """The checkpoint at this place of the log."""
         return self._by_place.get(revive_queue_id, {}).get(revive_offset)
 
     def note(self, checkpoint: PopCheckpoint, revive_queue_id: int, revive_offset: int, due_ms: int) -> None:
-        """One that stands in the log at this place. The log may hold it twice: the first counts."""
+        """A checkpoint at this place of the log. The log may hold it twice: the first counts."""
         if checkpoint.key in self._by_key:
             return
         unacked = dict.fromkeys(checkpoint.offsets())
@@ -92,7 +92,7 @@ class Checkpoints:
             self._by_place[entry.revive_queue_id].pop(entry.revive_offset, None)
 
     def take_due(self, now_ms: int, limit: int) -> list[OpenCheckpoint]:
-        """Those whose time has come. Each is either acknowledged or `put_off` by who takes it."""
+        """Checkpoints that are due. The caller either acknowledges or `put_off`s each of them."""
         taken: list[OpenCheckpoint] = []
         due = self._due
         while due and due[0][0] <= now_ms and len(taken) < limit:
@@ -102,7 +102,7 @@ class Checkpoints:
         return taken
 
     def put_off(self, entry: OpenCheckpoint, now_ms: int) -> None:
-        """It could not be revived: again later, and later each time."""
+        """It could not be revived: retried later, with a growing delay."""
         entry.due_ms = now_ms + 1000 * BACK_OFF_S[min(entry.failures, len(BACK_OFF_S) - 1)]
         entry.failures += 1
         self._schedule(entry)

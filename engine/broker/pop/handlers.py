@@ -1,11 +1,11 @@
-"""POP_MESSAGE (200050): give a group messages that are invisible to its others for a while.
+"""POP_MESSAGE (200050): give a consumer messages that are invisible to its group for a while.
 
 The queues are read one by one until there are enough messages. Before a queue's messages are given, a
 checkpoint stands in the revive log and the group's offset moves: what is not acknowledged in time comes back
-from there. One turn of the loop does all this, so no two pops get the same message; a cold read takes
-longer, and counts only if the group's offset is where it was when it began. Popping in order writes no
-checkpoint: see `orders`. A pop that finds nothing waits under all queues of the topic and of its retry
-topics; of one group's waiting pops an arrival wakes one.
+from there. All this happens in one turn of the loop, so no two pops get the same message; a cold read takes
+longer, and is used only if the group's offset has not moved since it began. Popping in order writes no
+checkpoint: see `orders`. A pop that finds nothing is parked under all queues of the topic and of its retry
+topics; an arrival wakes one of a group's parked pops.
 """
 
 from __future__ import annotations
@@ -153,13 +153,13 @@ class PopHandlers(PopAckHandlers):
         return found
 
     def _take(self, asked: PopRequest, place: Place, answer: PopAnswer) -> Outcome | None:
-        """Add what this queue has; the cold read that comes first when nothing else was found so far."""
+        """Add the messages of this queue; returns the cold read that is needed first, if any."""
         (topic, queue_id), group = place, asked.group
         if asked.is_ordered and self._is_blocked(asked, queue_id):
             return None
         missing = asked.count - answer.count
         if missing > 0:
-            # A message that came back was wanted once: its first filter has let it pass.
+            # A message in a retry topic has passed its filter before.
             wanted = asked.wanted if topic == asked.topic else NO_FILTER
             begin, result = self.reads.read(topic, group, queue_id, missing, wanted, asked.init_mode)
             if result is not None and result.damage is not None:
@@ -208,7 +208,7 @@ class PopHandlers(PopAckHandlers):
                 now_ms=answer.pop_time_ms,
             )
             if stored.status is not PutStatus.PUT_OK:
-                # Without a checkpoint nothing is given: it could be lost. What was given before stays given.
+                # Without a checkpoint the messages could be lost; those of other queues are still given.
                 if answer.count == 0:
                     raise not_stored(stored)
                 return
@@ -249,7 +249,7 @@ class PopHandlers(PopAckHandlers):
         damage: Damage,
         answer: PopAnswer,
     ) -> Outcome:
-        """The next message is damaged: the pop goes on when it is whole again, or behind it."""
+        """The next message is damaged: the pop continues after its repair, or after the message."""
         topic, queue_id = place
         is_second = asked.repaired_at == damage.commit_log_offset
 
@@ -276,7 +276,7 @@ class PopHandlers(PopAckHandlers):
         reply = answer.reply()
         if not self.is_sync_flush or asked.is_ordered:
             return reply
-        # Late or not: the messages come back by themselves if the checkpoint is lost with the power.
+        # The same answer in time or late: if the checkpoint is lost, the group gets the messages again.
         return WaitFlush(self.store.log.max_offset, self.live.sync_flush_timeout, reply, reply)
 
     # -- waiting --------------------------------------------------------------------------------------------
@@ -296,7 +296,7 @@ class PopHandlers(PopAckHandlers):
         return Hold(asked, max(1, until_ms - now_ms))
 
     def _free_at_ms(self, asked: PopRequest, now_ms: int) -> list[int]:
-        """When each of its queues that is blocked is so no longer."""
+        """When each of its blocked queues is free again."""
         config = self.topics.get(asked.topic)
         places = queues_of(asked.topic, asked.queue_id, config.read_queue_nums if config else 1)
         until, group, attempt = self.orders.blocked_until_ms, asked.group, asked.attempt_id

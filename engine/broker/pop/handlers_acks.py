@@ -1,4 +1,4 @@
-"""What becomes of popped messages: ACK_MESSAGE (200051), BATCH_ACK_MESSAGE (200151) and
+"""Acknowledging popped messages: ACK_MESSAGE (200051), BATCH_ACK_MESSAGE (200151) and
 CHANGE_MESSAGE_INVISIBLETIME (200053).
 
 A receipt handle names the pop by queue, start offset and time; together with the group and topic of the
@@ -54,12 +54,12 @@ class PopAckHandlers(PopLookHandlers):
 
     def ack(self, request: Command, client: Connection) -> Outcome:
         header = AckMessageRequest.decode(request.fields)
-        handle = self._handle_of(header)
+        handle = self._checked_handle(header)
         if handle.is_ordered:
             self._ack_in_order(header.topic, header.consumer_group, handle)
             return Reply()
         key = (header.topic, header.consumer_group, header.queue_id, handle.start_offset, handle.pop_time_ms)
-        # Only what was given counts, or strangers could fill the table with names.
+        # Only messages that were popped count, or any client could fill the table with names.
         if self.revive_log.is_open(key, header.offset):
             self.traffic.acked(header.topic, header.consumer_group, 1)
         return self._answer(self.revive_log.ack(key, [header.offset], self.now_ms()), Reply())
@@ -76,7 +76,7 @@ class PopAckHandlers(PopLookHandlers):
         return self._answer(last, Reply())
 
     def _ack_some(self, ack: BatchAck) -> PutResult | None:
-        """One that is about nothing of ours is passed over: the others must not wait for it."""
+        """An acknowledgement of an unknown pop is skipped: the others must not wait for it."""
         topic, group = real_topic(ack.retry, ack.topic, ack.consumer_group), ack.consumer_group
         if ack.revive_queue_id == ORDER_REVIVE_QUEUE:
             info = self.orders.get(topic, group, ack.queue_id)
@@ -94,7 +94,7 @@ class PopAckHandlers(PopLookHandlers):
         committed = self.offsets.committed(topic, group, handle.queue_id)
         if committed is not None and handle.queue_offset < committed:
             return
-        # Nor is a receipt of an earlier pop: the message was given again, or the group put elsewhere.
+        # Nor is a receipt of an earlier pop: the message was popped again, or the group's offset was reset.
         info = self.orders.get(topic, group, handle.queue_id)
         if info is None or info.pop_time != handle.pop_time_ms:
             return
@@ -123,7 +123,7 @@ class PopAckHandlers(PopLookHandlers):
 
     def change_invisible(self, request: Command, client: Connection) -> Outcome:
         header = ChangeInvisibleTimeRequest.decode(request.fields)
-        handle = self._handle_of(header)
+        handle = self._checked_handle(header)
         now_ms = self.now_ms()
         if handle.is_ordered:
             return self._change_in_order(header, handle, now_ms)
@@ -132,7 +132,7 @@ class PopAckHandlers(PopLookHandlers):
         key = topic, group, queue_id, handle.start_offset, handle.pop_time_ms
         if not self.revive_log.is_open(key, header.offset):
             raise _no_message("the message was acknowledged, or its time has passed")
-        # A pop of the same millisecond must not share a name with this one.
+        # A pop of the same millisecond must have another key.
         pop_time_ms = max(now_ms, handle.pop_time_ms + 1)
         stored = self.revive_log.checkpoint(
             topic,
@@ -161,15 +161,15 @@ class PopAckHandlers(PopLookHandlers):
         popped_ms = handle.pop_time_ms
         if not self.orders.show_at(topic, group, queue_id, header.offset, popped_ms, visible_ms):
             raise _no_message("the message was acknowledged, or its time has passed")
-        # Who waits for the queue must learn when it is free now.
+        # Long polls for the queue must learn when it is free now.
         self._wake_waiting(topic, group, queue_id)
         answer = ChangeInvisibleTimeResponse(popped_ms, visible_ms - popped_ms, ORDER_REVIVE_QUEUE)
         return Reply(fields=answer.encode())
 
     # -- common to all --------------------------------------------------------------------------------------
 
-    def _handle_of(self, header: AckMessageRequest | ChangeInvisibleTimeRequest) -> PopHandle:
-        """Checked against the request and the queue; nothing has changed when it is refused."""
+    def _checked_handle(self, header: AckMessageRequest | ChangeInvisibleTimeRequest) -> PopHandle:
+        """The receipt handle, checked against the request and the queue."""
         config = self.topics.get(header.topic)
         if config is None:
             raise no_such_topic(header.topic)

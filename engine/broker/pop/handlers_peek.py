@@ -1,7 +1,7 @@
 """Looking without popping: PEEK_MESSAGE (200052), NOTIFICATION (200054), POLLING_INFO (200055).
 
-Nothing moves: a peek shows what the next pop would give, a notification tells (and waits) whether there is
-anything, and the polling info counts who waits.
+Nothing changes: a peek shows what the next pop would give, a notification answers (and waits) whether there
+is a message, and the polling info counts waiting pops.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ from engine.store.results import GetResult, GetStatus
 
 
 class _Notification(Struct, frozen=True, eq=False, gc=False):
-    """One that asks whether there is a message, and waits (see `outcomes.Poll`)."""
+    """A NOTIFICATION that waits for a message (see `outcomes.Poll`)."""
 
     handlers: PopLookHandlers
     client: Connection
@@ -71,7 +71,7 @@ class _Notification(Struct, frozen=True, eq=False, gc=False):
         return True
 
     def resume(self) -> Outcome:
-        """It asks again each time: an ordered queue may still be blocked."""
+        """Checked again each time: an ordered queue may still be blocked."""
         return self.handlers.notify(self)
 
 

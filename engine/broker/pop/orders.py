@@ -1,8 +1,8 @@
-"""Popping in order: a queue gives nothing more until all it gave was acknowledged or its time has passed.
+"""Popping in order: a queue is blocked until its popped messages are acknowledged or their time has passed.
 
-Nothing is put aside: the group's offset stays before the first message that is not acknowledged, and a pop
-after the invisible time gives the same messages again. The same attempt may pop again at once: its first
-answer was lost on the way. Kept in config/consumerOrderInfo.json. Pure: `now_ms` is passed in.
+The group's offset stays before the first unacknowledged message, and a pop after the invisible time gives the
+same messages again. The same attempt may pop again at once: its first answer was lost. Kept in
+config/consumerOrderInfo.json. Pure: `now_ms` is passed in.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class OrderTable:
         self._load(stored or OrderInfoWrapper())
 
     def adopt(self, stored: OrderInfoWrapper) -> bool:
-        """A slave takes its master's; whether they were news."""
+        """A slave takes its master's table; returns whether it differed."""
         if stored == self.wrapper():
             return False
         self._infos = {}
@@ -107,7 +107,7 @@ class OrderTable:
         return {offset: counts.get(offset, 0) for offset in queue_offsets}
 
     def ack(self, topic: str, group: str, queue_id: int, queue_offset: int, pop_time_ms: int) -> int | None:
-        """Where the group stands now; None: this pop did not give the message (any more)."""
+        """The group's next offset; None: the message does not belong to this pop (any more)."""
         info = self._of_pop(topic, group, queue_id, queue_offset, pop_time_ms)
         if info is None:
             return None
@@ -119,7 +119,7 @@ class OrderTable:
     def show_at(
         self, topic: str, group: str, queue_id: int, queue_offset: int, pop_time_ms: int, visible_ms: int
     ) -> bool:
-        """Change when the message may be seen again. False: it is not this pop's."""
+        """Change when the message is visible again. False: it does not belong to this pop."""
         info = self._of_pop(topic, group, queue_id, queue_offset, pop_time_ms)
         if info is None or queue_offset not in info.unacked():
             return False
@@ -128,7 +128,7 @@ class OrderTable:
         return True
 
     def forget(self, topic: str, group: str, queue_id: int) -> None:
-        """The group was put elsewhere in the queue: what it had been given does not matter any more."""
+        """The group's offset was reset: earlier pops do not matter any more."""
         if self._infos.get((topic, group), {}).pop(queue_id, None) is not None:
             self.is_dirty = True
 
@@ -158,7 +158,7 @@ class OrderTable:
 
 
 def _counts(before: OrderInfo, attempt_id: str | None, queue_offsets: Sequence[int]) -> dict[int, int]:
-    """A repeated attempt is no new try."""
+    """A repeated attempt does not count as another delivery."""
     step = 0 if attempt_id and attempt_id == before.attempt_id else 1
     known = set(before.offsets())
     counts = {offset: before.counts.get(offset, 0) + step for offset in queue_offsets if offset in known}

@@ -44,7 +44,7 @@ _CORRECTED = {
     GetStatus.MESSAGE_WAS_REMOVING,
 }
 _MAX_STEPS = 8
-"""A pop goes on behind messages that the group does not want, but not for ever: others wait."""
+"""A pop skips messages that its filter rejects, in at most so many reads: other requests wait."""
 
 
 def queue_offsets(body: bytes) -> list[int]:
@@ -95,7 +95,7 @@ class QueueReads:
     def read(
         self, topic: str, group: str, queue_id: int, count: int, wanted: MessageFilter, init_mode: int
     ) -> tuple[int, GetResult | None]:
-        """Where the read begins, and what was found; None: nothing for now."""
+        """Where the read begins, and its result; None: there is nothing to pop now."""
         begin = self.position(topic, group, queue_id, init_mode)
         for _ in range(_MAX_STEPS):
             if begin == self.store.queues.max_offset(topic, queue_id):

@@ -46,7 +46,7 @@ def waiting_key(topic: str, group: str, queue_id: int) -> Hashable:
 
 
 def poll_deadline_ms(poll_ms: int, now_ms: int) -> int:
-    """By our own clock: that of the client may be wrong."""
+    """By the broker's clock: the client's may be wrong."""
     return now_ms + min(poll_ms, _MAX_POLL_MS) - _MARGIN_MS
 
 
@@ -71,7 +71,7 @@ def queues_of(topic: str, queue_id: int, queue_nums: int, first: int = 0) -> lis
 def places_of(
     topic: str, queue_id: int, queue_nums: int, retries: list[Place], draw: Callable[[int], int]
 ) -> list[Place]:
-    """The queues in the order in which they are read: from a random one on, what came back mostly last."""
+    """The queues in the order in which they are read: from a random one on, retry topics usually last."""
     dice = draw(100)
     places = queues_of(topic, queue_id, queue_nums, dice)
     return retries + places if dice < RETRY_FIRST_PERCENT else places + retries
@@ -79,7 +79,7 @@ def places_of(
 
 MAX_POPPED = 32
 MAX_INVISIBLE_MS = 3 * 86_400_000
-"""What RocketMQ's timers bear: a checkpoint for later is not stored, so nothing is given."""
+"""The limit of RocketMQ's timers, which could not revive a later checkpoint."""
 
 MAX_ATTEMPT_LENGTH = 256
 """Clients send a UUID."""
@@ -116,7 +116,7 @@ def check_invisible(invisible_ms: int) -> None:
 
 
 def admitted_attempt(attempt_id: str | None, *, is_ordered: bool) -> str | None:
-    """Only a pop in order has one. It is kept while the pop waits, and with what it was given."""
+    """Only a pop in order has one. It is stored with the waiting pop and with its messages."""
     if not is_ordered or attempt_id is None:
         return None
     if len(attempt_id) > MAX_ATTEMPT_LENGTH:
@@ -133,7 +133,7 @@ def retry_draft(record: Record, topic: str, pop_time_ms: int) -> MessageDraft:
 
 
 def comes_back_in(topic: str, group: str, *, is_v2: bool) -> str:
-    """The retry topic of a message that was popped from `topic`; what lies in one already stays there."""
+    """The retry topic of a message that was popped from `topic`; a message of a retry topic stays in it."""
     if is_retry_topic(topic):
         return topic
     return pop_retry_topic(group, topic) if is_v2 else pop_retry_topic_v1(group, topic)

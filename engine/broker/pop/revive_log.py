@@ -2,14 +2,14 @@
 
 The order that survives kill -9: a checkpoint is appended before the messages are given and before the group's
 offset moves; an acknowledgement is appended before it is answered; a message that comes back is appended to
-its retry topic before its acknowledgement here. A start reads each revive queue from where the system group
-stands and has the same table again; of pops newer than the saved offsets it also moves the groups' offsets,
-so that what was acknowledged is not given once more. The system group's offsets are committed only once the
-log is on disk to where they were worked out.
+its retry topic before its acknowledgement here. A start reads each revive queue from the committed offset of
+the system group and rebuilds the table; for pops newer than the saved offsets it also moves the groups'
+offsets, so that acknowledged messages are not given again. The system group's offsets are committed only once
+the log is on disk up to the point where they were computed.
 
 Unlike Apache's broker, which lets a timer bring these messages at their time, ours writes them at once and
-keeps the times in memory; what an Apache broker had still on its timers when it handed over its store arrives
-later, and is read then. Loop thread only.
+keeps the times in memory; records that an Apache broker still had on its timers when it handed over its store
+arrive later, and are read then. Loop thread only.
 
 `LastStep` completes what a crash interrupted: a message that comes back, or a changed invisible time. Each is
 a pair of appends, made in one turn of the loop so that nothing else stands between them; a crash in between
@@ -49,7 +49,7 @@ log = logging.getLogger(__name__)
 REVIVE_GROUP = "CID_RMQ_SYS_REVIVE_GROUP"
 REVIVE_QUEUES = 8
 _LATE_ACK_MS = 3_000
-"""How long a checkpoint that a timer brought waits for acknowledgements that the timer still has."""
+"""How long a checkpoint from a timer waits for acknowledgements that are still on the timer."""
 
 
 @dataclass(eq=False, repr=False)
@@ -61,7 +61,7 @@ class ReviveLog:
     offsets: ConsumerOffsets
     appended: Callable[[], None]
     _next: dict[int, int] = field(default_factory=dict, init=False)
-    """Of each revive queue, the first message that nobody has looked at."""
+    """The first unread message of each revive queue."""
     _own: dict[int, set[int]] = field(
         default_factory=lambda: {queue: set() for queue in range(REVIVE_QUEUES)}, init=False
     )
@@ -134,7 +134,7 @@ class ReviveLog:
         names: dict[str, str | None] = {
             Property.TAGS: tag,
             Property.UNIQ_KEY: body.unique_key(),
-            # What Apache's broker takes for the moment at which a timer has brought the message.
+            # Apache's broker takes this for the time at which a timer delivered the message.
             Property.TIMER_DELIVER_MS: str(due_ms),
             Property.TIMER_OUT_MS: str(due_ms),
             Property.FIRST_POP_TIME: first_pop_time,
@@ -151,11 +151,11 @@ class ReviveLog:
     # -- reading --------------------------------------------------------------------------------------------
 
     def load(self) -> None:
-        """Before anybody is served: it may wait for the disk."""
+        """Before requests are served: it may wait for the disk."""
         self.checkpoints.clear()
         self._own = {queue: set() for queue in range(REVIVE_QUEUES)}
         self._staged = None
-        # The saved offsets know all pops before this moment.
+        # The saved offsets include all pops before this moment.
         known_until_ms = self.offsets.version.timestamp
         for queue_id in range(REVIVE_QUEUES):
             low, high = self._ends(queue_id)
@@ -171,7 +171,7 @@ class ReviveLog:
             log.info("%d pops are not acknowledged", len(self.checkpoints))
 
     def catch_up(self, now_ms: int) -> None:
-        """Look at what others (the timers of an Apache store) have put into the log."""
+        """Read records that others (the timers of an Apache store) have appended to the log."""
         for queue_id, own in self._own.items():
             end = self.store.queues.max_offset(self.topic, queue_id)
             at = self._next.get(queue_id, 0)
@@ -247,7 +247,7 @@ class LastStep:
     live: LiveOptions
 
     def finish(self, now_ms: int) -> None:
-        """Once the checkpoints are read and before anything is appended."""
+        """After the checkpoints are read and before anything is appended."""
         for queue_id in range(REVIVE_QUEUES):
             record = self._last_record(self.revive_topic, queue_id)
             if record is not None:
@@ -271,7 +271,7 @@ class LastStep:
         return comes_back_in(entry.topic, entry.group, is_v2=self.live.enable_retry_topic_v2)
 
     def _finish_change(self, record: Record, now_ms: int) -> None:
-        """A checkpoint that says when its message was popped first takes the place of that pop's."""
+        """A checkpoint with the time of an earlier pop replaces the checkpoint of that pop."""
         renewed = self.checkpoints.at(record.queue_id, record.queue_offset)
         first_pop_ms = record.properties.get(Property.FIRST_POP_TIME)
         if renewed is None or first_pop_ms is None:
@@ -298,4 +298,4 @@ class LastStep:
     def _ack(self, entry: OpenCheckpoint, queue_offsets: list[int], now_ms: int) -> None:
         if queue_offsets and self.revive_log.ack(entry.key, queue_offsets, now_ms) is not None:
             where = f"{entry.topic}@{entry.queue_id}"
-            log.warning("a crash left the acknowledgement of %s of %s out: made up for", queue_offsets, where)
+            log.warning("acknowledged messages %s of %s, which a crash had interrupted", queue_offsets, where)

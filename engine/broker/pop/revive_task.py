@@ -1,9 +1,9 @@
-"""Brings messages back whose pop was not acknowledged in time: one task that looks ten times a second.
+"""Revives messages whose pop was not acknowledged in time: one task that runs ten times a second.
 
-A message comes back as a message of the group's pop retry topic, one try older. It is appended there first
-and acknowledged in the revive log in the same turn of the loop: a crash in between loses nothing, and a
-start sees to it that it does not come twice (`LastStep`). What cannot be appended now is tried again later.
-Messages of a topic that is gone go too, and of a group that is gone and may not make itself.
+A message is appended to the group's pop retry topic with its reconsume count raised, and acknowledged in the
+revive log in the same turn of the loop: a crash in between loses nothing, and the next start completes it
+(`LastStep`). A failed append is retried later. Messages of a deleted topic are dropped, and those of a
+deleted group that may not be created by itself.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class Revival:
             await asyncio.sleep(0 if has_more else POLL_S)
 
     async def revive_some(self) -> bool:
-        """What is due now, a slice of it; whether there may be more."""
+        """Revive a slice of the due checkpoints; returns whether there may be more."""
         self.revive_log.catch_up(self.now_ms())
         due = self.checkpoints.take_due(self.now_ms(), _SLICE)
         for entry in due:
@@ -67,23 +67,23 @@ class Revival:
         return len(due) == _SLICE
 
     async def _revive(self, entry: OpenCheckpoint) -> bool:
-        """False: the store takes nothing for the moment."""
+        """False: the store accepts nothing at the moment."""
         if entry.topic not in self.topics or not self._has_group(entry.group):
             return self._close(entry, list(entry.unacked))
         target = comes_back_in(entry.topic, entry.group, is_v2=self.live.enable_retry_topic_v2)
-        await self._make_topic(target)
+        await self._create_topic(target)
         for queue_offset, raw in (await self._read(entry)).items():
             # It may have been acknowledged while it was read.
             is_open = queue_offset in entry.unacked
-            if is_open and raw is None and not await self._pass_over(entry, queue_offset):
+            if is_open and raw is None and not await self._skip_damaged(entry, queue_offset):
                 return False
             if queue_offset in entry.unacked and not self._bring_back(entry, queue_offset, raw, target):
                 return False
         return True
 
-    async def _pass_over(self, entry: OpenCheckpoint, queue_offset: int) -> bool:
-        """The queue is wrong, or the message is damaged: then it is listed, and comes back when it is whole
-        again. Or retention was faster than the consumer."""
+    async def _skip_damaged(self, entry: OpenCheckpoint, queue_offset: int) -> bool:
+        """The queue unit is wrong, or retention has deleted the message, or it is damaged: then it is listed,
+        and revived after its repair."""
         queue, damaged = (entry.topic, entry.queue_id, queue_offset), self.deliverer.damaged
         if self.store.repairs.mend_queue(*queue):
             return False
@@ -95,11 +95,11 @@ class Revival:
         return True
 
     def _has_group(self, name: str) -> bool:
-        """A group that made itself by its first pop may be unknown after a crash or on a new master, whose
-        copy of the table is older than the log: it makes itself again, and nothing is lost."""
+        """A group that was created by its first pop may be unknown after a crash or on a new master, whose
+        table is older than the log: it is created again, and nothing is lost."""
         return self.groups.find(name, self.now_ms()) is not None
 
-    async def _make_topic(self, topic: str) -> None:
+    async def _create_topic(self, topic: str) -> None:
         if topic not in self.topics:
             self.topics.create_unsaved(retry_topic_config(topic), self.now_ms())
         if topic in self.topics.unsaved:
@@ -115,7 +115,9 @@ class Revival:
 
     def _bring_back(self, entry: OpenCheckpoint, queue_offset: int, raw: bytes | None, target: str) -> bool:
         if raw is None:
-            log.warning("%s@%d has no message %d to bring back", entry.topic, entry.queue_id, queue_offset)
+            log.warning(
+                "message %s@%d:%d cannot be revived: it is gone", entry.topic, entry.queue_id, queue_offset
+            )
             return self._close(entry, [queue_offset])
         now_ms = self.now_ms()
         draft = retry_draft(decode_record(raw, 0, False), target, entry.key[4])

@@ -26,10 +26,10 @@ from engine.store.results import ColdRanges, Damage, RecordFilter
 
 MAX_EXPRESSION_LENGTH = 32 * 1024
 _MOST_CHARS = 256 * 1024
-"""Of expressions that are remembered; a parsed one takes about 50 bytes for each character."""
+"""Of cached expressions; a parsed one takes about 50 bytes per character."""
 
-# A long poll takes up to 600 bytes. A filter of its own takes 20 bytes for each character of tags, and 65 for
-# each of SQL92; the first tags count nothing, so that everyday subscriptions do not.
+# A long poll takes up to 600 bytes. A filter takes 20 bytes per character of tags and 65 per character of
+# SQL92; the first characters of tags are free, so that ordinary subscriptions have no weight.
 _LIGHT_TAGS_CHARS, _TAGS_CHARS_PER_WEIGHT, _SQL_CHARS_PER_WEIGHT = 64, 16, 8
 
 Matches = Callable[[int], bool]
@@ -46,7 +46,7 @@ class MessageFilter:
     tags: Matches | None = None
     wanted: RecordFilter | None = None
     weight: int = 0
-    """Of how many long polls it takes the room, while one waits with it."""
+    """How many long polls take as much memory as this filter."""
 
 
 NO_FILTER = MessageFilter()
@@ -107,7 +107,7 @@ def _parse_sql(expression: str) -> MessageFilter:
     return MessageFilter(wanted=wanted, weight=len(expression) // _SQL_CHARS_PER_WEIGHT)
 
 
-# Remembered, so that all who wait with the same expression share one filter.
+# Cached, so that all long polls with the same expression share one filter.
 tag_filter = TextCache(_parse_tags, _MOST_CHARS)
 _sql = TextCache(_parse_sql, _MOST_CHARS)
 
@@ -129,7 +129,7 @@ def subscription_filter(
 
 def announced_filter(data: SubscriptionData, *, allows_sql: bool) -> MessageFilter:
     """The filter of a subscription that a heartbeat announced. A heartbeat is never refused for one wrong
-    expression among others, so it is the pull that hears of it: there is no filter."""
+    expression among others, so the pull is refused: there is no filter."""
     if is_tag_type(data.expression_type) and not data.code_set:
         return NO_FILTER
     try:

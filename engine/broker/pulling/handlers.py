@@ -55,7 +55,7 @@ _RETRY = {GetStatus.NO_MATCHED_MESSAGE, GetStatus.MESSAGE_WAS_REMOVING}
 
 
 def response_code(status: GetStatus, queue_offset: int) -> ResponseCode:
-    """What a client is told about a read; an empty queue is only news to who asked beyond its start."""
+    """The response code of a read; an empty queue is an error only for a pull beyond its start."""
     if status is GetStatus.FOUND:
         return ResponseCode.SUCCESS
     if status in _RETRY:
@@ -92,7 +92,7 @@ class _HeldPull(Struct, frozen=True, eq=False, gc=False):
         return self.handlers.read_again(self.header(), self.group, self.wanted)
 
     def header(self) -> PullMessageRequest:
-        """Again, as far as reading asks for it."""
+        """The request once more, as far as reading needs it."""
         return PullMessageRequest(
             self.group_name,
             self.topic,
@@ -144,7 +144,7 @@ class PullHandlers:
         if outcome is not None:
             return outcome
         outcome = self._read(header, group, wanted, may_hold=header.may_suspend)
-        # A slave keeps offsets only for who says so in a request of its own.
+        # A slave stores offsets only from UPDATE_CONSUMER_OFFSET, never from pulls.
         if header.commits_offset and self.role.is_master:
             self.offsets.commit(header.topic, header.consumer_group, header.queue_id, header.commit_offset)
         return outcome
@@ -194,7 +194,7 @@ class PullHandlers:
         may_hold: bool,
         is_second: bool = False,
     ) -> Outcome:
-        """`is_second`: a damaged record was met, and whatever could be done for it is done."""
+        """`is_second`: a damaged record was found before, and its repair has been tried."""
         result = self.store.queues.get(
             header.topic,
             header.queue_id,
@@ -274,7 +274,7 @@ class PullHandlers:
             if damage is not None:
                 if damage.queue_offset == header.queue_offset:
                     return self._damaged_first(header, group, result, wanted, damage, is_second)
-                # What lies before the damage is delivered first.
+                # Messages before the damage are delivered first.
                 cut = result._replace(next_begin_offset=damage.queue_offset)
                 count = cold.count or count_records(body)
             if body:
@@ -294,7 +294,7 @@ class PullHandlers:
         damage: Damage,
         is_second: bool,
     ) -> Outcome:
-        """The next message is damaged: read it again once it may be whole, else go on behind it."""
+        """The next message is damaged: read it again after its repair, else continue after it."""
 
         def answer(remark: str, next_offset: int) -> Reply:
             fields = self._offset_fields(group, result._replace(next_begin_offset=next_offset))

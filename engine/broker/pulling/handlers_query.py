@@ -1,6 +1,6 @@
 """Looking up single messages: 12 by key through the index, 33 by commit-log offset.
 
-Nobody has read these places lately: they are planned on the loop and read in a thread.
+These records are probably not in memory: reads are planned on the loop and run in a thread.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class QueryHandlers:
         return {RequestCode.QUERY_MESSAGE: self.query, RequestCode.VIEW_MESSAGE_BY_ID: self.view}
 
     def query(self, request: Command, client: Connection) -> Outcome:
-        """Records with the key asked for. Who sends a continuation gets one back while there may be more."""
+        """Records with the key asked for; a request with a continuation gets the next one."""
         header = QueryMessageRequest.decode(request.fields)
         check_topic(header.topic)
         wanted = self.live.default_query_max_num if header.unique_key_query else header.max_num

@@ -2,9 +2,9 @@
 
 Pure: deadlines are compared with a `now_ms` that is passed in, and what is woken is returned, not run. A hold
 that waits for several queues is woken once. A key (topic, ALL_QUEUES) stands for all queues of a topic: a pop
-is one entry, however many queues there are. Deadlines are kept in slices of 50 ms. Nothing stays of a hold
-that is parked no more, not even an empty slice: one small object of long life keeps a whole megabyte of
-Python's memory from going back to the system. Loop thread only.
+is one entry, however many queues there are. Deadlines are kept in slices of 50 ms. Nothing remains of a
+released hold, not even an empty slice: one small long-lived object keeps a whole megabyte of Python's memory
+from being returned to the system. Loop thread only.
 
 How many may be parked is counted by weight: a hold counts as one, and a large filter as several, once for all
 holds of a client that share it.
@@ -24,7 +24,7 @@ QueueKey = tuple[str, int]
 
 
 class Shared(Protocol):
-    """Something large that polls keep: a filter. Its like is itself alone."""
+    """A large object that polls share: a filter. Compared by identity."""
 
     @property
     def weight(self) -> int: ...
@@ -45,7 +45,7 @@ class Parked(Protocol):
     """One waiting request. `done` is its owner's; this table never calls it."""
 
     due: int
-    """The slice in which its time is up; NOT_PARKED from the beginning and again at the end."""
+    """The slice of its deadline; NOT_PARKED before it is parked and after its release."""
 
     @property
     def client(self) -> Hashable: ...
@@ -57,8 +57,8 @@ class Parked(Protocol):
 
 
 Waiting = Parked | dict[Parked, None]
-"""Those who wait at one place: mostly a single one, which needs no dict. Otherwise a dict as an ordered set:
-who waited first is woken first."""
+"""The holds under one key: usually a single one, which needs no dict. Otherwise a dict as an ordered set: the
+first to wait is woken first."""
 
 
 class Holds:
@@ -66,7 +66,7 @@ class Holds:
         self._by_key: dict[Hashable, Waiting] = {}
         self._by_client: dict[Hashable, Waiting] = {}
         self._by_slice: dict[int, tuple[int, dict[Parked, None]]] = {}
-        """With its number, which all holds of the slice share."""
+        """With the slice number as one int object, which all its holds share."""
         self._shared: dict[tuple[Hashable, Shared], int] = {}
         """How many holds of a client share it."""
         self._shared_weights: dict[Hashable, int] = {}
@@ -105,7 +105,7 @@ class Holds:
             self._share(hold.client, hold.poll.shared, 1)
 
     def wake(self, key: Hashable, arrival: object) -> list[Parked]:
-        """The holds that accept what arrived; they are parked no more."""
+        """Releases and returns the holds that accept the arrival."""
         return self.wake_among(self.at(key), arrival)
 
     def at(self, key: Hashable) -> list[Parked]:
@@ -117,13 +117,13 @@ class Holds:
         return self.at((topic, queue_id)) + self.at((topic, ALL_QUEUES))
 
     def wake_among(self, holds: Iterable[Parked], arrival: object) -> list[Parked]:
-        """Those of `holds` that still wait and accept what arrived; they are parked no more."""
+        """Releases and returns those of `holds` that still wait and accept the arrival."""
         return self._release(
             [hold for hold in holds if hold.due != NOT_PARKED and hold.poll.accepts(arrival)]
         )
 
     def release(self, holds: Iterable[Parked]) -> list[Parked]:
-        """Those of `holds` that still wait; they are parked no more."""
+        """Releases and returns those of `holds` that still wait."""
         return self._release([hold for hold in holds if hold.due != NOT_PARKED])
 
     def expire(self, now_ms: int) -> list[Parked]:
@@ -132,7 +132,7 @@ class Holds:
         return self._release([hold for number in due for hold in self._by_slice[number][1]])
 
     def drop_client(self, client: Hashable) -> list[Parked]:
-        """The client is gone: what it waited for is over."""
+        """The client has disconnected: its holds are released."""
         return self._release(_list(self._by_client.get(client)))
 
     def release_all(self) -> list[Parked]:
@@ -143,7 +143,7 @@ class Holds:
         return most // (len(self._by_client) or 1)
 
     def thin_out(self, most: int) -> list[Parked]:
-        """The oldest holds of the clients that have the most, until the weight of all others is `most`."""
+        """Releases the oldest holds of the clients with the most weight, until the total weight is `most`."""
         share = self.fair_share(most)
         thinned: list[Parked] = []
         for client in sorted(self._by_client, key=self.weight_of, reverse=True):
@@ -156,7 +156,7 @@ class Holds:
         return thinned
 
     def _share(self, client: Hashable, shared: Shared, more: int) -> None:
-        """One hold of the client more keeps it (-1: one less)."""
+        """`more`: 1 for a new hold of the client that shares it, -1 for a released one."""
         key = client, shared
         before = self._shared.pop(key, 0)
         if before + more:

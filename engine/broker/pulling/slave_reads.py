@@ -39,15 +39,15 @@ def slave_code(
 
 
 def is_corrected(status: GetStatus, is_master_alive: bool, *, lacks_front: bool = False) -> bool:
-    """Whether the consumer is told another offset than it asked for."""
+    """Whether the answer moves the consumer to another offset than it asked for."""
     if status is GetStatus.OFFSET_TOO_SMALL:
         return not (is_master_alive or lacks_front)
     return status is GetStatus.FOUND or status in _PASSED_OVER
 
 
 def suggested_broker(role: Role, group: SubscriptionGroupConfig, *, is_slow: bool) -> int:
-    """Where the consumer should pull next, where slaves may be read. `is_slow`: it reads what no longer fits
-    into memory."""
+    """The broker to pull from next, if slaves may be read. `is_slow`: it reads messages that are no longer in
+    memory."""
     if is_slow:
         return group.which_broker_when_consume_slowly
     if role.is_master:

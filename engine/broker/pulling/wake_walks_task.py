@@ -1,9 +1,9 @@
-"""When a message arrives, those who wait for its queue are looked at: a few at a time, one walk per queue.
+"""Wakes the long polls of a queue when a message arrives: in slices, one walk per queue at a time.
 
-To look at a hundred thousand takes longer than others should wait. Messages that arrive during a walk are
-looked at afterwards, one walk each. If too many come, as when thousands wait for a busy queue with filters
-that nothing matches, all who wait are woken and look by themselves: what nobody keeps up with would grow
-without end. Then a pull that finds nothing is told where to go on. Loop thread only.
+To check a hundred thousand long polls in one turn would stall the loop. Messages that arrive during a walk
+are handled afterwards, one walk each. If too many arrive, as when thousands wait for a busy queue with
+filters that nothing matches, all long polls of the queue are woken and read by themselves, or the backlog
+would grow without bound; a pull that finds nothing then learns its next offset. Loop thread only.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ MOST_BEHIND = 64
 
 @dataclass(eq=False, repr=False)
 class WakeWalks:
-    """`finish` is called with those that are parked no more."""
+    """`finish` is called with the holds that were released."""
 
     loop: asyncio.AbstractEventLoop
     holds: Holds
@@ -47,7 +47,7 @@ class WakeWalks:
             self._walk(key, iter(waiting), arrival)
 
     def wake_at(self, key: Hashable) -> None:
-        """Not for a message: what waits under this key may find something now."""
+        """Without a message: the long polls under this key read again."""
         self._wake_some(iter(self.holds.at(key)), object())
 
     def _wake_some(self, waiting: Iterator[Parked], arrival: object) -> None:
@@ -57,7 +57,7 @@ class WakeWalks:
             self.loop.call_soon(self._wake_some, waiting, arrival)
 
     def _walk(self, key: QueueKey, waiting: Iterator[Parked], arrival: Arrival | None) -> None:
-        """One step of a walk; None: everybody is woken."""
+        """One step of a walk; None: all are woken."""
         some = list(islice(waiting, AT_ONCE))
         if arrival is None:
             self.finish(self.holds.release(some))

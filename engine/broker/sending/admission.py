@@ -49,10 +49,10 @@ class Admission:
     waited_ms: Callable[[float, float], float]
 
     def refusal(self, read_at: float, last_read_at: float, now_ms: int) -> Refused | PutResult | None:
-        """Why no send is taken now, or not this one, which has waited since it was read; None: it is taken.
+        """Why this send is refused before its header is read; None: it is accepted so far.
 
-        A store that takes nothing is the reason however long the send waited: after "busy", clients would try
-        here again.
+        A store that accepts nothing is the reason however long the send waited: after "busy", clients would
+        retry on this broker.
         """
         live = self.live
         if not self.disk.is_writable:
@@ -126,11 +126,11 @@ def choose_queue(config: TopicConfig, queue_id: int, draw: Callable[[int], int])
 
 
 def check_kind(sys_flag: int, properties: str) -> bool:
-    """Refuse what this version cannot keep its promise for: it must not become an ordinary message. True:
-    the message may have to wait in a system topic (`parking` decides)."""
+    """Refuse kinds of messages that this version does not support: they must not become ordinary messages.
+    True: the message may have to wait in a system topic (`Parking` decides)."""
     if sys_flag & _UNUSUAL_BITS:
         _check_bits(sys_flag, properties)
-    # Three looks for parts of names: an ordinary message has none, and that is all it takes.
+    # Parts of property names, so that ordinary messages cost three substring searches.
     return "TRAN_MSG" in properties or "DELAY" in properties or "TIMER_" in properties
 
 
@@ -153,7 +153,7 @@ def _check_batch_item(properties: str) -> None:
 
 
 def check_batch_kinds(items: Iterable[BatchItem]) -> None:
-    """For a batch that has marks of such kinds (`_batches_cy.Batch`)."""
+    """For a batch in which `_batches_cy.Batch` found names of such properties."""
     for item in items:
         if check_kind(0, item.properties_text):
             _check_batch_item(item.properties_text)
@@ -183,7 +183,7 @@ class StoredProperties:
     def __init__(self, cluster: str, region: str, make_unique_key: Callable[[int], str]) -> None:
         self._added = {Property.MSG_REGION: region, Property.CLUSTER: cluster}
         self.suffixes = {flag: self._suffix(flag) for flag in (True, False)}
-        """What is added to every message, by whether it may be traced."""
+        """What is added to every message, by whether tracing is on."""
         self._make_unique_key = make_unique_key
 
     def _suffix(self, trace_on: bool) -> bytes:

@@ -1,7 +1,7 @@
-"""When something stored may be called stored: at once, on this disk, on replicas. One rule for every answer.
+"""When an append is acknowledged: at once, after a flush, or after replication. One rule for every answer.
 
-The settings decide once (`flushDiskType`, `brokerRole`, `inSyncReplicas`, `minInSyncReplicas`,
-`allAckInSyncStateSet`). Refusals come before the append; behind it an answer is only ever late.
+The settings decide (`flushDiskType`, `brokerRole`, `inSyncReplicas`, `minInSyncReplicas`,
+`allAckInSyncStateSet`). Refusals come before the append; after it an answer can only be late.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ class Durability:
 
     @property
     def is_instant(self) -> bool:
-        """No answer ever waits."""
+        """Whether no answer ever waits."""
         return not self.is_sync_flush and self.rule is None
 
     def check(self) -> None:
-        """Before the append: refuse what too few members could hold."""
+        """Before the append: refuse it if the in-sync set is too small."""
         if self.rule is not None:
             self.rule.check(self.replicas())
 
     def answer(self, end: int, reply: Reply, late_disk: Reply, late_replicas: Reply, alone: Reply) -> Outcome:
-        """Answer `reply` once the log is safe up to `end`; `alone` where there is no slave to wait for."""
+        """Answer `reply` once the log is flushed and replicated up to `end`; `alone` if there is no slave."""
         rule = self.rule
         waits_for_replicas = rule is not None and not rule.finds_none(self.replicas())
         if rule is not None and not waits_for_replicas:
@@ -57,7 +57,7 @@ class Durability:
         return self.answer(end, Reply(0, None, fields), late_disk, late, no_slave)
 
     def answer_or_fail(self, end: int, reply: Reply) -> Outcome:
-        """For requests that know nothing between done and failed."""
+        """For requests whose clients only know success and failure."""
         late_disk = Reply(ResponseCode.SYSTEM_ERROR, "stored, but not known to be on disk")
         late_replicas = Reply(ResponseCode.SYSTEM_ERROR, "stored, but not known to be on enough replicas")
         return self.answer(end, reply, late_disk, late_replicas, late_replicas)

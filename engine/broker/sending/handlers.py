@@ -96,13 +96,13 @@ class SendHandlers:
     def _send_first(
         self, header: SendMessageRequest, body: Buffer, client: Connection, now_ms: int
     ) -> Outcome:
-        """The topic is not on disk yet (perhaps another send is just seeing to it)."""
+        """The topic is not on disk yet; another send may already have created it."""
         check_topic(header.topic)
         check_open(header.topic)
         config = self.topics.get(header.topic) or self._plan_topic(header)
         check_kind(header.sys_flag, header.properties or "")
         if header.topic not in self.topics:
-            self._make_topic(config, client.remote[0], now_ms)
+            self._create_topic(config, client.remote[0], now_ms)
         return self._append_announced(header, body, client, config)
 
     def _append_announced(
@@ -111,13 +111,13 @@ class SendHandlers:
         """Once the topic is on disk."""
         return Announce(TOPICS_FILE, resume=lambda: self._append(header, body, client, config, self.now_ms()))
 
-    def _make_topic(self, config: TopicConfig, host: str, now_ms: int) -> None:
-        """Refused when it is one too many. A group has its retry topic whatever the number of topics is."""
+    def _create_topic(self, config: TopicConfig, host: str, now_ms: int) -> None:
+        """Refused above the limit of auto-created topics. A retry topic of a group is created in any case."""
         topic = config.topic_name
         group = retrying_group(topic) if is_retry_topic(topic) else None
         is_limited = group is None or topic != retry_topic(group)
         if is_limited:
-            self.topics.check_room(topic, host)  # before a group is made for nothing
+            self.topics.check_room(topic, host)  # before its group is created
         if group is not None:
             self.retries.groups.admit(group, now_ms, host)
         self.topics.create_unsaved(config, now_ms, host if is_limited else None)
@@ -179,12 +179,14 @@ class SendHandlers:
         return self._append_announced(header, body, client, config)
 
     def _append_half(self, draft: MessageDraft, group: str, unique_key: str, now_ms: int) -> Outcome:
-        """Shown to nobody until its producer decides. The answer always waits for the disk under
-        SYNC_FLUSH: the decision that follows must find the message."""
+        """Invisible to consumers until its producer decides. Under SYNC_FLUSH the answer always waits for the
+        disk: the decision that follows must find the message."""
         if self.live.reject_transaction_message:
             raise NotPermitted("the broker takes no transactional messages (rejectTransactionMessage=true)")
         half = half_draft(draft, unique_key, group)
-        self.parking.plan(half, now_ms)  # a time of delivery that is not allowed is refused now
+        self.parking.plan(
+            half, now_ms
+        )  # a delivery time that is not allowed is refused now, not at the commit
         result = self.store.put(half, now_ms)
         if result.status is not PutStatus.PUT_OK:
             raise self._refused(result)

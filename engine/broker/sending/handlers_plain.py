@@ -25,7 +25,7 @@ _MAX_TOPICS = 200_000
 """Twice what a broker is built for, so that topics in use are not forgotten and learned again."""
 _OPAQUE = 1_234_567_890
 _Known = tuple[TopicConfig, bool, PlainSend]
-"""Good for as long as the topic has this very configuration, and messages are traced or not."""
+"""Valid as long as the topic has this configuration object and tracing is unchanged."""
 
 
 @dataclass(eq=False, repr=False)
@@ -91,7 +91,7 @@ class PlainSendHandlers(SendHandlers):
 
 
 def _answer_parts(id_prefix: str, region: str, trace_on: bool) -> AnswerParts:
-    """An answer of the ordinary encoder, cut where the answers differ."""
+    """An answer of the ordinary encoder, split at the values that differ from send to send."""
     fields = {
         "MSG_REGION": region,
         "TRACE_ON": "true" if trace_on else "false",

@@ -87,7 +87,7 @@ class ReplyHandlers:
         client: Connection,
         now_ms: int,
     ) -> Command:
-        told = ReplyMessageRequest(
+        pushed = ReplyMessageRequest(
             header.producer_group,
             draft.topic,
             header.default_topic,
@@ -103,7 +103,9 @@ class ReplyHandlers:
             draft.reconsume_times,
             header.unit_mode,
         )
-        return Command(RequestCode.PUSH_REPLY_MESSAGE_TO_CLIENT, fields=told.encode(), body=bytes(draft.body))
+        return Command(
+            RequestCode.PUSH_REPLY_MESSAGE_TO_CLIENT, fields=pushed.encode(), body=bytes(draft.body)
+        )
 
     def _keep(self, draft: MessageDraft) -> dict[str, str]:
         """The fields of the answer: where the reply is kept, zeros when it is not."""
@@ -129,7 +131,7 @@ class ReplyHandlers:
 
 
 def _failure(client_id: str | None, *, is_connected: bool) -> str:
-    """Why nobody got the reply, in RocketMQ's words: people search logs for them."""
+    """Why the reply was not delivered, in RocketMQ's words: people search logs for them."""
     if client_id is None:
         return f"reply message properties[{Property.REPLY_TO_CLIENT}] is null"
     if not is_connected:
