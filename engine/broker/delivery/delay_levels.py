@@ -1,8 +1,8 @@
 """Delay levels: which there are, which one a message asks for, and how far each level has been delivered.
 
-A delayed message lies in SCHEDULE_TOPIC_XXXX, one queue per level, until its time has come; all of one level
-wait equally long, so a queue is in the order of its deliveries. `DelayOffsets` is delayOffset.json: what is
-saved never runs ahead of the log on disk, because a delivery that a power cut takes back must happen again.
+A delayed message waits in SCHEDULE_TOPIC_XXXX, one queue per level; all of one level wait equally long, so a
+queue is in the order of delivery. `DelayOffsets` is delayOffset.json: it never runs ahead of the log on disk,
+because a delivery that a power cut undoes must be repeated.
 Pure: `now_ms` is passed in. Loop thread only.
 """
 
@@ -56,7 +56,7 @@ def park_delayed(
 
 @dataclass(frozen=True, slots=True)
 class DueUnits:
-    """What may be delivered now, where the level goes on behind it, and when to look again."""
+    """Units to deliver now, the level's next offset after them, and when that one is due."""
 
     units: tuple[QueueUnit, ...]
     next_offset: int
@@ -64,7 +64,7 @@ class DueUnits:
 
 
 def due_units(units: Sequence[QueueUnit], head_due_ms: int | None, delay_ms: int, now_ms: int) -> DueUnits:
-    """Those at the head of a level that are due. `head_due_ms`: what was told of the first one before.
+    """The due units at the head of a level. `head_due_ms`: the time computed for the first one before.
 
     A time further away than the whole delay means that the clock was set back (or the levels were changed):
     the message then waits its delay from now on, once.
@@ -83,7 +83,7 @@ def due_units(units: Sequence[QueueUnit], head_due_ms: int | None, delay_ms: int
 
 
 class DelayOffsets:
-    """Per level the queue offset up to which all is delivered; `settle` says what of it may be saved."""
+    """Per level the queue offset up to which all is delivered; `settle` decides how much may be saved."""
 
     def __init__(self, stored: DelayOffsetSerializeWrapper | None = None) -> None:
         stored = stored or DelayOffsetSerializeWrapper()
@@ -100,7 +100,7 @@ class DelayOffsets:
         self._delivered[level] = queue_offset
 
     def adopt(self, stored: DelayOffsetSerializeWrapper) -> bool:
-        """A slave takes its master's; whether they were news."""
+        """A slave takes its master's offsets; returns whether they differed."""
         given = {level: offset for level, offset in stored.offset_table.items() if offset >= 0}
         if given == self._delivered == self._settled:
             return False
@@ -109,8 +109,8 @@ class DelayOffsets:
         return True
 
     def settle(self, log_end: int, kept_end: int) -> None:
-        """Call it now and then: what was delivered before a log end that nothing takes back now may be saved:
-        it is on disk and, in a group, confirmed."""
+        """Called repeatedly. Offsets may be saved once the log end at their delivery is final: on disk and, in
+        a group, confirmed."""
         if self._candidate is not None and kept_end >= self._candidate[1]:
             self._settled, self._candidate = self._candidate[0], None
             self.is_dirty = True
@@ -118,11 +118,11 @@ class DelayOffsets:
             self._candidate = dict(self._delivered), log_end
 
     def start_over(self) -> None:
-        """Another is master: what was delivered since may be cut from the log, and then happens again."""
+        """The log may be truncated after a change of master; deliveries since the last save are repeated."""
         self._delivered, self._candidate = dict(self._settled), None
 
     def wrapper(self) -> DelayOffsetSerializeWrapper:
-        """What another broker is told (45)."""
+        """The answer to GET_ALL_DELAY_OFFSET (45)."""
         return DelayOffsetSerializeWrapper(dict(sorted(self._delivered.items())), self.version)
 
     def snapshot(self, now_ms: int) -> DelayOffsetSerializeWrapper:

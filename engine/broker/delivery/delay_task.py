@@ -48,7 +48,7 @@ class DelayDelivery:
     now_ms: Callable[[], int]
     save: Callable[[], None]
     _heads: dict[int, tuple[int, int]] = field(default_factory=dict, init=False)
-    """Level: queue offset of its first waiting message, and when to look at it."""
+    """By level: queue offset of its first waiting message, and when that is due."""
     _tasks: list[asyncio.Task[None]] = field(default_factory=list, init=False)
 
     def start(self) -> None:
@@ -62,7 +62,7 @@ class DelayDelivery:
         await stop_tasks(*self._tasks)
 
     def settle(self) -> None:
-        """Note what may be saved; at the end, once the log is on disk, that is everything."""
+        """Mark the offsets that may be saved; at shutdown, once the log is on disk, that is all of them."""
         for _ in range(2):
             self.offsets.settle(self.store.log.max_offset, self.store.replica.kept_end)
 
@@ -73,7 +73,7 @@ class DelayDelivery:
                 for level in range(1, len(self.level_ms) + 1):
                     has_more |= await self.deliver_some(level)
             except OSError as error:
-                log.error("delayed messages stand still for a moment: %s", error)
+                log.error("delayed messages are paused for %g s: %s", _PAUSE_S, error)
                 await asyncio.sleep(_PAUSE_S)
             self.settle()
             await asyncio.sleep(0 if has_more else POLL_S)
@@ -85,7 +85,7 @@ class DelayDelivery:
                 self.save()
 
     async def deliver_some(self, level: int) -> bool:
-        """A slice of what is due on this level; whether there may be more."""
+        """Deliver a slice of what is due on this level; returns whether there may be more."""
         offset = self.offsets.get(level)
         end = self.store.queues.max_offset(SCHEDULE_TOPIC, level - 1)
         now_ms = self.now_ms()
@@ -105,12 +105,12 @@ class DelayDelivery:
         return due.next_due_ms is None
 
     async def _deliver(self, level: int, units: tuple[QueueUnit, ...]) -> bool:
-        """False: look again, at once if the level has no head, else at its time."""
+        """False: retry, at once if the level has no head, else when the head is due."""
         raws = await self.deliverer.read([(unit.commit_log_offset, unit.size) for unit in units])
         for unit, raw in zip(units, raws, strict=True):
             record = None if raw is None else decode_record(raw, 0, False)
             if record is None or (record.topic, record.queue_offset) != (SCHEDULE_TOPIC, unit.queue_offset):
-                is_done = await self._pass_over(level, unit)
+                is_done = await self._skip_damaged(level, unit)
             else:
                 is_done = self._deliver_one(level, unit, record)
             if not is_done:
@@ -121,21 +121,29 @@ class DelayDelivery:
     def _deliver_one(self, level: int, unit: QueueUnit, record: Record) -> bool:
         draft = restored(record, ())
         if draft is None:
-            log.error("the delayed message %d of level %d names no real topic", unit.queue_offset, level)
+            log.error(
+                "the delayed message at queue offset %d of level %d names no real topic: dropped",
+                unit.queue_offset,
+                level,
+            )
         elif not self.deliverer.deliver(draft, unit.tags_code, self.now_ms()):
             self._put_off(level, unit)
             return False
         return True
 
-    async def _pass_over(self, level: int, unit: QueueUnit) -> bool:
-        """Its place does not hold the message: the queue is wrong, or retention took it, or it is damaged."""
+    async def _skip_damaged(self, level: int, unit: QueueUnit) -> bool:
+        """The unit does not lead to the message: the unit is wrong, or the message is deleted or damaged."""
         queue_id, place = level - 1, (unit.commit_log_offset, unit.size)
         if self.store.repairs.mend_queue(SCHEDULE_TOPIC, queue_id, unit.queue_offset):
             self._heads.pop(level, None)
             return False
         damaged = self.deliverer.damaged
         if not damaged.is_in_log(place):
-            log.error("the delayed message %d of level %d is gone", unit.queue_offset, level)
+            log.error(
+                "the delayed message at queue offset %d of level %d is no longer in the log",
+                unit.queue_offset,
+                level,
+            )
             return True
         file = self.store.repairs.damage_at(*place).file
         damage = Damage(SCHEDULE_TOPIC, queue_id, unit.queue_offset, *place, file)
@@ -145,16 +153,18 @@ class DelayDelivery:
         return True
 
     def _put_off(self, level: int, unit: QueueUnit) -> None:
-        """The store takes nothing for the moment."""
+        """The store accepts nothing at the moment."""
         self._heads[level] = unit.queue_offset, self.now_ms() + _RETRY_MS
 
     def _correct(self, level: int, offset: int, end: int) -> bool:
-        """The queue does not have the offset: its start was deleted, or a power cut took its end."""
+        """The offset is outside the queue: its start was deleted, or a power cut removed its end."""
         start = self.store.queues.min_offset(SCHEDULE_TOPIC, level - 1)
         corrected = min(max(offset, start), end)
         if corrected == offset:
             return False
-        log.warning("level %d goes on at %d instead of %d", level, corrected, offset)
+        log.warning(
+            "delivery of delay level %d continues at queue offset %d instead of %d", level, corrected, offset
+        )
         self.offsets.set(level, corrected)
         return True
 
@@ -212,24 +222,24 @@ class WaitingMessages:
         await self.timers.stop()
 
     def start_over(self, now_ms: int) -> None:
-        """The log is another master's from now on."""
+        """After a change of master: state that the log does not confirm is dropped."""
         self.delays.offsets.start_over()
         self.timer_store.start_over(now_ms)
 
     def log_was_cut(self, now_ms: int) -> None:
-        """What is on the wheel of what was cut must go: its places in the log are others' now."""
+        """Timers of a truncated part of the log are dropped: other records are at their offsets now."""
         if self.timer_store.queue_offset > self._store.queues.max_offset(TIMER_TOPIC, 0):
             self.start_over(now_ms)
 
     async def settle(self) -> None:
-        """All that was delivered is on disk by now: note it."""
+        """At shutdown, when all deliveries are on disk: save the progress."""
         self.delays.settle()
         try:
-            # An older state may still be waiting for its turn; the newest comes behind it.
+            # The first call may finish an older state; the second saves the newest.
             await self.timers.sync()
             await self.timers.sync()
         except OSError as error:
-            log.error("timers could not be synced: %s", error)
+            log.error("timerwheel and timercheck could not be saved: %s", error)
 
     def close(self) -> None:
         self.timer_store.close()

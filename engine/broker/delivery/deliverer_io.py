@@ -1,7 +1,7 @@
-"""Reads messages that have waited and appends them where they belong: for delay levels and for timers.
+"""Reads waiting messages and appends them to their real topics: for delay levels and for timers.
 
-Cold reads go to a thread; appends happen on the loop. What was appended in the seconds before a crash, and
-not yet noted as delivered, is found through the index and not appended again. What is damaged is not lost:
+Cold reads go to a thread; appends happen on the loop. Messages appended in the seconds before a crash, whose
+delivery was not saved yet, are found through the index and not appended again. Damaged messages are not lost:
 see `damaged_deliveries`. Loop thread only.
 """
 
@@ -38,11 +38,11 @@ class Deliverer:
     damaged: DamagedDeliveries
 
     def begin(self, now_ms: int) -> None:
-        """What was due until now, another process or another master may have delivered."""
+        """Messages due until now may have been delivered by an earlier process or another master."""
         self.since_ms = now_ms
 
     async def read(self, places: Sequence[Place]) -> list[bytes | None]:
-        """The records at these places; None for one that is gone or damaged. Damage is repaired first, where
+        """The records at these places; None for a missing or damaged one. Damage is repaired first, if
         another member has the record."""
         records = dict(zip(places, await self._read(places), strict=True))
         missing = [place for place, record in records.items() if record is None]

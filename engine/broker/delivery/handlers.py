@@ -162,7 +162,7 @@ class TimerHandlers:
         result = self.store.log.put(self.parking.plan(_recall_draft(handle, client, now_ms), now_ms), now_ms)
         if result.status is not PutStatus.PUT_OK:
             raise not_stored(result, ResponseCode.SERVICE_NOT_AVAILABLE)
-        # Producers trace a recall only when they are told the region.
+        # Producers trace a recall only if the answer names the region.
         fields = {**RecallMessageResponse(handle.uniq_key).encode(), Property.MSG_REGION: self.region}
         self.appended()
         return self.durability.answer_send(result, fields)

@@ -27,7 +27,7 @@ from engine.store.results import ColdBody, GetStatus, MessageDraft
 def restored(
     record: Record, dropped: Iterable[str], added: dict[str, str] | None = None
 ) -> MessageDraft | None:
-    """The message in its real place, without the properties `dropped`; None when it does not say where."""
+    """The message in its real place, without the properties `dropped`; None when it names none."""
     properties = record.properties
     topic, queue_text = properties.get(Property.REAL_TOPIC), properties.get(Property.REAL_QID, "")
     if not is_valid_topic(topic) or not queue_text.isdecimal():
@@ -41,7 +41,7 @@ def restored(
 
 
 def timed_draft(record: Record, now_ms: int) -> MessageDraft | None:
-    """What its consumers get; None when it names no real topic."""
+    """The message that consumers of a timed message get; None when it names no real topic."""
     dropped = Property.REAL_TOPIC, Property.REAL_QID
     return restored(record, dropped, {Property.TIMER_DEQUEUE_MS: str(now_ms)})
 
@@ -92,18 +92,18 @@ def read_queue(store: MessageStore, topic: str, queue_id: int, queue_offset: int
         if result.status is GetStatus.FOUND:
             yield from decode_records(read.body, check_crc=False)
         if read.damage is not None:
-            log.error("%s is left out: %s", topic, read.damage)
+            log.error("a message of %s is skipped: %s", topic, read.damage)
             queue_offset = read.damage.queue_offset + 1
             continue
         queue_offset = max(result.next_begin_offset, queue_offset + 1)
 
 
 def was_delivered(found: Iterable[bytes], draft: MessageDraft, due_ms: int) -> bool:
-    """Whether one of these records is the draft's delivery: same place, same try, stored when it was due.
-    (A recall bears the key of its message, but not its body.)
+    """Whether one of these records is the draft's delivery: same queue and reconsume count, stored when due.
+    (A recall has the key of its message, but not its body.)
 
-    Asked after a start only: what was delivered in the seconds before a crash is in the log, but not yet in
-    the file of offsets.
+    Only used after a start: deliveries of the seconds before a crash are in the log, but not yet in the file
+    of offsets.
     """
     for data in found:
         record = decode_record(data, 0, False)
@@ -148,7 +148,7 @@ class Parking:
         return draft if parked is None else _moved(draft, *parked)
 
     def recall_handle(self, parked: MessageDraft) -> str | None:
-        """What the producer of a timed message is given to call it back with."""
+        """The handle with which the producer of a timed message can recall it."""
         if parked.topic != TIMER_TOPIC:
             return None
         properties = decode_properties(parked.properties.decode("utf-8", "replace"))

@@ -1,7 +1,7 @@
-"""What becomes of a message that a group could not consume: another try later, or the group's dead letters.
+"""Retries and dead letters: where a message goes that a group could not consume.
 
-Two ways lead here: 36 hands a stored message back, and a client whose 36 failed sends the message itself to
-%RETRY%group. Pure, but for the group that makes itself when first seen. Loop thread only.
+A consumer sends a stored message back with 36; if that fails, it sends the message itself to %RETRY%group.
+Pure, but for the group that is created when first seen. Loop thread only.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from engine.store.results import MessageDraft
 DLQ_QUEUES = 1
 FIRST_RETRY_LEVEL = 3
 _SINCE_VERSION = 121
-"""V3_4_9: older clients' maxReconsumeTimes is not to be believed."""
+"""V3_4_9: the maxReconsumeTimes of older clients is ignored."""
 
 
 @dataclass(frozen=True, slots=True)
 class SendBackPlan:
-    """The message to append, and the queues that its topic is made with if it is not there yet."""
+    """The message to append, and the queue count of its topic if that must be created."""
 
     draft: MessageDraft
     queue_nums: int
@@ -42,7 +42,7 @@ def plan_send_back(
     client_version: int,
     draw: Callable[[int], int],
 ) -> SendBackPlan:
-    """The same message once more, with its first topic and id kept, one try older."""
+    """The message with its first topic and id kept and its reconsume count raised."""
     properties: dict[str, str | None] = {
         name: value for name, value in record.properties.items() if name != Property.DELAY
     }
@@ -63,7 +63,7 @@ def plan_send_back(
 
 
 def retrying_group(topic: str) -> str:
-    """Whose retry topic this is; those that pops made have "+" and the first topic behind it."""
+    """The group of a retry topic; retry topics of pops have "+" and the first topic after the group."""
     return topic.removeprefix(RETRY_PREFIX).partition("+")[0]
 
 
@@ -75,8 +75,8 @@ class RetryRule:
     locks: QueueLocks
 
     def dead_letter(self, header: SendMessageRequest, now_ms: int, host: str) -> SendMessageRequest | None:
-        """The send to the dead letters that this one becomes; None: it stays what it is. A group that
-        consumes in order has used up all its tries before it sends anything here."""
+        """The send to the dead letter queue that replaces this one; None: there are retries left. A group
+        that consumes in order has used up its retries before it sends a message here."""
         if not header.topic.startswith(RETRY_PREFIX):
             return None
         name = retrying_group(header.topic)

@@ -31,7 +31,7 @@ _MAX_DIGITS = 18
 
 
 def asked_time_ms(properties: Mapping[str, str], now_ms: int) -> int | None:
-    """When the message wants to be delivered; None when it does not say. A delay counts before a time."""
+    """The delivery time that a message asks for; None without one. A delay takes precedence over a time."""
     if Property.TIMER_OUT_MS in properties:
         return None
     for name, unit_ms in ((Property.TIMER_DELAY_SEC, 1000), (Property.TIMER_DELAY_MS, 1)):
@@ -64,7 +64,7 @@ def park_timed(
         )
     if deliver_ms <= now_ms:
         if Property.TIMER_DEL_UNIQKEY in properties:
-            raise illegal("the message that is called back has been delivered")
+            raise illegal("the message to recall has been delivered")
         return None
     kept = {name: value for name, value in properties.items() if name != Property.DELAY}
     kept[Property.TIMER_OUT_MS] = str(floored(deliver_ms))
@@ -92,7 +92,7 @@ def out_time_ms(properties: Mapping[str, str]) -> int | None:
 
 
 def wheel_time(properties: Mapping[str, str], out_ms: int, now_ms: int, window_ms: int) -> tuple[int, int]:
-    """Under which second to put it, and with which magic."""
+    """The second of the wheel, and the magic of the unit."""
     magic = TIMER_DELETE if Property.TIMER_DEL_UNIQKEY in properties else 0
     if out_ms - now_ms < window_ms:
         return out_ms, magic | TIMER_DEFAULT
@@ -105,7 +105,7 @@ def delete_key(topic: str, unique_key: str) -> str:
 
 
 def delete_keys(properties: Mapping[str, str]) -> tuple[str, ...]:
-    """What a call-back may name this message by: RocketMQ 5.1 wrote the unique key alone."""
+    """The keys that a recall of this message may have: RocketMQ 5.1 wrote the unique key alone."""
     topic, unique_key = properties.get(Property.REAL_TOPIC), properties.get(Property.UNIQ_KEY)
     if topic is None or unique_key is None:
         return ()
@@ -122,7 +122,7 @@ def rolled(properties: Mapping[str, str]) -> dict[str, str]:
 
 
 Entry = tuple[int, int, TimerLogUnit]
-"""When it is due, the how-manieth it is, and the message."""
+"""(due time, sequence number, message)"""
 
 
 def exact_time_ms(properties: Mapping[str, str], out_ms: int, store_timestamp: int) -> int:
@@ -151,15 +151,15 @@ class TimerSecond:
         return bool(self._waiting)
 
     def take(self, units: Iterable[TimerLogUnit], count: int) -> None:
-        """More messages, oldest first: all that make up for the `count` of the slot. A unit that could not
-        be read is not looked for again, or its neighbours would come twice."""
+        """Add messages, oldest first, until all `count` units of the slot are taken. A unit that could not be
+        read is not retried, or its neighbours would be delivered twice."""
         for unit in units:
             heappush(self._waiting, (due_ms(unit, self.time_ms), self._sequence, unit))
             self._sequence += 1
         self.taken = count
 
     def due(self, now_ms: int, limit: int) -> list[Entry]:
-        """Those whose time has come, at most `limit`, out of the waiting ones; `put_back` what failed."""
+        """Removes and returns at most `limit` due entries; `put_back` those that failed."""
         found: list[Entry] = []
         while self._waiting and len(found) < limit and self._waiting[0][0] <= now_ms:
             found.append(heappop(self._waiting))
@@ -180,7 +180,7 @@ class TimerCounts:
         self.version = version or DataVersion()
 
     def adopt(self, table: Mapping[str, Any]) -> bool:
-        """A slave takes its master's figures (61); whether they were news."""
+        """A slave takes its master's counts (61); returns whether they differed."""
         version, rows = table.get("dataVersion"), table.get("timingCount")
         if not isinstance(version, dict) or not isinstance(rows, dict):
             return False
@@ -208,7 +208,7 @@ class TimerCounts:
         return self.table()
 
     def table(self) -> dict[str, Any]:
-        """What a slave is told (61)."""
+        """The answer to GET_TIMER_METRICS (61)."""
         table = {
             topic: {"count": count, "timeStamp": self._changed_ms.get(topic, 0)}
             for topic, count in sorted(self._counts.items())

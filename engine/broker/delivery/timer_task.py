@@ -1,11 +1,11 @@
-"""Puts timed messages on the wheel and delivers them when their time has come: one task, in slices.
+"""Puts timed messages on the wheel and delivers them when they are due: one task, in slices.
 
-Nothing of a second is delivered before every message that was stored until then is on the wheel: a call-back
-is taken only before its second begins, so it is always seen. Only the messages of the passing second are
-touched, however many wait. At least once: a second counts as read when all of it is appended, and is noted as
-such only when the log is on disk; what was appended before a crash is found through the index. A message that
-is damaged goes on the wheel if it says its time, and is listed when its time has come; one that does not even
-say its time is listed at once (`damaged_deliveries`).
+A second is delivered only after every message stored until then is on the wheel: a recall is accepted only
+before its second begins, so it is always seen. Only the messages of the current second are read, however many
+wait. At least once: a second is finished when all of it is appended, and saved as such only when the log is
+on disk; messages appended before a crash are found through the index. A damaged message goes on the wheel if
+its time is readable, and is listed when it is due; without a readable time it is listed at once
+(`damaged_deliveries`).
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class TimerDelivery:
     window_ms: int
     now_ms: Callable[[], int]
     _seconds: dict[int, TimerSecond] = field(default_factory=dict, init=False)
-    """The second that is passing; more than one after the clock was set back."""
+    """The current second; more than one after the clock was set back."""
     _sync_turn: asyncio.Lock = field(default_factory=asyncio.Lock, init=False)
     _tasks: list[asyncio.Task[None]] = field(default_factory=list, init=False)
 
@@ -71,7 +71,9 @@ class TimerDelivery:
         self._seconds.clear()
         end = self.store.queues.max_offset(TIMER_TOPIC, 0)
         if self.timers.queue_offset > end:
-            log.warning("the timer queue ends at %d, not at %d", end, self.timers.queue_offset)
+            log.warning(
+                "the timer queue ends at queue offset %d, timercheck has %d", end, self.timers.queue_offset
+            )
             self.timers.queue_offset = end
         self._begin_early_enough()
         self._tasks = [
@@ -80,8 +82,8 @@ class TimerDelivery:
         ]
 
     def _begin_early_enough(self) -> None:
-        """No second may be passed by while a message for it, or its recall, is still in the queue. (Only a
-        store whose timercheck is lost, or older than the log, begins anywhere else than it says.)"""
+        """No second may be skipped while a message for it, or its recall, is still in the queue. (That only
+        matters if timercheck is lost or older than the log.)"""
         start = max(self.timers.queue_offset, self.store.queues.min_offset(TIMER_TOPIC, 0))
         first_ms = self.store.search.store_time_at(TIMER_TOPIC, 0, start)
         if first_ms >= 0:
@@ -91,7 +93,7 @@ class TimerDelivery:
             self.timers.read_time_ms = min(self.timers.read_time_ms, earliest_ms)
 
     async def stop(self) -> None:
-        """A sync that runs is waited for: two must not write timercheck at once."""
+        """Waits for a running sync: two must not write timercheck at once."""
         async with self._sync_turn:
             await stop_tasks(*self._tasks)
 
@@ -101,11 +103,11 @@ class TimerDelivery:
                 await self._round()
                 await asyncio.sleep(POLL_S)
             except OSError as error:
-                log.error("timers stand still for a moment: %s", error)
+                log.error("timed messages are paused for %g s: %s", _RETRY_S, error)
                 await asyncio.sleep(_RETRY_S)
 
     async def _round(self) -> None:
-        """Everything that waits goes on the wheel, then whatever is due comes off it."""
+        """Put all new messages on the wheel, then deliver all that is due."""
         while True:
             now_ms, log_end = self.now_ms(), self.store.log.max_offset
             has_begun = now_ms > self.timers.read_time_ms
@@ -118,7 +120,7 @@ class TimerDelivery:
                 return
 
     async def _pass_seconds(self, now_ms: int) -> bool:
-        """Deliver what is due until now; whether there is more to do at once."""
+        """Deliver what is due until now; returns whether there is more to do at once."""
         for _ in range(_SECONDS_PER_ROUND):
             time_ms = self.timers.read_time_ms
             if now_ms <= time_ms:
@@ -139,7 +141,7 @@ class TimerDelivery:
     # -- onto the wheel -------------------------------------------------------------------------------------
 
     async def _enqueue_some(self, end: int) -> bool:
-        """A slice of the timer queue, which goes until `end`; whether there may be more."""
+        """Put a slice of the timer queue, up to `end`, on the wheel; returns whether there may be more."""
         timers = self.timers
         if timers.queue_offset >= end:
             return False
@@ -162,13 +164,13 @@ class TimerDelivery:
         return True
 
     async def _enqueue_damaged(self, unit: QueueUnit) -> bool:
-        """The queue is wrong, or retention took the message, or it is damaged: then its time is still known
-        if all but its body is sound."""
+        """The queue unit is wrong, or the message is deleted, or it is damaged: then its time is readable if
+        only the body is damaged."""
         if self.store.repairs.mend_queue(TIMER_TOPIC, 0, unit.queue_offset):
             return False
         place, damaged = (unit.commit_log_offset, unit.size), self.deliverer.damaged
         if not damaged.is_in_log(place):
-            log.error("the timed message %d is gone", unit.queue_offset)
+            log.error("the timed message at queue offset %d is no longer in the log", unit.queue_offset)
             return True
         record = await damaged.claimed(place)
         if record is not None and (record.topic, record.queue_offset) == (TIMER_TOPIC, unit.queue_offset):
@@ -181,10 +183,13 @@ class TimerDelivery:
         return await damaged.skip_delivery(Damage(TIMER_TOPIC, 0, unit.queue_offset, *place, file), "timer")
 
     def _enqueue(self, record: Record) -> bool:
-        """False: it could not be delivered now, and must be tried again."""
+        """False: its delivery failed and must be retried."""
         out_ms = out_time_ms(record.properties)
         if out_ms is None:
-            log.error("the message at %d asks for no time: dropped", record.commit_log_offset)
+            log.error(
+                "the message at commit-log offset %d of the timer topic has no delivery time: dropped",
+                record.commit_log_offset,
+            )
             return True
         now_ms = self.now_ms()
         topic = record.properties.get(Property.REAL_TOPIC, "")
@@ -193,9 +198,9 @@ class TimerDelivery:
         if time_ms < self.timers.delivered_before_ms:
             return True
         if time_ms < self.timers.read_time_ms and exact_ms <= now_ms:
-            # Its second was over before it arrived here: it is due.
+            # Its second is already over: it is due.
             return bool(magic & TIMER_DELETE) or self._deliver(record, exact_ms, now_ms)
-        # Only where the clock was set back: that second comes again.
+        # Only if the clock was set back: that second is passed again.
         self.timers.read_time_ms = min(self.timers.read_time_ms, time_ms)
         place, size = record.commit_log_offset, record.size
         self.timers.add(time_ms, magic, place, size, java_hash(topic), now_ms, exact_ms)
@@ -206,7 +211,7 @@ class TimerDelivery:
     # -- off the wheel --------------------------------------------------------------------------------------
 
     async def _take_new(self, second: TimerSecond) -> None:
-        """Units that were put under this second since the last look."""
+        """Read the units that were added to this second since the last call."""
         count = self.timers.count(second.time_ms)
         if count <= second.taken:
             return
@@ -218,11 +223,15 @@ class TimerDelivery:
         units.reverse()
         second.recalled |= await self._recalled([unit for unit in units if unit.magic & TIMER_DELETE])
         if len(units) < count - second.taken:
-            log.error("%d timed messages cannot be found", count - second.taken - len(units))
+            log.error(
+                "%d timed messages of second %d are missing in the timer log",
+                count - second.taken - len(units),
+                second.time_ms,
+            )
         second.take(units, count)
 
     async def _deliver_due(self, second: TimerSecond, now_ms: int) -> bool:
-        """What has come due, in the order of its times. False: the store takes nothing for the moment."""
+        """Deliver what is due, in the order of its times. False: the store accepts nothing at the moment."""
         while entries := second.due(now_ms, _SLICE):
             places = [(unit.commit_log_offset, unit.record_size) for _, _, unit in entries]
             try:
@@ -233,7 +242,7 @@ class TimerDelivery:
             for number, raw in enumerate(raws):
                 due_ms, _, unit = entries[number]
                 if raw is None and self.deliverer.damaged.is_in_log(places[number]):
-                    is_done = await self._pass_over(unit)
+                    is_done = await self._skip_damaged(unit)
                 else:
                     is_done = self._settle(unit, raw, second.recalled, due_ms)
                 if not is_done:
@@ -243,7 +252,7 @@ class TimerDelivery:
         return True
 
     async def _recalled(self, units: list[TimerLogUnit]) -> set[str]:
-        """The keys that the call-backs of this second name."""
+        """The keys of the recalls of this second."""
         keys: set[str] = set()
         for start in range(0, len(units), _SLICE):
             places = [(unit.commit_log_offset, unit.record_size) for unit in units[start : start + _SLICE]]
@@ -253,8 +262,8 @@ class TimerDelivery:
                     keys.add(properties.get(Property.TIMER_DEL_UNIQKEY, ""))
         return keys - {""}
 
-    async def _pass_over(self, unit: TimerLogUnit) -> bool:
-        """It is damaged. (A call-back that is damaged calls nothing back.)"""
+    async def _skip_damaged(self, unit: TimerLogUnit) -> bool:
+        """List a damaged message; a damaged recall has no effect."""
         if unit.magic & TIMER_DELETE:
             return True
         damage = self.store.repairs.damage_at(unit.commit_log_offset, unit.record_size)
@@ -264,7 +273,9 @@ class TimerDelivery:
         """Deliver, roll or drop one message; False: try again later."""
         record = None if raw is None else decode_record(raw, 0, False)
         if record is None or record.topic != TIMER_TOPIC:
-            log.error("the timed message at commit log offset %d is gone", unit.commit_log_offset)
+            log.error(
+                "the timed message at commit-log offset %d is no longer in the log", unit.commit_log_offset
+            )
             return True
         now_ms = self.now_ms()
         if unit.magic & TIMER_ROLL:
@@ -280,12 +291,15 @@ class TimerDelivery:
     def _deliver(self, record: Record, due_ms: int, now_ms: int) -> bool:
         draft = timed_draft(record, now_ms)
         if draft is None:
-            log.error("the message at %d names no real topic: dropped", record.commit_log_offset)
+            log.error(
+                "the timed message at commit-log offset %d names no real topic: dropped",
+                record.commit_log_offset,
+            )
             return True
         return self.deliverer.deliver(draft, due_ms, now_ms)
 
     def _roll(self, record: Record, due_ms: int, now_ms: int) -> bool:
-        """At the end of a window: a fresh record, which comes back through the timer queue."""
+        """At the end of a window: append a new record to the timer queue."""
         properties = encode_properties(dict(rolled(record.properties))).encode()
         draft = draft_of(record, TIMER_TOPIC, 0, properties)
         is_done = self.deliverer.deliver(draft, due_ms, now_ms)
@@ -301,7 +315,7 @@ class TimerDelivery:
             try:
                 await self.sync(_SYNC_SLACK_MS)
             except OSError as error:
-                log.error("timers could not be synced: %s", error)
+                log.error("timerwheel and timercheck could not be saved: %s", error)
 
     async def sync(self, slack_ms: int = 0) -> None:
         store = self.store

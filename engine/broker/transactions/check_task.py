@@ -1,9 +1,9 @@
-"""Asks producers what became of their transactions, by the clock.
+"""Checks undecided transactions with their producers, at intervals.
 
 Each round takes the transactions that are old enough: the half message is copied to the end of its queue with
-one more check noted, then one live producer of its group is asked (39, one-way; the members take turns); the
-answer is an ordinary decision (37). After `transactionCheckMax` rounds the message is moved to
-TRANS_CHECK_MAX_TIME_TOPIC, so none vanishes. Rounds count whether or not a producer is there, as in RocketMQ.
+its check count raised, then one live producer of its group is asked (39, one-way; in turn); the answer is an
+ordinary decision (37). After `transactionCheckMax` rounds the message is moved to TRANS_CHECK_MAX_TIME_TOPIC,
+so none is lost. Rounds count whether or not a producer is online, as in RocketMQ.
 Cold half messages are read in a thread. Loop thread only.
 """
 
@@ -89,7 +89,7 @@ class TransactionChecks:
     async def _check_slice(self, entries: list[OpenTransaction]) -> None:
         copies: list[Record] = []
         for entry in entries:
-            # Not in its queue yet (not on disk, or not dispatched): its turn comes in the next round.
+            # Not in its queue yet (not on disk, or not dispatched): checked in the next round.
             if entry.queue_offset >= self.store.queues.max_offset(TRANS_HALF_TOPIC, HALF_QUEUE):
                 continue
             half, is_damaged = await self._read(entry.queue_offset)
@@ -97,11 +97,14 @@ class TransactionChecks:
             if self.transactions.table.get(entry.origin) is not entry:
                 continue
             if half is None and is_damaged:
-                continue  # it stays open: another member, or an operator, may bring it back
+                continue  # it stays open: another member, or an operator, may restore it
             if half is None:
-                log.error("the half message at %d is lost: deleted", entry.commit_log_offset)
+                log.error(
+                    "the half message at commit-log offset %d is gone: its transaction is closed",
+                    entry.commit_log_offset,
+                )
                 self.transactions.table.close(entry.origin)
-            elif self._is_hopeless(entry):
+            elif self._is_exhausted(entry):
                 self._give_up(entry, half)
             elif (copy := self._copy(entry, half)) is not None:
                 copies.append(copy)
@@ -111,7 +114,7 @@ class TransactionChecks:
                 self._ask(copy)
 
     async def _read(self, queue_offset: int) -> tuple[Record | None, bool]:
-        """The half message, and whether it is there but damaged."""
+        """The half message, and whether it is damaged."""
         result, read = await self._read_once(queue_offset)
         if read.damage is not None and await self.repair(read.damage):
             result, read = await self._read_once(queue_offset)
@@ -126,9 +129,9 @@ class TransactionChecks:
             return result, await asyncio.to_thread(self.store.queues.read_cold, result.cold)
         return result, ColdBody(result.body, result.damage)
 
-    def _is_hopeless(self, entry: OpenTransaction) -> bool:
-        """Asked often enough, or (asked at least once: its clock may be wrong) older than any message is
-        kept."""
+    def _is_exhausted(self, entry: OpenTransaction) -> bool:
+        """Checked the maximum number of times; or older than the retention time and checked at least once,
+        because its producer's clock may be wrong."""
         is_old = self.now_ms() - entry.born_ms > self.live.file_reserved_time * _HOUR_MS
         return entry.check_times >= self.live.transaction_check_max or (is_old and entry.check_times > 0)
 
@@ -138,7 +141,7 @@ class TransactionChecks:
             self.announce(TOPICS_FILE)
         if self._put(given_up_draft(half)) is not None:
             log.warning(
-                "transaction %s of %s is given up after %d checks: it lies in %s",
+                "transaction %s of group %s is given up after %d checks: see topic %s",
                 half.uniq_key,
                 entry.producer_group,
                 entry.check_times,
@@ -164,13 +167,15 @@ class TransactionChecks:
     def _put(self, draft: MessageDraft) -> PutResult | None:
         result = self.store.log.put(draft, self.now_ms())
         if result.status is not PutStatus.PUT_OK:
-            log.warning("a transaction cannot be checked now: %s", result.remark or result.status.value)
+            log.warning(
+                "a half message could not be copied for its check: %s", result.remark or result.status.value
+            )
             return None
         self.appended()
         return result
 
     async def _readable(self, commit_log_offset: int) -> None:
-        """The answer must find the copy, which with SYNC_FLUSH is there only once it is on disk."""
+        """The producer's decision must find the copy, which under SYNC_FLUSH is readable after its flush."""
         for _ in range(_FLUSH_POLLS):
             if self.store.log.readable_end() >= commit_log_offset:
                 return

@@ -40,7 +40,7 @@ from engine.store.results import MessageDraft
 
 HALF_QUEUE = 0
 _OP_TAG = "d"
-# A producer must not be able to forge what the broker itself notes; a delay means nothing before the commit.
+# A producer must not forge the broker's own properties; a delay has no effect before the commit.
 _NOT_KEPT = (Property.TRAN_PREPARED_QUEUE_OFFSET, Property.TRANSACTION_CHECK_TIMES, Property.DELAY)
 _ONLY_HALF = (Property.TRAN_MSG, Property.REAL_TOPIC, Property.REAL_QID)
 
@@ -73,7 +73,7 @@ def committed_draft(half: Record) -> MessageDraft:
 
 
 def checked_copy(half: Record, check_times: int) -> MessageDraft:
-    """The half message once more, with so many checks noted."""
+    """The half message once more, with this check count."""
     noted = {
         Property.TRANSACTION_CHECK_TIMES: str(check_times),
         Property.TRAN_PREPARED_QUEUE_OFFSET: str(origin_of(half.properties, half.queue_offset)),
@@ -108,7 +108,7 @@ def op_offsets(op: Record) -> list[int]:
 
 
 def question_body(half: Record) -> bytes:
-    """What the producer is shown: the record with its real topic and queue."""
+    """What the producer is asked about: the record with its real topic and queue."""
     topic, queue_id = real_place(half)
     return encoded_as(half, topic, queue_id, half.properties)
 
@@ -118,7 +118,7 @@ def real_place(half: Record) -> tuple[str, int]:
 
 
 def topic_of(record: Record) -> str:
-    """Whose message it is: one that waits in a topic of the broker's own is still its own topic's."""
+    """The topic that a message belongs to, also while it waits in a system topic."""
     if record.topic in SEND_FORBIDDEN_TOPICS or record.topic.startswith(SYSTEM_TOPIC_PREFIX):
         return record.properties.get(Property.REAL_TOPIC, record.topic)
     return record.topic
@@ -167,13 +167,13 @@ class OpenTransaction:
     copies: tuple[int, ...]
 
     def is_due(self, now_ms: int, timeout_ms: int) -> bool:
-        """Old enough to be asked about; a message from the future tells of a wrong clock, not of youth."""
+        """Old enough to be checked. A birth time in the future means a wrong clock, so that counts as old."""
         age_ms = now_ms - self.born_ms
         return age_ms < 0 or age_ms > (timeout_ms if self.immunity_ms is None else self.immunity_ms)
 
 
 class ReadFrom(NamedTuple):
-    """Where a start reads the half queue and the op queue from; right once the log is on disk to the end."""
+    """Where a start reads the half queue and the op queue from; valid once the log is on disk to its end."""
 
     half_offset: int
     op_offset: int
@@ -184,7 +184,7 @@ class TransactionTable:
     def __init__(self) -> None:
         self._open: dict[int, OpenTransaction] = {}
         self._ops: deque[tuple[int, int]] = deque()
-        """(op queue offset, highest half offset in it), those that a start would still need."""
+        """(op queue offset, highest half offset in it), as far as a start still needs them."""
         self._half_end = 0
         self._op_start = 0
         self.unwritten: list[int] = []
@@ -222,7 +222,7 @@ class TransactionTable:
         return entry
 
     def close(self, origin: int) -> bool:
-        """It is decided or given up: True for the first who says so."""
+        """It is decided or given up; False if it already was."""
         entry = self._open.pop(origin, None)
         if entry is None:
             return False
@@ -238,7 +238,7 @@ class TransactionTable:
         self._ops.append((op_queue_offset, max(done, default=-1)))
 
     def read_from(self, commit_log_end: int) -> ReadFrom:
-        """Everything before these two offsets is done with."""
+        """Everything before these two offsets is decided."""
         first = next(iter(self._open.values()), None)
         half_offset = self._half_end if first is None else first.queue_offset
         half_offset = min([half_offset, *self.unwritten])
@@ -249,13 +249,13 @@ class TransactionTable:
     # -- after a start --------------------------------------------------------------------------------------
 
     def start_at(self, half_offset: int, op_offset: int) -> None:
-        """Forget everything: the log from these two offsets on is read next."""
+        """Clear the table: the log from these two offsets on is read next."""
         self._open.clear()
         self._ops.clear()
         self.unwritten = []
         self._half_end, self._op_start = half_offset, op_offset
 
     def skip(self, queue_offset: int, properties: Mapping[str, str]) -> None:
-        """A copy that an op message is about: with it all copies are done with."""
+        """A copy that is named in an op message: with it all copies are decided."""
         self._half_end = max(self._half_end, queue_offset + 1)
         self._open.pop(origin_of(properties, queue_offset), None)

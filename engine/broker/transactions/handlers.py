@@ -1,9 +1,9 @@
 """Decisions about half messages: END_TRANSACTION (37), and RESUME_CHECK_HALF_MESSAGE (323) for operators.
 
 A decision counts once, however often and with whichever copy of the half message it comes. The real message
-is appended before the decision is noted; what a crash in between leaves is found at the next start
-(`transaction_log`). Until then a decision that could not be carried out leaves all as it was, and the
-producer is asked again.
+is appended before the decision is recorded; a crash in between is repaired at the next start
+(`transaction_log_io`). A decision that could not be carried out changes nothing, and the producer is asked
+again.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ class TransactionHandlers:
         if self.transactions.table.get(origin) is None:
             raise Refused(f"the transaction {header.msg_id:.200} is decided or given up already")
         if header.commit_or_rollback == TRANSACTION_COMMIT:
-            # A message that asked for a time of delivery has its wait from the commit on.
+            # A delivery delay counts from the commit.
             draft = self.parking.plan(committed_draft(half), self.now_ms())
             result = self._append(draft)
             self.traffic.put(draft.topic, 1, result.size)
@@ -131,7 +131,7 @@ class TransactionHandlers:
     # -- 323 ------------------------------------------------------------------------------------------------
 
     def resume_check(self, request: Command, client: Connection) -> Outcome:
-        """A message that was given up is asked about again, unless it is in its topic by now."""
+        """A message that was given up is checked again, unless it has been committed since."""
         message_id = ResumeCheckHalfMessageRequest.decode(request.fields).msg_id or ""
         record = self.store.log.record_at(commit_log_offset_of(message_id))
         if record is None or record.topic != TRANS_CHECK_MAX_TIME_TOPIC:
@@ -143,7 +143,7 @@ class TransactionHandlers:
         return Reply()
 
     def _is_resumed(self, record: Record) -> bool:
-        """Looked up by its unique key: a copy in the half topic since, or the real message."""
+        """Whether its unique key finds a later copy in the half topic, or the committed message."""
         unique_key, (topic, _) = record.uniq_key or "", real_place(record)
         halves = self._records(TRANS_HALF_TOPIC, unique_key)
         committed = self._records(topic, unique_key)

@@ -1,11 +1,11 @@
-"""Transactions and the log: rebuilds the table at a start, writes op messages, notes where to read next.
+"""Transactions and the log: rebuilds the table at a start, writes op messages, commits read positions.
 
 The order that survives kill -9: the real message is appended first and names its half record; the op messages
-of one turn of the loop follow together. A start reads the half queue and the op queue from where the system
-group stands, then looks in the log behind the op messages that are surely complete for real messages without
-one, so a commit is never repeated; a rollback without its op message is simply asked about again. The group's
-offsets are committed only once the log is on disk to where they were worked out: a power cut must not take
-back a decision that they count on. Loop thread only.
+of one turn of the loop follow together. A start reads the half queue and the op queue from the committed
+offsets of the system group, then searches the log after the last complete op messages for committed messages
+without one, so a commit is never repeated; a rollback without its op message is checked again. The group's
+offsets are committed only once the log is on disk up to the point where they were computed: a power cut must
+not undo a decision that they depend on. Loop thread only.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ log = logging.getLogger(__name__)
 RETRY_S = 1.0
 _OPS_PER_BATCH = 1_000
 _TURN_MS = 2_000
-"""No turn of the loop lasts longer from a commit to its op message."""
+"""The longest time from a commit to its op message."""
 
 
 @dataclass(eq=False, repr=False)
 class TransactionLog:
-    """`load` whenever the broker begins to be master, `decided` after every change of the table."""
+    """`load` whenever the broker becomes master, `decided` after every change of the table."""
 
     loop: asyncio.AbstractEventLoop
     store: MessageStore
@@ -72,7 +72,11 @@ class TransactionLog:
             draft, batch = op_batch(done, self.now_ms(), self.store.options.store_host)
             result = self.store.log.put_batch(draft, batch, draft.born_timestamp)
             if result.status is not PutStatus.PUT_OK:
-                log.warning("op messages of %d transactions: %s", len(table.unwritten), result.remark)
+                log.warning(
+                    "op messages of %d transactions were not stored, retrying: %s",
+                    len(table.unwritten),
+                    result.remark,
+                )
                 self._writing = self.loop.call_later(RETRY_S, self.write_ops)
                 return
             for number, half_offset in enumerate(done):
@@ -94,7 +98,7 @@ class TransactionLog:
             self._staged = None
 
     def stop(self) -> None:
-        """Nothing may be decided any more."""
+        """Writes the last op messages; nothing may be decided afterwards."""
         if self._writing is not None:
             self._writing.cancel()
         self.write_ops()
@@ -104,7 +108,7 @@ class TransactionLog:
     # -- the start ------------------------------------------------------------------------------------------
 
     def load(self) -> None:
-        """Before anybody is served: it may wait for the disk."""
+        """Before requests are served: it may wait for the disk."""
         table, self._staged = self.table, None
         half_offset, op_offset = self._begin(TRANS_HALF_TOPIC), self._begin(TRANS_OP_HALF_TOPIC)
         table.start_at(half_offset, op_offset)
@@ -145,11 +149,14 @@ class TransactionLog:
         for prepared_offset in self.store.log.commits_from(max(settled_at, min(origin_at))):
             origin = origin_at.get(prepared_offset)
             if origin is not None and self.table.close(origin):
-                log.info("the half message at %d was committed before the broker ended", prepared_offset)
+                log.info(
+                    "the half message at commit-log offset %d was committed before the last stop",
+                    prepared_offset,
+                )
 
 
 def _scan_from(ops: list[tuple[int, int]]) -> int:
-    """Behind which op message a commit without one may lie, given all (store time, commit log offset): the
-    last batch may be torn by a power cut, so the last that was written clearly before it."""
+    """The op message after which to search for commits without one, given (store time, commit-log offset) of
+    all. A power cut may tear the last batch, so it is the last op message written clearly before that."""
     last_ms = ops[-1][0] if ops else 0
     return max((place for stored_ms, place in ops if stored_ms <= last_ms - _TURN_MS), default=0)
