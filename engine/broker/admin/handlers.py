@@ -104,7 +104,7 @@ class StoreAdminHandlers:
         return Reply()
 
     def delete_segments(self, request: Command, client: Connection) -> Outcome:
-        """At the next cleaning, whatever the hour; what is too young stays."""
+        """Expired segments, at the next cleaning, whatever the hour."""
         self._check_cleaning()
         self.delete_expired_soon()
         return Reply()

@@ -72,7 +72,7 @@ class AccessHandlers:
         secret = info.password.encode()
         is_enabled = _is_enabled(info) is not False
         users.create(Account(name, secret, self.seal(secret), is_super, is_enabled))
-        return self._done(request, client, "made the user", name)
+        return self._done(request, client, "created the user", name)
 
     def update(self, request: Command, client: Connection) -> Outcome:
         users = self._users
@@ -138,7 +138,7 @@ class AccessHandlers:
         self._existing(name)
         policy = named_member(PolicyType, header.policy_type or PolicyType.CUSTOM.value, "policy type")
         users.revoke(name, policy, parse_resource(header.resource) if header.resource else None)
-        return _noted(client, "took policies from", name)
+        return _noted(client, "removed policies of", name)
 
     def policies_of(self, request: Command, client: Connection) -> Outcome:
         account = self._existing(_user_of(GetAclRequest.decode(request.fields).subject))

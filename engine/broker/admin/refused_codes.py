@@ -1,7 +1,7 @@
-"""Request codes that this broker knows and declines, each with the reason that the client is told.
+"""Request codes that this broker knows and refuses, each with the reason in the answer.
 
-The one table: the handlers answer from it and docs/compatibility.md is checked against it. A code that is
-neither here nor routed is unknown and gets the plain "not supported".
+The handlers answer from this table, and docs/compatibility.md is checked against it. A code that is neither
+here nor routed is unknown and answered with a plain "not supported".
 """
 
 from __future__ import annotations

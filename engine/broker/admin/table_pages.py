@@ -1,7 +1,7 @@
 """Large tables for administrators: page by page, gathered in slices, and encoded in a thread.
 
-A page is a stretch of the names in their order. They are sorted once per version of the table, however many
-pages are asked for; a reader whose version is another one starts again at the beginning.
+A page is a range of the sorted names. They are sorted once per version of the table; a reader with another
+version starts again at the beginning.
 """
 
 from __future__ import annotations

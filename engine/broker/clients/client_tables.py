@@ -88,7 +88,7 @@ class ConsumerTable(Generic[C]):
     def register(
         self, data: ConsumerData, subscriptions: Iterable[SubscriptionData], channel: C, client: ClientInfo
     ) -> bool:
-        """A full heartbeat of one consumer; True when the group's members should be told."""
+        """A full heartbeat of one consumer; True when the group's members should be notified."""
         group = self._groups.get(data.group_name)
         if group is None:
             group = ConsumerGroup(
@@ -104,7 +104,7 @@ class ConsumerTable(Generic[C]):
         return group.update_subscriptions(subscriptions) or joined
 
     def touch(self, name: str, channel: C, client: ClientInfo) -> bool:
-        """A heartbeat without subscriptions; False when it says nothing new, True: send everything again."""
+        """A heartbeat without subscriptions; True: the client must send a full one."""
         group = self._groups.get(name)
         known = None if group is None else group.clients.get(channel)
         if known is None or known.client_id != client.client_id:
@@ -113,11 +113,11 @@ class ConsumerTable(Generic[C]):
         return False
 
     def drop_channel(self, channel: C) -> list[str]:
-        """The channel is gone; the groups that lost a member."""
+        """The channel is closed; returns the groups that lost a member."""
         return [name for name in self._groups_of.pop(channel, set()) if self.unregister(name, channel)]
 
     def take_changed(self) -> set[str]:
-        """The groups whose members or subscriptions may have changed since it was last asked."""
+        """The groups whose members or subscriptions may have changed since the last call."""
         changed, self._changed = self._changed, set()
         return changed
 

@@ -1,4 +1,4 @@
-"""Clients that come, stay and go: 34 heartbeat, 35 unregister, 38 list a group, 46 check a subscription."""
+"""Heartbeats and members: 34 heartbeat, 35 unregister, 38 list a group, 46 check a subscription."""
 
 from __future__ import annotations
 
@@ -63,17 +63,17 @@ class ClientHandlers:
         refused: AutoCreationRefused | None = None
         for consumer in data.consumer_data_set:
             try:
-                changed |= self._hear_consumer(consumer, data.without_sub, client, info)
+                changed |= self._register_consumer(consumer, data.without_sub, client, info)
             except AutoCreationRefused as error:
                 refused = error
         for producer in data.producer_data_set:
             self.producers.register(producer.group_name, client, info)
         if refused is not None:
-            # The client's other groups are there and stay: they must not expire because of this one.
+            # The client's other groups are registered: they must not expire because of this one.
             raise refused
         return Reply(fields=HeartbeatResponse(True, changed).encode())
 
-    def _hear_consumer(
+    def _register_consumer(
         self, consumer: ConsumerData, without_sub: bool, client: Connection, info: ClientInfo
     ) -> bool:
         group = consumer.group_name
@@ -87,7 +87,7 @@ class ClientHandlers:
             created = retry_topic_config(retry, config.retry_queue_nums, consumer.unit_mode)
             self.topics.create_unsaved(created, info.last_update_ms)
             self.announce(TOPICS_FILE)
-        # A topic that cannot exist must not cost the client its other topics.
+        # An invalid topic name must not cost the client its other subscriptions.
         subscriptions = [
             normal_subscription(data) for data in consumer.subscription_data_set if is_valid_topic(data.topic)
         ]
@@ -97,7 +97,7 @@ class ClientHandlers:
         return False
 
     def unregister(self, request: Command, client: Connection) -> Outcome:
-        """A client speaks for its own connection only, whatever clientID it names."""
+        """Only the requesting connection is unregistered, whatever clientID the request names."""
         header = UnregisterClientRequest.decode(request.fields)
         if header.producer_group:
             self.producers.unregister(header.producer_group, client)
@@ -136,7 +136,7 @@ def _check_heartbeat(data: HeartbeatData) -> None:
     if len(data.consumer_data_set) + len(data.producer_data_set) > MAX_GROUPS_PER_HEARTBEAT:
         raise _bad(f"more than {MAX_GROUPS_PER_HEARTBEAT} groups in one heartbeat")
     for producer in data.producer_data_set:
-        # Only ever a key of a table, and traces make names that a consumer's could not have.
+        # Only a table key, and traces use names that are not valid for consumers.
         if not 0 < len(producer.group_name) <= MAX_PRODUCER_GROUP_LENGTH:
             raise _bad("the name of a producer group is missing or too long")
     for consumer in data.consumer_data_set:

@@ -1,8 +1,8 @@
-"""Clients as administrators see them: 203, 204 and 328 list them; 223, 307 and 309 ask them.
+"""Client administration: 203, 204 and 328 list clients; 223, 307 and 309 query them.
 
-What only a client knows is asked of it over its own connection (`Relay`). Only the fields that the protocol
-names are passed on, never an administrator's credentials. A client that does not answer in time (the C++ and
-Node clients never answer some of these) is a time-out, told as such.
+The broker relays a query over the client's own connection (`Relay`). Only the fields that the protocol names
+are passed on, never an administrator's credentials. If a client does not answer in time (the C++ and Node
+clients never answer some of these), the answer is a time-out.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ class ClientAdminHandlers:
     # -- questions to clients -------------------------------------------------------------------------------
 
     def consumer_status(self, request: Command, client: Connection) -> Outcome:
-        """How far each member says it is on a topic; members are asked one after the other."""
+        """The offsets of each member on a topic; members are queried one after the other."""
         header = GetConsumerStatusRequest.decode(request.fields)
         group = self.consumers.group(header.group)
         members = [] if group is None else _askable(group, header.client_addr)

@@ -78,7 +78,7 @@ class AssignmentHandlers:
 
     def _routed(self, asked: QueryAssignmentRequestBody, answer: Command | None) -> Outcome:
         if answer is None:
-            raise Refused("no name server said where the topic lies")
+            raise Refused("no name server answered with the route of the topic")
         if answer.code != ResponseCode.SUCCESS:
             raise no_such_topic(asked.topic)
         return self._share_out(asked, readable_queues(asked.topic, TopicRouteData.decode(answer.body)))
@@ -134,7 +134,7 @@ class AssignmentHandlers:
 def shared_queues(
     allocate: Allocate, client_id: str, queues: list[MessageQueue], members: list[str], neighbours: int
 ) -> list[MessageQueue]:
-    """The queues that a client pops: all, or its own and those of as many neighbours behind it."""
+    """The queues that a client pops: all, or its own and those of the next members."""
     if client_id not in members:
         return []
     if neighbours <= 0 or neighbours >= len(members) - 1:

@@ -1,6 +1,6 @@
-"""Tells the members of a group that it changed, so that they share its queues anew (code 40, one-way).
+"""Notifies the members of a group of a change, so that they rebalance its queues (code 40, one-way).
 
-Also the one place that hears of closed connections: their clients leave every group at once.
+Also handles closed connections: their clients leave every group at once.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Membership:
             client.on_close(self._left)
 
     def notify(self, group: str) -> None:
-        """To all members; broadcasting ones have nothing to share out."""
+        """All members, unless they broadcast and so have nothing to rebalance."""
         members = self.consumers.group(group)
         config = self.groups.get(group)
         if members is None or members.message_model is MessageModel.BROADCASTING:
@@ -51,6 +51,6 @@ class Membership:
             self.notify(group)
 
     def close_expired(self, now_ms: int) -> None:
-        """Clients that stopped their heartbeats lose their connection, and with it their places."""
+        """Close the connections of clients without heartbeats, which unregisters them."""
         for client in {*self.consumers.expired(now_ms), *self.producers.expired(now_ms)}:
             client.close()

@@ -59,7 +59,7 @@ class QueueLocks:
         return any(now_ms - lease.renewed_ms <= LEASE_MS for lease in leases.values())
 
     def expire(self, now_ms: int) -> None:
-        """Forget leases that nobody renews, so that the table stays as small as the living groups."""
+        """Delete leases that are no longer renewed, so that the table does not grow."""
         for group, leases in list(self._leases.items()):
             for queue in [queue for queue, lease in leases.items() if now_ms - lease.renewed_ms > LEASE_MS]:
                 del leases[queue]

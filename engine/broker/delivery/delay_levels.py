@@ -109,8 +109,8 @@ class DelayOffsets:
         return True
 
     def settle(self, log_end: int, kept_end: int) -> None:
-        """Called repeatedly. Offsets may be saved once the log end at their delivery is final: on disk and, in
-        a group, confirmed."""
+        """Called repeatedly. Offsets may be saved once the log end at their delivery is final: on disk and,
+        in a group, confirmed."""
         if self._candidate is not None and kept_end >= self._candidate[1]:
             self._settled, self._candidate = self._candidate[0], None
             self.is_dirty = True

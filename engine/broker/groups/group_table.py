@@ -1,7 +1,7 @@
-"""Consumer groups as configured here: who may consume, and the read bits that forbid a group one topic.
+"""Consumer groups of this broker: who may consume, and the topics that a group is forbidden to read.
 
-Pure. A group makes itself when first seen, if that is allowed; system groups always may. Names are checked
-before they enter. Configurations are frozen, so a snapshot is a shallow copy. Loop thread only.
+Pure. An unknown group is created when first seen, if that is allowed; system groups always are. Names are
+checked first. Configurations are frozen, so a snapshot is a shallow copy. Loop thread only.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class SubscriptionGroupTable(ConfigTable[SubscriptionGroupConfig]):
         return self._delete(group, now_ms)
 
     def adopt(self, wrapper: SubscriptionGroupWrapper) -> list[str]:
-        """A slave takes its master's table; returns the names that are gone. System groups stay."""
+        """A slave takes its master's table; returns the deleted names. System groups stay."""
         given = wrapper.subscription_group_table
         removed = [name for name in self._configs if name not in given and not is_system_group(name)]
         valid = {name: config for name, config in given.items() if is_valid_group(name)}
@@ -75,8 +75,8 @@ class SubscriptionGroupTable(ConfigTable[SubscriptionGroupConfig]):
     def find_or_create(
         self, group: str, is_auto_create: bool, now_ms: int, host: str | None = None
     ) -> tuple[SubscriptionGroupConfig | None, bool]:
-        """The group and whether it is new; None when it is unknown and may not make itself. For a client at
-        `host` it may be one too many, which raises; None: it is not limited."""
+        """The group and whether it is new; None when it is unknown and may not be created. `host`: the client
+        that the limits of auto-creation apply to; None: no limit."""
         config = self._configs.get(group)
         if config is not None:
             return config, False
@@ -116,7 +116,7 @@ class SubscriptionGroupTable(ConfigTable[SubscriptionGroupConfig]):
         return SubscriptionGroupWrapper(self.configs(), forbidden, self.version)
 
     def take_change(self) -> GroupsChange | None:
-        """What the disk does not hold yet, if it was told all that was taken before."""
+        """The changes since the last snapshot or change that was taken for the disk."""
         if self._is_written():
             return None
         names = self._unwritten
@@ -135,7 +135,7 @@ class GroupAdmission:
     save: Callable[[str], None]
 
     def find(self, name: str, now_ms: int, host: str | None = None) -> SubscriptionGroupConfig | None:
-        """`host`: of the client, for which it may be one too many."""
+        """`host`: the client that the limits of auto-creation apply to."""
         may_create = self.live.auto_create_subscription_group
         group, is_new = self.table.find_or_create(name, may_create, now_ms, host)
         if is_new:
@@ -150,7 +150,7 @@ class GroupAdmission:
 
 
 def add_system_groups(table: SubscriptionGroupTable, now_ms: int) -> None:
-    """Those that are missing of the groups that every broker has from its start."""
+    """Creates the missing ones of the groups that every broker has."""
     for group in sorted(SYSTEM_GROUPS):
         if group not in table:
             table.put(SubscriptionGroupConfig(group_name=group), now_ms)

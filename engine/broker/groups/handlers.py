@@ -1,7 +1,7 @@
-"""Consumer groups as administrators see them: 200 and 225 create, 207 delete, 201 and 352 show, 353 forbid.
+"""Consumer group administration: 200 and 225 create, 207 delete, 201 and 352 show, 353 forbid.
 
-Everything is checked before anything changes; a list is taken whole or not at all. Changes are answered once
-subscriptionGroup.json holds them.
+Everything is checked before anything changes; a list is accepted as a whole or not at all. Changes are
+answered once subscriptionGroup.json holds them.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ class GroupAdminHandlers:
         return Persist(GROUPS_FILE, Reply())
 
     def delete(self, request: Command, client: Connection) -> Outcome:
-        """An unknown group is gone already. Its offsets stay unless it is said that they go too."""
+        """Deleting an unknown group succeeds. Its offsets stay unless cleanOffset is set."""
         header = DeleteSubscriptionGroupRequest.decode(request.fields)
         check_group(header.group_name)
         log.info("%s deleted group %s", client.peer_name, header.group_name)

@@ -44,21 +44,21 @@ class OffsetHandlers:
         }
 
     def query(self, request: Command, client: Connection) -> Outcome:
-        """A group that never committed starts at 0 on a young topic; else nothing is known."""
+        """A group without an offset starts at 0 if the queue's first message is still in memory."""
         header = QueryConsumerOffsetRequest.decode(request.fields)
         topic, queue_id = header.topic, header.queue_id
         queue_offset = self.offsets.committed(topic, header.consumer_group, queue_id)
         if queue_offset is not None:
             return _offset(queue_offset)
-        if header.set_zero_if_not_found is not False and self._is_young(topic, queue_id):
+        if header.set_zero_if_not_found is not False and self._has_hot_start(topic, queue_id):
             return _offset(0)
         raise NotFound(
             f"Not found, {header.consumer_group:.200} has no offset of {topic:.200} queue {queue_id}",
             code=ResponseCode.QUERY_NOT_FOUND,
         )
 
-    def _is_young(self, topic: str, queue_id: int) -> bool:
-        """Whether the queue's very first message is still at hand."""
+    def _has_hot_start(self, topic: str, queue_id: int) -> bool:
+        """Whether the queue's very first message is still in memory."""
         if topic not in self.topics or self.store.queues.min_offset(topic, queue_id) > 0:
             return False
         return self.store.queues.is_hot(topic, queue_id, 0)
@@ -71,7 +71,7 @@ class OffsetHandlers:
             self.groups.admit(header.consumer_group, self.now_ms(), client.remote[0])
         if not 0 <= header.queue_id < MAX_QUEUES_PER_TOPIC:
             raise Refused(f"queue id {header.queue_id} is illegal", code=ResponseCode.INVALID_PARAMETER)
-        # While a reset waits for the consumer's next pull, what it commits is the past.
+        # Until the consumer's next pull takes the reset, its commits are outdated.
         if not self.offsets.has_reset(header.topic, header.consumer_group, header.queue_id):
             self.offsets.commit(header.topic, header.consumer_group, header.queue_id, header.commit_offset)
         return Reply()

@@ -146,7 +146,7 @@ class OffsetAdminHandlers:
         )
 
     def _reset_by_clients(self, header: ResetOffsetRequest, topic: TopicConfig, language: int) -> Outcome:
-        """Told to everybody who is online, or refused before anybody is told."""
+        """Sent to all members online, or refused before anything is sent."""
         online = self.consumers.group(header.group)
         if online is None:
             raise NotFound(
@@ -262,7 +262,7 @@ class OffsetAdminHandlers:
         return table_reply(QueryConsumeTimeSpanBody(tuple(spans)), len(spans))
 
     def groups_of_topic(self, request: Command, client: Connection) -> Outcome:
-        """Those online and those that left an offset."""
+        """Groups online and groups with an offset."""
         topic = QueryTopicConsumeByWhoRequest.decode(request.fields).topic
         groups = {*self.consumers.groups_reading(topic), *self.offsets.groups_of(topic)}
         return Reply(body=GroupList(tuple(sorted(groups))).encode())
@@ -279,12 +279,12 @@ class OffsetAdminHandlers:
 
 
 def legacy_reset_offset(committed: int | None, wanted: int, is_force: bool) -> int:
-    """Without force a client is only ever sent back, never forward over what it has not consumed."""
+    """Without force, an offset is only moved back, never forward over unconsumed messages."""
     return wanted if is_force or committed is None or wanted < committed else committed
 
 
 def correction_offsets(groups: Iterable[Mapping[int, int]], compared: Mapping[int, int]) -> dict[int, int]:
-    """Queue to the smallest offset of all groups; who is behind all others has none to correct to."""
+    """Queue to the smallest offset of all groups; if `compared` is behind all of them, there is none."""
     smallest: dict[int, int] = {}
     for queues in groups:
         for queue_id, queue_offset in queues.items():

@@ -3,8 +3,8 @@
 Pure. A committed offset is kept as given, even a smaller or a negative one: the Node client commits −1 for
 what it does not know, and a negative offset reads as none. A reset mark means: the next pull of that group
 and queue is sent to the marked offset, and commits until then do not count. An offset that a pop has moved
-(`give`) may be saved only behind the log, where the pop's checkpoint is: should that be lost, the messages
-must be given again. Loop thread only.
+(`give`) may be saved only after the log with the pop's checkpoint: if that is lost, the messages must be
+given again. Loop thread only.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ _NOTHING: dict[int, int] = {}
 class ConsumerOffsets:
     def __init__(self) -> None:
         self._committed: dict[_Key, dict[int, int]] = {}
-        # Both ways of looking at its keys, dicts as ordered sets: a broker may have 100,000 of them.
+        # Indexes of its keys in both directions, dicts as ordered sets: a broker may have 100,000 of them.
         self._topics_of: dict[str, dict[str, None]] = {}
         self._groups_of: dict[str, dict[str, None]] = {}
         self._pulled: dict[_Key, dict[int, int]] = {}
         self._resets: dict[_Key, dict[int, int]] = {}
         self._changed: set[_Key] = set()
         self._given: dict[_Key, dict[int, int]] = {}
-        """Where pops found the queues that they moved since the last snapshot, and since the one before."""
+        """The offsets before the moves of pops since the last snapshot; below, since the one before."""
         self._given_before: dict[_Key, dict[int, int]] = {}
         self.version = DataVersion()
         self.is_dirty = False
@@ -50,14 +50,14 @@ class ConsumerOffsets:
         self.is_dirty = True
 
     def give(self, topic: str, group: str, queue_id: int, queue_offset: int) -> None:
-        """A pop's move."""
+        """A commit by a pop."""
         found = self.committed(topic, group, queue_id)
         self._given.setdefault((topic, group), {}).setdefault(queue_id, -1 if found is None else found)
         self.commit(topic, group, queue_id, queue_offset)
 
     def adopt(self, table: Mapping[str, Mapping[int, int]], version: DataVersion | None) -> bool:
         """A slave takes its master's offsets; pairs that the master does not know stay, as in RocketMQ.
-        Whether anything is different now. The version says since when: it is the master's."""
+        Returns whether anything changed. The version becomes the master's."""
         is_changed = False
         self._given, self._given_before = {}, {}
         for name, queues in table.items():
@@ -111,7 +111,7 @@ class ConsumerOffsets:
         return [[(topic, group) for group in groups_of(topic, ())] for topic in topics]
 
     def take_changed(self) -> set[_Key]:
-        """The pairs whose committed offsets were touched since it was last asked."""
+        """The pairs whose committed offsets were changed since the last call."""
         changed, self._changed = self._changed, set()
         return changed
 
@@ -160,7 +160,7 @@ class ConsumerOffsets:
         return bool(self._resets) and queue_id in self._resets.get((topic, group), ())
 
     def take_reset(self, topic: str, group: str, queue_id: int) -> int | None:
-        """The pending reset of this queue, which is done with now."""
+        """Removes and returns the pending reset of this queue."""
         if not self._resets:
             return None
         queues = self._resets.get((topic, group))
@@ -183,7 +183,7 @@ class ConsumerOffsets:
         return {"dataVersion": self.version.to_json(), "offsetTable": table}
 
     def without_given(self, snapshot: Mapping[str, object]) -> Mapping[str, object]:
-        """The snapshot without the moves of pops: the log that proves them is not on disk."""
+        """The snapshot without the moves of pops, while the log with their checkpoints is not on disk."""
         table = snapshot["offsetTable"]
         assert isinstance(table, dict)
         for (topic, group), queues in self._given_before.items():
@@ -193,7 +193,7 @@ class ConsumerOffsets:
         return snapshot
 
     def mark_dirty(self) -> None:
-        """The last snapshot did not reach the disk."""
+        """The last snapshot could not be written."""
         self.is_dirty = True
 
     def load(self, table: Mapping[str, Mapping[int, int]], version: DataVersion | None) -> None:

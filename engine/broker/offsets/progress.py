@@ -37,7 +37,7 @@ class ConsumeProgress:
     stats: BrokerStats
 
     def topics_of(self, group: str, names: Iterable[str] = ()) -> list[TopicConfig]:
-        """Of `names`, or of all that it has offsets of: those it, while it is online, still subscribes to."""
+        """`names`, or all topics that it has offsets of, without those that an online group unsubscribed."""
         online = self.consumers.group(group)
         found = (self.topics.get(topic) for topic in names or self.offsets.topics_of(group))
         return [
@@ -127,7 +127,7 @@ class UnreadTimes:
         self._wanted: dict[Pair, list[QueuePlace]] = {}
         self._wanted_count = 0
         self._unfinished: dict[Pair, None] = {}
-        """Found no room among the wanted; the first comes first."""
+        """Pairs that did not fit into the round, in the order of asking."""
 
     def known_of(self, topic: str) -> Mapping[QueuePlace, int]:
         """Store times by place; negative: it could not be read."""
@@ -145,7 +145,7 @@ class UnreadTimes:
         self._unfinished.update(dict.fromkeys(pairs))
 
     def want(self, pair: Pair, places: list[QueuePlace]) -> None:
-        """What is missing for this pair now; what was wanted for it before is not any more."""
+        """The places to read for this pair; they replace earlier ones."""
         if self._wanted_count >= MAX_READS:
             self.postpone((pair,))
         else:
@@ -169,6 +169,6 @@ class UnreadTimes:
         for (topic, queue_id, queue_offset), time_ms in zip(read.places, times_ms, strict=True):
             known = self._known.get(topic)
             if known is None or len(known) >= MAX_KNOWN_OF_TOPIC:
-                # Read again, should anybody still stand there.
+                # Read again if a group is still at these offsets.
                 known = self._known[topic] = {}
             known[queue_id, queue_offset] = time_ms

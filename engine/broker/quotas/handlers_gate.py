@@ -1,9 +1,9 @@
-"""Quotas before the handlers of sends and reads: a request over its quota is held, and then served.
+"""Quotas before the handlers of sends and reads: a request over its quota is delayed, and then served.
 
-Held and not refused, because official clients give up an asynchronous send on its first refusal and retry a
-synchronous one at once, while an answer that comes later slows all of them down (docs/adr/0009). What would
-wait too long, or would make us hold too many bytes, is refused before anything is done. A broker without
-quotas has no gate in its table of handlers: `gated` gives the table back as it is. Loop thread only.
+Delayed and not refused, because official clients give up an asynchronous send on its first refusal and retry
+a synchronous one at once, while a late answer slows all of them down (docs/adr/0009). A request that would
+wait too long, or exceed the limit of held bytes, is refused before anything is done. Without quotas, `gated`
+returns the table of handlers as it is. Loop thread only.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ LONGEST_SEND_S = 2.0
 """RocketMQ's clients wait 3 s for the answer to a send."""
 LONGEST_READ_S = 10.0
 AGAIN_S = 0.05
-"""A read that finds new debt when its turn has come looks again after this, at the soonest: with a thousand
-reads waiting, each that is served would otherwise wake all others."""
+"""The least delay before a read checks its quota again: with a thousand reads waiting, each one served would
+otherwise wake all others."""
 MOST_HELD_BYTES = 64 * 1024 * 1024
 
 _CLOCK_STEP_S = 0.005
@@ -164,7 +164,7 @@ class QuotaGate:
             if _WATCHED not in client.tags:
                 client.tags[_WATCHED] = True
                 client.on_close(self._client_left)
-        # Behind what this client already waits for: a client's requests keep their order.
+        # After the held requests of this client: a client's requests keep their order.
         held.until_s = max(held.until_s, now_s + wait_s)
         held.count += 1
         held.size_bytes += size
@@ -177,8 +177,8 @@ class QuotaGate:
     def _hold_read(
         self, request: Command, client: Connection, later: Sequence[Charge], wait_s: float, deadline_s: float
     ) -> Outcome:
-        """Others that waited for the same moment may have been served first, and what they took is owed. One
-        that is woken before its time is not to wait at all (the broker stops, or has no room for it)."""
+        """Reads served first may have left a debt, so the quota is checked again. A read that is woken before
+        its time must not wait any longer (the broker stops, or has no room for it)."""
         due_s = self._clock() + wait_s - _CLOCK_STEP_S
 
         def resume() -> Outcome:
@@ -197,9 +197,9 @@ class QuotaGate:
         return _wait(wait_s, resume)
 
     def _resume(self, request: Command, client: Connection, size: int) -> Outcome:
-        """By the handler of this moment: the broker may have become a slave meanwhile."""
+        """By the current handler: the broker may have become a slave meanwhile."""
         self._release(client, size)
-        # The wait was ours: fast failure must not take it for a backlog.
+        # The delay was intended: fast failure must not count it as a backlog.
         client.read_at = client.last_read_at = self._clock()
         return self._routes[request.code](request, client)
 
@@ -212,13 +212,13 @@ class QuotaGate:
             del self._held[client]
 
     def _client_left(self, client: Connection) -> None:
-        """What it had waiting is never resumed."""
+        """Its held requests are never resumed."""
         held = self._held.pop(client, None)
         if held is not None:
             self._held_bytes -= held.size_bytes
 
     def paying(self, outcome: Outcome, client: Connection, group: str) -> Outcome:
-        """The same outcome, at the end of which the bytes that it answers with are paid."""
+        """The outcome, extended so that the bytes of its answer are charged."""
         if isinstance(outcome, Reply):
             size = len(outcome.body)
             charges = self._charges_of_bytes(client, group, size) if size else []

@@ -1,9 +1,9 @@
 """How fast a client, a topic or a group may go: token buckets in a table. Pure, `now_s` is passed in.
 
 A bucket holds one second's worth of its rate. A request needs what it costs, or a full bucket if it costs
-more than that, and pays in full, so a bucket may be in debt; `reserve` says how long to wait until it has
-enough, which is in the order of asking. What a read costs is known afterwards: it needs a bucket without
-debt, and pays then. A full bucket is as good as none and is forgotten. Loop thread only.
+more than that, and pays in full, so a bucket may be in debt; `reserve` returns how long to wait until it has
+enough; earlier requests come first. The cost of a read is known afterwards: it needs a bucket without debt,
+and pays then. A full bucket is the same as none and is deleted. Loop thread only.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class Quotas:
         return wait_s
 
     def pay(self, charges: Sequence[Charge], now_s: float) -> None:
-        """For what has happened already."""
+        """Charge what has been sent already."""
         for charge in charges:
             self._bucket(charge, now_s).level -= charge.cost
 
@@ -78,7 +78,7 @@ class Quotas:
         return bucket
 
     def _sweep(self, now_s: float) -> None:
-        """Rarer the more of them are in use: each request pays for its share of the sweeps."""
+        """Delete full buckets; rarer the more are in use, so that its cost per request is bounded."""
         for key, bucket in list(self._buckets.items()):
             bucket.fill(bucket.rate, now_s)
             if bucket.level >= bucket.rate:

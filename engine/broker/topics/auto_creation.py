@@ -1,14 +1,14 @@
-"""How many topics or groups may make themselves: in all, and for one client address. Pure; loop thread only.
+"""Limits of auto-created topics and groups: in total, and per client address. Pure; loop thread only.
 
-A topic makes itself by a send, a group by whatever a consumer asks first (`autoCreateTopicEnable`,
-`autoCreateSubscriptionGroup`). In all: the limit is how many a broker may have, however they were made, for
-one more to make itself. So a restart forgets nothing, and what an administrator creates is never refused.
-For one address: what it made since the start and what is still there; deleting gives room again. An address
-is known only as long as something of its making is there, so this table is bounded by the limit in all. An
-IPv6 client counts with its /64: it can choose the rest by itself.
+A send creates a topic, the first request of a consumer a group (`autoCreateTopicEnable`,
+`autoCreateSubscriptionGroup`). The total limit counts all topics or groups of the broker, however they were
+created, so a restart forgets nothing, and what an administrator creates is never refused. The limit per
+address counts what it has created since the start and still exists; deleting frees room. An address is kept
+only as long as something that it created exists, so this table is bounded by the total limit. IPv6 clients
+are counted by /64: they can choose the remaining bits freely.
 
-Not limited is what the broker makes for a group that is there (its retry topics and dead letters): nothing of
-a consumer's messages may be lost because others made too many topics.
+Topics that the broker creates for an existing group (retry topics and dead letters) are not limited: no
+message may be lost because others have created too many topics.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _SETTING = "signalboxMaxAutoCreated"
 
 
 class AutoCreationRefused(Refused):
-    """One more would be too many."""
+    """The limit of auto-created topics or groups is reached."""
 
 
 @dataclass(eq=False, repr=False)
@@ -44,7 +44,7 @@ class AutoCreated:
     _has_warned: bool = field(default=False, init=False)
 
     def check(self, name: str, host: str, present: int) -> None:
-        """Refused when there are too many: `present` are there, not counting the broker's own."""
+        """Refused above a limit. `present` exist already, not counting the broker's own."""
         if self.live is None:
             return
         option, setting = f"signalbox_max_auto_created_{self.noun}s", _SETTING + self.noun.title() + "s"
@@ -57,10 +57,10 @@ class AutoCreated:
 
     def _refuse(self, name: str, reason: str, setting: str, limit: int) -> None:
         text = (
-            f"the {self.noun} {name:.300} is not created by itself: {reason}, and {setting} is {limit}; "
+            f"the {self.noun} {name:.300} is not auto-created: {reason}, and {setting} is {limit}; "
             f"an administrator can create it, or raise {setting}"
         )
-        if not self._has_warned:  # once, or a flood of them would be a flood of lines
+        if not self._has_warned:  # once, so that many refusals do not fill the log
             self._has_warned = True
             log.warning("%s (further refusals are not logged)", text)
         raise AutoCreationRefused(text, code=self.code)
@@ -82,7 +82,7 @@ class AutoCreated:
 
 
 def maker_of(host: str) -> str:
-    """What is counted as one client address."""
+    """The address that a client is counted by."""
     if ":" not in host:
         return host
     try:

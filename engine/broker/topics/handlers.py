@@ -1,7 +1,7 @@
-"""Topics as administrators see them: 17, 18 create, 215 deletes, 21, 351, 305 show, 202 offsets.
+"""Topic administration: 17, 18 create, 215 deletes, 21, 351, 305 show, 202 offsets.
 
-Everything is checked before anything changes; a list is taken whole or not at all. Changes are answered once
-topics.json holds them.
+Everything is checked before anything changes; a list is accepted as a whole or not at all. Changes are
+answered once topics.json holds them.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ class TopicAdminHandlers:
         for config in configs:
             if self.topics.put(config, now_ms):
                 log.info("%s set topic %s", client.peer_name, config)
-        # Also when nothing changed: an equal request may have come before and still wait for the disk.
+        # Also when nothing changed: an earlier equal request may still wait for the disk.
         return Announce(TOPICS_FILE, Reply())
 
     def delete(self, request: Command, client: Connection) -> Outcome:
@@ -93,7 +93,7 @@ class TopicAdminHandlers:
         gone = {
             name for name in self.topics.names() if name.startswith(RETRY_PREFIX) and name.endswith(suffix)
         }
-        # The older names do not tell where the group ends: only those of groups that read the topic go.
+        # The older names are ambiguous: only those of groups that have read the topic are deleted.
         older = {pop_retry_topic_v1(group, topic) for group in self.offsets.groups_of(topic)}
         gone |= {name for name in older if name in self.topics}
         log.info("%s deleted topic %s", client.peer_name, topic)
@@ -118,7 +118,7 @@ class TopicAdminHandlers:
         return table_reply(TopicConfigAndMappingSerializeWrapper(shown, topics.version), len(shown), fields)
 
     def config(self, request: Command, client: Connection) -> Outcome:
-        """The mapping that `lo` asks for exists for static topics only, which we do not have."""
+        """`lo` asks for the mapping of a static topic, which this broker does not support."""
         topic = GetTopicConfigRequest.decode(request.fields).topic
         return Reply(body=found_topic(self.topics, topic).encode())
 

@@ -38,7 +38,7 @@ _TOPIC_FLAGS = 0x3
 
 @dataclass(eq=False, repr=False)
 class TopicRules:
-    """Checks against the names that this broker and its cluster own."""
+    """Checks against the system names of this broker and its cluster."""
 
     cluster: str
     broker: str
@@ -47,7 +47,7 @@ class TopicRules:
     def check_name(self, topic: str) -> None:
         check_topic(topic)
         if self.is_system(topic):
-            raise invalid(f"the topic {topic} is the system's own")
+            raise invalid(f"the topic {topic} is a system topic")
 
     def is_system(self, topic: str) -> bool:
         return is_system_topic(topic, self.cluster, self.broker)
@@ -140,7 +140,7 @@ def check_broker_readable(permission: int) -> None:
 
 
 def check_broker_takes(permission: int, topic: TopicConfig | None) -> None:
-    """A broker that is closed for writing still takes what is not ordered: clients avoid it by its route."""
+    """A broker without write permission still accepts unordered topics: clients avoid it by its route."""
     if not permission & PERM_WRITE and topic is not None and topic.order:
         raise NotPermitted("this broker is not writable and the topic is ordered")
 

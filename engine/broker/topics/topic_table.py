@@ -1,8 +1,8 @@
-"""The topics of this broker: their configuration, its version, and which topics make themselves.
+"""The topics of this broker: their configuration, its version, and auto-creation.
 
 Pure: no files, no clock. Invariant: every name in the table is a valid name (`engine.protocol.names`), or the
-broker's or cluster's own. A topic that a send created is `unsaved` until topics.json holds it; nobody may
-append to it before, or a crash would leave acknowledged messages in a topic that nobody knows.
+broker's or cluster's own. A topic that a send created is `unsaved` until topics.json holds it; nothing may be
+appended to it before, or a crash would leave acknowledged messages in an unknown topic.
 Configurations are frozen, so a snapshot is a shallow copy. Loop thread only.
 """
 
@@ -64,7 +64,7 @@ class TopicsImage:
 
 @dataclass(frozen=True, slots=True)
 class TopicsChange:
-    """What changed since the last image or change; None: the topic is gone."""
+    """What changed since the last image or change; None: the topic is deleted."""
 
     topics: dict[str, bytes | None]
     version: DataVersion
@@ -174,8 +174,8 @@ class TopicTable(ConfigTable[TopicConfig]):
         return self._delete(name, now_ms)
 
     def adopt(self, configs: Mapping[str, TopicConfig], version: DataVersion) -> list[str]:
-        """A slave takes its master's table; returns the names that are gone. Name servers hear of topics from
-        masters only, so nothing is left to be announced."""
+        """A slave takes its master's table; returns the deleted names. Only masters register topics with name
+        servers, so nothing is left to be announced."""
         removed = [name for name in self._configs if name not in configs]
         valid = {name: config for name, config in configs.items() if is_valid_topic(name)}
         self._adopt(valid, removed, version)
@@ -188,24 +188,24 @@ class TopicTable(ConfigTable[TopicConfig]):
             self._encoded.pop(name, None)
 
     def renew_version(self, now_ms: int) -> None:
-        """Nothing changed here, but what name servers are told did: they only listen to a new version."""
+        """For a change of registration data outside the table: name servers only accept a new version."""
         self.version = self.version.next_version(now_ms)
 
     def has_changed(self) -> bool:
         return bool(self._changed)
 
     def take_changed(self) -> dict[str, TopicConfig]:
-        """What name servers have not been told yet; asking takes it off the list."""
+        """Topics not registered with name servers since their change; the list is cleared."""
         changed, self._changed = self._changed, set()
         return {name: self._configs[name] for name in changed}
 
     def check_room(self, name: str, host: str) -> None:
-        """Refused when the topic would be one too many for this client or in all."""
+        """Refused above the limits of auto-created topics."""
         self.auto_created.check(name, host, len(self._configs) - self.own_count)
 
     def create_unsaved(self, config: TopicConfig, now_ms: int, host: str | None = None) -> TopicConfig:
-        """A topic that exists from now on, but must be on disk before anything is stored in it. For a client
-        at `host` it may be one too many, which raises; None: it is not limited."""
+        """A new topic that must be on disk before anything is stored in it. `host`: the client that the
+        limits of auto-creation apply to; None: no limit."""
         if host is not None:
             self.check_room(config.topic_name, host)
             self.auto_created.note(config.topic_name, host)
@@ -222,7 +222,7 @@ class TopicTable(ConfigTable[TopicConfig]):
         return TopicsImage(dict(encoded), self.version)
 
     def take_change(self) -> TopicsChange | None:
-        """What the disk does not hold yet, if it was told all that was taken before."""
+        """The changes since the last image or change that was taken for the disk."""
         if self._is_written():
             return None
         change = TopicsChange({name: self._encode(name) for name in self._unwritten}, self.version)
@@ -248,7 +248,7 @@ def plan_auto_creation(
     is_enabled: bool,
     sys_flag: int = 0,
 ) -> TopicConfig | None:
-    """The topic that a send to an unknown `topic` makes, after the example of `default`; None: it may not."""
+    """The configuration that a send to an unknown `topic` inherits from `default`; None: not allowed."""
     if default is None or not default.is_inheritable:
         return None
     if default.topic_name == DEFAULT_TOPIC and not is_enabled:
@@ -296,9 +296,9 @@ def system_topics(
 
 
 def add_system_topics(table: TopicTable, wanted: Iterable[TopicConfig], now_ms: int) -> None:
-    """Those that are missing; one that an operator or an older broker has shaped stays as it is.
+    """Creates the missing ones; those changed by an operator or an older broker stay as they are.
 
-    But for TBW102: it is wanted when topics make themselves, and an earlier start may have withdrawn it.
+    Except TBW102: auto-creation needs it, and an earlier start may have withdrawn it.
     """
     wanted = list(wanted)
     for config in wanted:
@@ -326,13 +326,13 @@ def add_own_topics(table: TopicTable, options: BrokerOptions, now_ms: int) -> No
 
 
 def withdraw_default_topic(table: TopicTable, now_ms: int) -> None:
-    """With auto-creation off, clients must not be told that TBW102 can be inherited from."""
+    """With auto-creation off, TBW102 is not inheritable for clients."""
     default = table.get(DEFAULT_TOPIC)
     if default is not None and default.is_inheritable:
         table.put(replace(default, perm=PERM_READ_WRITE), now_ms)
 
 
 def offer_default_topic(table: TopicTable, queue_nums: int, now_ms: int) -> None:
-    """With auto-creation on (again), TBW102 can be inherited from."""
+    """With auto-creation on (again), TBW102 is inheritable."""
     default = table.get(DEFAULT_TOPIC) or TopicConfig(DEFAULT_TOPIC, queue_nums, queue_nums)
     table.put(replace(default, perm=_PERM_ALL), now_ms)
