@@ -27,7 +27,7 @@ from engine.protocol.codes import RequestCode, ResponseCode
 from engine.protocol.commands import Command
 from engine.protocol.headers.brokers import GetBrokerConfigResponse, ViewBrokerStatsDataRequest
 from engine.protocol.headers.pull import QueryConsumeQueueRequest
-from engine.store.message_store import MessageStore
+from engine.store.queues.message_queues import MessageQueues
 
 log = logging.getLogger(__name__)
 
@@ -78,7 +78,7 @@ _MAX_UNITS = 1_024
 class StoreAdminHandlers:
     topics: TopicTable
     consumers: ConsumerTable[Connection]
-    store: MessageStore
+    queues: MessageQueues
     delete_expired_soon: Callable[[], None]
     cleaning_refusal: Callable[[], str]
     """Why nothing may be cleaned by hand here; empty where it may."""
@@ -93,14 +93,14 @@ class StoreAdminHandlers:
 
     def clean_queues(self, request: Command, client: Connection) -> Outcome:
         self._check_cleaning()
-        self.store.queues.delete_expired()
+        self.queues.delete_expired()
         return Reply()
 
     def clean_topics(self, request: Command, client: Connection) -> Outcome:
         """Queues of topics that no longer exist."""
-        for topic in self.store.queues.ids_by_topic():
+        for topic in self.queues.ids_by_topic():
             if topic not in self.topics:
-                self.store.queues.delete_topic(topic)
+                self.queues.delete_topic(topic)
         return Reply()
 
     def delete_segments(self, request: Command, client: Connection) -> Outcome:
@@ -125,7 +125,7 @@ class StoreAdminHandlers:
         subscription = None
         if header.consumer_group:
             subscription = self.consumers.subscription(header.consumer_group, topic)
-        units = self.store.queues.units(topic, queue_id, header.index, min(header.count, _MAX_UNITS))
+        units = self.queues.units(topic, queue_id, header.index, min(header.count, _MAX_UNITS))
         body = QueryConsumeQueueResponseBody(
             subscription_data=subscription,
             queue_data=tuple(
@@ -137,8 +137,8 @@ class StoreAdminHandlers:
                 )
                 for unit in units
             ),
-            max_queue_index=self.store.queues.max_offset(topic, queue_id),
-            min_queue_index=self.store.queues.min_offset(topic, queue_id),
+            max_queue_index=self.queues.max_offset(topic, queue_id),
+            min_queue_index=self.queues.min_offset(topic, queue_id),
         )
         return Reply(body=body.encode())
 

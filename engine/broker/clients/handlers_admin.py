@@ -32,7 +32,7 @@ from engine.protocol.headers.groups import (
 )
 from engine.protocol.headers.offsets import GetConsumerStatusRequest
 from engine.protocol.records import decode_record
-from engine.store.message_store import MessageStore
+from engine.store.log.message_log import MessageLog
 
 _RELAY_MS = 10_000
 _STATUS_MS = 5_000
@@ -47,7 +47,7 @@ class ClientAdminHandlers:
     producers: ProducerTable[Connection]
     topics: TopicTable
     groups: SubscriptionGroupTable
-    store: MessageStore
+    log: MessageLog
     check_record: RecordCheck = unchecked
 
     def routes(self) -> dict[int, Handler]:
@@ -138,7 +138,7 @@ class ClientAdminHandlers:
         if not header.client_id or not header.msg_id:
             raise BadRequest("clientId and msgId are needed")
         member = self._member(header.consumer_group, header.client_id)
-        read = self.store.log.plan_record(commit_log_offset_of(header.msg_id))
+        read = self.log.plan_record(commit_log_offset_of(header.msg_id))
 
         def finish(data: bytes) -> Outcome:
             if not data:

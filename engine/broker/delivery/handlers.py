@@ -43,7 +43,7 @@ from engine.protocol.layouts.checkpoints import TimerCheck, encode_timer_check
 from engine.protocol.message_ids import RecallHandle, decode_recall_handle
 from engine.protocol.properties import Property, encode_properties
 from engine.protocol.records import decode_record
-from engine.store.message_store import MessageStore
+from engine.store.log.message_log import MessageLog
 from engine.store.results import MessageDraft, PutStatus
 
 
@@ -52,7 +52,7 @@ class SendBackHandlers:
     topics: TopicTable
     retries: RetryRule
     parking: Parking
-    store: MessageStore
+    log: MessageLog
     live: LiveOptions
     traffic: Traffic
     disk: DiskRoom
@@ -73,9 +73,9 @@ class SendBackHandlers:
         check_disk(self.disk)
         if group.retry_queue_nums <= 0:
             return Reply()
-        reads = self.store.log.plan_record_reads([(header.offset, 0)])
+        reads = self.log.plan_record_reads([(header.offset, 0)])
         if reads.is_hot:
-            return self._take(self.store.log.raw_record_at(header.offset), header, group, request, client)
+            return self._take(self.log.raw_record_at(header.offset), header, group, request, client)
         return ColdRead(
             lambda: reads.run()[0] or b"",
             lambda data: self._take(data, header, group, request, client),
@@ -107,7 +107,7 @@ class SendBackHandlers:
         self.durability.check()
         now_ms = self.now_ms()
         draft = self.parking.plan(plan.draft, now_ms)
-        result = self.store.log.put(draft, now_ms)
+        result = self.log.put(draft, now_ms)
         if result.status is not PutStatus.PUT_OK:
             self.traffic.put_failed += 1
             raise not_stored(result)
@@ -123,7 +123,7 @@ class TimerHandlers:
     region: str
     topics: TopicTable
     parking: Parking
-    store: MessageStore
+    log: MessageLog
     live: LiveOptions
     disk: DiskRoom
     counts: TimerCounts
@@ -159,7 +159,7 @@ class TimerHandlers:
         self.durability.check()
         now_ms = self.now_ms()
         handle = self._checked(header, now_ms)
-        result = self.store.log.put(self.parking.plan(_recall_draft(handle, client, now_ms), now_ms), now_ms)
+        result = self.log.put(self.parking.plan(_recall_draft(handle, client, now_ms), now_ms), now_ms)
         if result.status is not PutStatus.PUT_OK:
             raise not_stored(result, ResponseCode.SERVICE_NOT_AVAILABLE)
         # Producers trace a recall only if the answer names the region.

@@ -20,7 +20,7 @@ from engine.protocol.names import TIMER_TOPIC, is_valid_topic
 from engine.protocol.properties import Property, decode_properties, encode_properties
 from engine.protocol.records import Record, decode_record, decode_records, encode_record
 from engine.protocol.sys_flags import TRANSACTION_COMMIT, TRANSACTION_MASK, TRANSACTION_NONE
-from engine.store.message_store import MessageStore
+from engine.store.queues.message_queues import MessageQueues
 from engine.store.results import ColdBody, GetStatus, MessageDraft
 
 
@@ -82,13 +82,13 @@ def encoded_as(record: Record, topic: str, queue_id: int, properties: Mapping[st
     )
 
 
-def read_queue(store: MessageStore, topic: str, queue_id: int, queue_offset: int) -> Iterator[Record]:
+def read_queue(queues: MessageQueues, topic: str, queue_id: int, queue_offset: int) -> Iterator[Record]:
     """All messages of a system queue from an offset on; damaged ones are left out. May wait for the disk."""
-    while queue_offset < store.queues.max_offset(topic, queue_id):
-        result = store.queues.get(topic, queue_id, queue_offset, _READ_COUNT)
+    while queue_offset < queues.max_offset(topic, queue_id):
+        result = queues.get(topic, queue_id, queue_offset, _READ_COUNT)
         read = ColdBody(result.body, result.damage)
         if result.cold is not None:
-            read = store.queues.read_cold(result.cold)
+            read = queues.read_cold(result.cold)
         if result.status is GetStatus.FOUND:
             yield from decode_records(read.body, check_crc=False)
         if read.damage is not None:

@@ -220,7 +220,9 @@ class PopHandlers(PopAckHandlers):
     def _read_cold(self, asked: PopRequest, place: Place, begin: int, result: GetResult) -> ColdRead:
         assert result.cold is not None
         topic, queue_id = place
-        cold = FilteredRead(self.store, result.cold, asked.wanted.wanted if topic == asked.topic else None)
+        cold = FilteredRead(
+            self.store.queues, result.cold, asked.wanted.wanted if topic == asked.topic else None
+        )
 
         def finish(body: bytes) -> Outcome:
             is_ours = self.reads.position(topic, asked.group, queue_id, asked.init_mode) == begin

@@ -33,7 +33,7 @@ from engine.protocol.pop_handles import (
 from engine.protocol.properties import Property
 from engine.protocol.record_layout import RECORD_HEAD
 from engine.protocol.records import decode_records
-from engine.store.message_store import MessageStore
+from engine.store.queues.message_queues import MessageQueues
 from engine.store.results import GetResult, GetStatus
 
 INIT_MAX = 1
@@ -60,7 +60,7 @@ def queue_offsets(body: bytes) -> list[int]:
 
 @dataclass(eq=False, repr=False)
 class QueueReads:
-    store: MessageStore
+    queues: MessageQueues
     offsets: ConsumerOffsets
     orders: OrderTable
 
@@ -71,17 +71,17 @@ class QueueReads:
         if committed is not None:
             return committed
         begin = self._first(topic, queue_id, init_mode)
-        if self.store.queues.max_offset(topic, queue_id):
+        if self.queues.max_offset(topic, queue_id):
             self.advance(topic, group, queue_id, begin)
         return begin
 
     def _first(self, topic: str, queue_id: int, init_mode: int) -> int:
-        low = self.store.queues.min_offset(topic, queue_id)
+        low = self.queues.min_offset(topic, queue_id)
         if init_mode != INIT_MAX or is_retry_topic(topic):
             return low
-        if low == 0 and self.store.queues.is_hot(topic, queue_id, 0):
+        if low == 0 and self.queues.is_hot(topic, queue_id, 0):
             return 0
-        return max(self.store.queues.max_offset(topic, queue_id) - 1, low)
+        return max(self.queues.max_offset(topic, queue_id) - 1, low)
 
     def advance(self, topic: str, group: str, queue_id: int, queue_offset: int) -> None:
         self.offsets.give(topic, group, queue_id, queue_offset)
@@ -89,8 +89,8 @@ class QueueReads:
     def rest(self, topic: str, group: str, queue_id: int) -> int:
         """How many messages the group has not been given yet."""
         committed = self.offsets.committed(topic, group, queue_id)
-        begin = self.store.queues.min_offset(topic, queue_id) if committed is None else committed
-        return max(0, self.store.queues.max_offset(topic, queue_id) - begin)
+        begin = self.queues.min_offset(topic, queue_id) if committed is None else committed
+        return max(0, self.queues.max_offset(topic, queue_id) - begin)
 
     def read(
         self, topic: str, group: str, queue_id: int, count: int, wanted: MessageFilter, init_mode: int
@@ -98,9 +98,9 @@ class QueueReads:
         """Where the read begins, and its result; None: there is nothing to pop now."""
         begin = self.position(topic, group, queue_id, init_mode)
         for _ in range(_MAX_STEPS):
-            if begin == self.store.queues.max_offset(topic, queue_id):
+            if begin == self.queues.max_offset(topic, queue_id):
                 return begin, None
-            result = self.store.queues.get(topic, queue_id, begin, count, None, wanted.tags, wanted.wanted)
+            result = self.queues.get(topic, queue_id, begin, count, None, wanted.tags, wanted.wanted)
             if result.status in (GetStatus.FOUND, GetStatus.MESSAGE_DAMAGED):
                 return begin, result
             if result.status not in _CORRECTED or result.next_begin_offset == begin:

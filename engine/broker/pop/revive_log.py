@@ -161,7 +161,7 @@ class ReviveLog:
             low, high = self._ends(queue_id)
             committed = self.offsets.committed(self.topic, REVIVE_GROUP, queue_id) or 0
             begin = min(max(committed, low), high)
-            for record in read_queue(self.store, self.topic, queue_id, begin):
+            for record in read_queue(self.store.queues, self.topic, queue_id, begin):
                 checkpoint = self._feed(record, queue_id, 0)
                 is_renewed = Property.FIRST_POP_TIME in record.properties
                 if checkpoint is not None and checkpoint.pop_time >= known_until_ms and not is_renewed:
@@ -179,7 +179,7 @@ class ReviveLog:
                 own.remove(at)
                 at += 1
             if at < end:
-                for record in read_queue(self.store, self.topic, queue_id, at):
+                for record in read_queue(self.store.queues, self.topic, queue_id, at):
                     if record.queue_offset not in own:
                         self._feed(record, queue_id, now_ms + _LATE_ACK_MS)
                     own.discard(record.queue_offset)

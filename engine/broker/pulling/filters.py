@@ -20,7 +20,7 @@ from engine.protocol.codes import ResponseCode
 from engine.protocol.hashes import tags_code
 from engine.protocol.sql92 import sql_filter
 from engine.protocol.text_cache import TextCache
-from engine.store.message_store import MessageStore
+from engine.store.queues.message_queues import MessageQueues
 from engine.store.reading.cold_reads import select_records
 from engine.store.results import ColdRanges, Damage, RecordFilter
 
@@ -56,7 +56,7 @@ NO_FILTER = MessageFilter()
 class FilteredRead:
     """A cold read whose records are filtered where they are read: in the thread."""
 
-    store: MessageStore
+    queues: MessageQueues
     cold: ColdRanges
     wanted: RecordFilter | None
     damage: Damage | None = None
@@ -64,7 +64,7 @@ class FilteredRead:
     """Of the records that passed the filter; None without one."""
 
     def read(self) -> bytes:
-        body, self.damage = self.store.queues.read_cold(self.cold)
+        body, self.damage = self.queues.read_cold(self.cold)
         if self.wanted is None:
             return body
         selected = list(select_records(body, self.wanted.matches))

@@ -267,7 +267,7 @@ class PullHandlers:
         is_second: bool,
     ) -> ColdRead:
         assert result.cold is not None
-        cold = FilteredRead(self.store, result.cold, wanted.wanted)
+        cold = FilteredRead(self.store.queues, result.cold, wanted.wanted)
 
         def finish(body: bytes) -> Outcome:
             count, cut, damage = cold.count or result.count, result, cold.damage

@@ -25,7 +25,7 @@ from engine.protocol.hosts import Host, pack_host
 from engine.protocol.message_ids import offset_msg_id
 from engine.protocol.names import check_topic
 from engine.protocol.properties import Property, decode_properties, encode_properties
-from engine.store.message_store import MessageStore
+from engine.store.log.message_log import MessageLog
 from engine.store.results import MessageDraft, PutStatus
 
 _PUSH_MS = 10_000
@@ -37,7 +37,7 @@ class ReplyHandlers:
     region: str
     topics: TopicTable
     producers: ProducerTable[Connection]
-    store: MessageStore
+    log: MessageLog
     live: LiveOptions
     admission: Admission
     traffic: Traffic
@@ -118,7 +118,7 @@ class ReplyHandlers:
         }
         if not self.live.store_reply_message_enable:
             return fields
-        result = self.store.log.put(draft, self.now_ms())
+        result = self.log.put(draft, self.now_ms())
         if result.status is not PutStatus.PUT_OK:
             self.traffic.put_failed += 1
             return fields

@@ -114,12 +114,12 @@ class TransactionLog:
         table.start_at(half_offset, op_offset)
         done: set[int] = set()
         ops: list[tuple[int, int]] = []
-        for op in read_queue(self.store, TRANS_OP_HALF_TOPIC, HALF_QUEUE, op_offset):
+        for op in read_queue(self.store.queues, TRANS_OP_HALF_TOPIC, HALF_QUEUE, op_offset):
             offsets = op_offsets(op)
             done.update(offsets)
             table.op_written(op.queue_offset, offsets)
             ops.append((op.store_timestamp, op.commit_log_offset))
-        for half in read_queue(self.store, TRANS_HALF_TOPIC, HALF_QUEUE, half_offset):
+        for half in read_queue(self.store.queues, TRANS_HALF_TOPIC, HALF_QUEUE, half_offset):
             origin = origin_of(half.properties, half.queue_offset)
             if not is_half(half) or half.queue_offset in done or origin in done:
                 table.skip(half.queue_offset, half.properties)
