@@ -21,9 +21,6 @@ class _Lease:
     client_id: str
     renewed_ms: int
 
-    def is_held_against(self, client_id: str, now_ms: int) -> bool:
-        return self.client_id != client_id and now_ms - self.renewed_ms <= LEASE_MS
-
 
 class QueueLocks:
     def __init__(self) -> None:
@@ -37,7 +34,7 @@ class QueueLocks:
         held: list[MessageQueue] = []
         for queue in queues:
             lease = leases.get(queue)
-            if lease is None or not lease.is_held_against(client_id, now_ms):
+            if lease is None or lease.client_id == client_id or now_ms - lease.renewed_ms > LEASE_MS:
                 leases[queue] = _Lease(client_id, now_ms)
                 held.append(queue)
         if not leases:

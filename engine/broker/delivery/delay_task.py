@@ -121,11 +121,7 @@ class DelayDelivery:
     def _deliver_one(self, level: int, unit: QueueUnit, record: Record) -> bool:
         draft = restored(record, ())
         if draft is None:
-            log.error(
-                "the delayed message at queue offset %d of level %d names no real topic: dropped",
-                unit.queue_offset,
-                level,
-            )
+            log.error("the delayed message at offset %d of level %d names no topic", unit.queue_offset, level)
         elif not self.deliverer.deliver(draft, unit.tags_code, self.now_ms()):
             self._put_off(level, unit)
             return False
@@ -139,11 +135,7 @@ class DelayDelivery:
             return False
         damaged = self.deliverer.damaged
         if not damaged.is_in_log(place):
-            log.error(
-                "the delayed message at queue offset %d of level %d is no longer in the log",
-                unit.queue_offset,
-                level,
-            )
+            log.error("the delayed message at offset %d of level %d is gone", unit.queue_offset, level)
             return True
         file = self.store.repairs.damage_at(*place).file
         damage = Damage(SCHEDULE_TOPIC, queue_id, unit.queue_offset, *place, file)
@@ -162,9 +154,7 @@ class DelayDelivery:
         corrected = min(max(offset, start), end)
         if corrected == offset:
             return False
-        log.warning(
-            "delivery of delay level %d continues at queue offset %d instead of %d", level, corrected, offset
-        )
+        log.warning("delay level %d continues at offset %d instead of %d", level, corrected, offset)
         self.offsets.set(level, corrected)
         return True
 

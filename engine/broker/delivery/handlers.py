@@ -17,7 +17,7 @@ from engine.access.resources import Action
 from engine.broker.delivery.parked_messages import Parking
 from engine.broker.delivery.retries import RetryRule, SendBackPlan, plan_send_back
 from engine.broker.delivery.timed_messages import RECALL_TAG, TimerCounts, delete_key
-from engine.broker.sending.admission import check_disk, not_stored
+from engine.broker.sending.admission import check_disk, check_stored, not_stored
 from engine.broker.sending.durability import Durability
 from engine.broker.settings.options import LiveOptions
 from engine.broker.stats.traffic import Traffic
@@ -160,8 +160,7 @@ class TimerHandlers:
         now_ms = self.now_ms()
         handle = self._checked(header, now_ms)
         result = self.log.put(self.parking.plan(_recall_draft(handle, client, now_ms), now_ms), now_ms)
-        if result.status is not PutStatus.PUT_OK:
-            raise not_stored(result, ResponseCode.SERVICE_NOT_AVAILABLE)
+        check_stored(result, ResponseCode.SERVICE_NOT_AVAILABLE)
         # Producers trace a recall only if the answer names the region.
         fields = {**RecallMessageResponse(handle.uniq_key).encode(), Property.MSG_REGION: self.region}
         self.appended()

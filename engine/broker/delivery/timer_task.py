@@ -71,9 +71,7 @@ class TimerDelivery:
         self._seconds.clear()
         end = self.store.queues.max_offset(TIMER_TOPIC, 0)
         if self.timers.queue_offset > end:
-            log.warning(
-                "the timer queue ends at queue offset %d, timercheck has %d", end, self.timers.queue_offset
-            )
+            log.warning("the timer queue ends at %d, timercheck has offset %d", end, self.timers.queue_offset)
             self.timers.queue_offset = end
         self._begin_early_enough()
         self._tasks = [
@@ -186,10 +184,7 @@ class TimerDelivery:
         """False: its delivery failed and must be retried."""
         out_ms = out_time_ms(record.properties)
         if out_ms is None:
-            log.error(
-                "the message at commit-log offset %d of the timer topic has no delivery time: dropped",
-                record.commit_log_offset,
-            )
+            log.error("the timer message at log offset %d has no time: dropped", record.commit_log_offset)
             return True
         now_ms = self.now_ms()
         topic = record.properties.get(Property.REAL_TOPIC, "")
@@ -223,11 +218,8 @@ class TimerDelivery:
         units.reverse()
         second.recalled |= await self._recalled([unit for unit in units if unit.magic & TIMER_DELETE])
         if len(units) < count - second.taken:
-            log.error(
-                "%d timed messages of second %d are missing in the timer log",
-                count - second.taken - len(units),
-                second.time_ms,
-            )
+            missing = count - second.taken - len(units)
+            log.error("%d timed messages of second %d are not in the timer log", missing, second.time_ms)
         second.take(units, count)
 
     async def _deliver_due(self, second: TimerSecond, now_ms: int) -> bool:
@@ -273,9 +265,7 @@ class TimerDelivery:
         """Deliver, roll or drop one message; False: try again later."""
         record = None if raw is None else decode_record(raw, 0, False)
         if record is None or record.topic != TIMER_TOPIC:
-            log.error(
-                "the timed message at commit-log offset %d is no longer in the log", unit.commit_log_offset
-            )
+            log.error("the timed message at log offset %d is gone", unit.commit_log_offset)
             return True
         now_ms = self.now_ms()
         if unit.magic & TIMER_ROLL:
@@ -291,10 +281,7 @@ class TimerDelivery:
     def _deliver(self, record: Record, due_ms: int, now_ms: int) -> bool:
         draft = timed_draft(record, now_ms)
         if draft is None:
-            log.error(
-                "the timed message at commit-log offset %d names no real topic: dropped",
-                record.commit_log_offset,
-            )
+            log.error("the timed message at log offset %d names no topic: dropped", record.commit_log_offset)
             return True
         return self.deliverer.deliver(draft, due_ms, now_ms)
 

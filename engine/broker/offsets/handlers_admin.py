@@ -122,10 +122,8 @@ class OffsetAdminHandlers:
             raise BadRequest(f"{header.topic} has no queue {queue_id}")
         if header.offset is None or header.offset == _NO_OFFSET:
             return {queue_id: self._offset_at(header.topic, queue_id, header.timestamp)}
-        low, high = (
-            self.store.queues.min_offset(header.topic, queue_id),
-            self.store.queues.max_offset(header.topic, queue_id),
-        )
+        queues = self.store.queues
+        low, high = queues.min_offset(header.topic, queue_id), queues.max_offset(header.topic, queue_id)
         if not max(0, low) <= header.offset <= high + 1:
             raise BadRequest(
                 f"the offset {header.offset} is outside {max(0, low)}..{high + 1} of queue {queue_id}"

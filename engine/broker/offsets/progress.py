@@ -63,11 +63,12 @@ class ConsumeProgress:
 
     def _progress(self, group: str, topic: str, queue_id: int) -> OffsetWrapper:
         consumed = self.offsets.committed(topic, group, queue_id) or 0
+        consumed_ms = self.store.search.store_time_at(topic, queue_id, consumed - 1) if consumed else 0
         return OffsetWrapper(
             broker_offset=max(0, self.store.queues.max_offset(topic, queue_id)),
             consumer_offset=consumed,
             pull_offset=self.offsets.pulled(topic, group, queue_id),
-            last_timestamp=self._store_time(topic, queue_id, consumed - 1),
+            last_timestamp=max(0, consumed_ms),
         )
 
     def lags(self) -> Iterator[tuple[str, str, int]]:
@@ -102,11 +103,6 @@ class ConsumeProgress:
             consume_time_stamp=consumed_ms,
             delay_time=max(0, now_ms - waiting_ms) if waiting_ms > 0 else 0,
         )
-
-    def _store_time(self, topic: str, queue_id: int, queue_offset: int) -> int:
-        if queue_offset < 0:
-            return 0
-        return max(0, self.store.search.store_time_at(topic, queue_id, queue_offset))
 
 
 MAX_READS = 2_000

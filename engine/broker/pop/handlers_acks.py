@@ -16,7 +16,7 @@ from engine.broker.offsets.offset_table import ConsumerOffsets
 from engine.broker.pop.handlers_peek import PopLookHandlers
 from engine.broker.pop.pop_requests import check_invisible, waiting_key
 from engine.broker.pop.revive_log import ReviveLog
-from engine.broker.sending.admission import not_stored
+from engine.broker.sending.admission import check_stored
 from engine.broker.stats.traffic import Traffic
 from engine.broker.topics.topic_rules import no_such_topic
 from engine.errors import Refused
@@ -31,7 +31,7 @@ from engine.protocol.headers.pop import (
     ChangeInvisibleTimeResponse,
 )
 from engine.protocol.pop_handles import ORDER_REVIVE_QUEUE, PopHandle, parse_handle, real_topic
-from engine.store.results import PutResult, PutStatus
+from engine.store.results import PutResult
 
 
 @dataclass(eq=False, repr=False)
@@ -145,7 +145,7 @@ class PopAckHandlers(PopLookHandlers):
             now_ms=pop_time_ms,
             first_pop_ms=handle.pop_time_ms,
         )
-        _check_stored(stored)
+        check_stored(stored)
         self.traffic.checkpoint(topic, group)
         self.traffic.acked(topic, group, 1)
         stored = self.revive_log.ack(key, [header.offset], now_ms) or stored
@@ -180,10 +180,8 @@ class PopAckHandlers(PopLookHandlers):
                 code=ResponseCode.MESSAGE_ILLEGAL,
             )
         handle = parse_handle(header.extra_info, header.offset)
-        low, high = (
-            self.store.queues.min_offset(topic, queue_id),
-            self.store.queues.max_offset(topic, queue_id),
-        )
+        queues = self.store.queues
+        low, high = queues.min_offset(topic, queue_id), queues.max_offset(topic, queue_id)
         if not low <= header.offset <= high:
             raise _no_message(f"offset {header.offset} of {topic}@{queue_id} is outside {low}..{high}")
         if (handle.broker_name, handle.queue_id, handle.queue_offset) != (
@@ -197,17 +195,12 @@ class PopAckHandlers(PopLookHandlers):
     def _answer(self, stored: PutResult | None, reply: Reply) -> Outcome:
         if stored is None:
             return reply
-        _check_stored(stored)
+        check_stored(stored)
         if not self.is_sync_flush:
             return reply
         late = Reply(ResponseCode.SYSTEM_ERROR, "stored, but not known to be on disk")
         end = stored.commit_log_offset + stored.size
         return WaitFlush(end, self.live.sync_flush_timeout, reply, late)
-
-
-def _check_stored(stored: PutResult) -> None:
-    if stored.status is not PutStatus.PUT_OK:
-        raise not_stored(stored)
 
 
 def _no_message(text: str) -> Refused:

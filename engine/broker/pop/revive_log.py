@@ -158,10 +158,11 @@ class ReviveLog:
         # The saved offsets include all pops before this moment.
         known_until_ms = self.offsets.version.timestamp
         for queue_id in range(REVIVE_QUEUES):
-            low, high = self._ends(queue_id)
+            queues = self.store.queues
+            low, high = queues.min_offset(self.topic, queue_id), queues.max_offset(self.topic, queue_id)
             committed = self.offsets.committed(self.topic, REVIVE_GROUP, queue_id) or 0
             begin = min(max(committed, low), high)
-            for record in read_queue(self.store.queues, self.topic, queue_id, begin):
+            for record in read_queue(queues, self.topic, queue_id, begin):
                 checkpoint = self._feed(record, queue_id, 0)
                 is_renewed = Property.FIRST_POP_TIME in record.properties
                 if checkpoint is not None and checkpoint.pop_time >= known_until_ms and not is_renewed:
@@ -208,11 +209,6 @@ class ReviveLog:
         behind = max(checkpoint.offsets(), default=-1) + 1
         if committed < behind:
             self.offsets.commit(topic, group, queue_id, behind)
-
-    def _ends(self, queue_id: int) -> tuple[int, int]:
-        return self.store.queues.min_offset(self.topic, queue_id), self.store.queues.max_offset(
-            self.topic, queue_id
-        )
 
     # -- where a start reads from ---------------------------------------------------------------------------
 

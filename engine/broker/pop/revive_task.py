@@ -115,9 +115,7 @@ class Revival:
 
     def _bring_back(self, entry: OpenCheckpoint, queue_offset: int, raw: bytes | None, target: str) -> bool:
         if raw is None:
-            log.warning(
-                "message %s@%d:%d cannot be revived: it is gone", entry.topic, entry.queue_id, queue_offset
-            )
+            log.warning("message %s@%d:%d is gone: not revived", entry.topic, entry.queue_id, queue_offset)
             return self._close(entry, [queue_offset])
         now_ms = self.now_ms()
         draft = retry_draft(decode_record(raw, 0, False), target, entry.key[4])

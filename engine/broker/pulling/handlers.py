@@ -331,10 +331,8 @@ class PullHandlers:
         reset = self.offsets.take_reset(topic, header.consumer_group, queue_id)
         if reset is None:
             return None
-        low, high = (
-            self.store.queues.min_offset(topic, queue_id),
-            self.store.queues.max_offset(topic, queue_id),
-        )
+        queues = self.store.queues
+        low, high = queues.min_offset(topic, queue_id), queues.max_offset(topic, queue_id)
         return Reply(ResponseCode.PULL_OFFSET_MOVED, "OFFSET_RESET", _fields(0, reset, low, high))
 
     def _offset_fields(self, group: SubscriptionGroupConfig, result: GetResult) -> dict[str, str]:

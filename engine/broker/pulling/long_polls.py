@@ -15,30 +15,14 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable
 from typing import Protocol, cast
 
+from engine.net.outcomes import Poll, Shared
+
 SLICE_MS = 50
 ALL_QUEUES = -1
 NOT_PARKED = -1
 
 QueueKey = tuple[str, int]
 """(topic, queue id)"""
-
-
-class Shared(Protocol):
-    """A large object that polls share: a filter. Compared by identity."""
-
-    @property
-    def weight(self) -> int: ...
-
-
-class Waiter(Protocol):
-    """What a hold waits for (`net.outcomes.Poll`)."""
-
-    @property
-    def shared(self) -> Shared | None: ...
-
-    def parked_under(self) -> tuple[Hashable, ...]: ...
-
-    def accepts(self, arrival: object, /) -> bool: ...
 
 
 class Parked(Protocol):
@@ -51,7 +35,7 @@ class Parked(Protocol):
     def client(self) -> Hashable: ...
 
     @property
-    def poll(self) -> Waiter: ...
+    def poll(self) -> Poll: ...
 
     def done(self) -> None: ...
 

@@ -15,10 +15,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Protocol
 
 from engine.broker.delivery.delay_levels import TIMER_REQUESTS
 from engine.broker.settings.options import LiveOptions
+from engine.broker.stats.put_times import Appends
 from engine.broker.storage.disk_room import DiskRoom
 from engine.errors import NotPermitted, Refused
 from engine.protocol.batches import BatchItem
@@ -30,21 +30,16 @@ from engine.protocol.names import REVIVE_TOPIC_PREFIX, SEND_FORBIDDEN_TOPICS
 from engine.protocol.properties import PAIR_END, Property, decode_properties, encode_properties, find_property
 from engine.protocol.record_layout import MAX_PROPERTIES_BYTES
 from engine.protocol.sys_flags import INNER_BATCH, NEED_UNWRAP, TRANSACTION_MASK, TRANSACTION_PREPARED
-from engine.store.results import MessageDraft, PutResult
+from engine.store.results import MessageDraft, PutResult, PutStatus
 
 _UNUSUAL_BITS = TRANSACTION_MASK | INNER_BATCH | NEED_UNWRAP
-
-
-class StoreState(Protocol):
-    @property
-    def refusal(self) -> PutResult | None: ...
 
 
 @dataclass(eq=False, repr=False, slots=True)
 class Admission:
     live: LiveOptions
     disk: DiskRoom
-    store: StoreState
+    store: Appends
     properties: StoredProperties
     waited_ms: Callable[[float, float], float]
 
@@ -107,8 +102,13 @@ def check_disk(disk: DiskRoom) -> None:
         raise disk_full(disk.usage_ratio)
 
 
+def check_stored(result: PutResult, code: int = ResponseCode.SYSTEM_ERROR) -> None:
+    if result.status is not PutStatus.PUT_OK:
+        raise not_stored(result, code)
+
+
 def not_stored(result: PutResult, code: int = ResponseCode.SYSTEM_ERROR) -> Refused:
-    """The store did not take the message."""
+    """The store did not accept the message."""
     return Refused(result.remark or f"the message was not stored: {result.status.value}", code=code)
 
 

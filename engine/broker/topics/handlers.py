@@ -142,10 +142,8 @@ class TopicAdminHandlers:
                 yield
 
     def _queue_offsets(self, topic: str, queue_id: int) -> TopicOffset:
-        low, high = (
-            self.store.queues.min_offset(topic, queue_id),
-            self.store.queues.max_offset(topic, queue_id),
-        )
+        queues = self.store.queues
+        low, high = queues.min_offset(topic, queue_id), queues.max_offset(topic, queue_id)
         last_ms = self.store.search.store_time_at(topic, queue_id, high - 1) if high > low else 0
         return TopicOffset(max(0, low), max(0, high), max(0, last_ms))
 

@@ -99,10 +99,7 @@ class TransactionChecks:
             if half is None and is_damaged:
                 continue  # it stays open: another member, or an operator, may restore it
             if half is None:
-                log.error(
-                    "the half message at commit-log offset %d is gone: its transaction is closed",
-                    entry.commit_log_offset,
-                )
+                log.error("the half message at log offset %d is gone: closed", entry.commit_log_offset)
                 self.transactions.table.close(entry.origin)
             elif self._is_exhausted(entry):
                 self._give_up(entry, half)
@@ -167,9 +164,7 @@ class TransactionChecks:
     def _put(self, draft: MessageDraft) -> PutResult | None:
         result = self.store.log.put(draft, self.now_ms())
         if result.status is not PutStatus.PUT_OK:
-            log.warning(
-                "a half message could not be copied for its check: %s", result.remark or result.status.value
-            )
+            log.warning("a half message was not copied: %s", result.remark or result.status.value)
             return None
         self.appended()
         return result

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from engine.access.gate import RecordCheck, unchecked
 from engine.access.resources import Action
 from engine.broker.delivery.parked_messages import Parking
-from engine.broker.sending.admission import not_stored
+from engine.broker.sending.admission import check_stored
 from engine.broker.stats.traffic import Traffic
 from engine.broker.transactions.half_messages import (
     HALF_QUEUE,
@@ -43,7 +43,7 @@ from engine.protocol.sys_flags import (
     TRANSACTION_ROLLBACK,
 )
 from engine.store.message_store import MessageStore
-from engine.store.results import MessageDraft, PutResult, PutStatus
+from engine.store.results import MessageDraft, PutResult
 
 log = logging.getLogger(__name__)
 
@@ -157,7 +157,6 @@ class TransactionHandlers:
 
     def _append(self, draft: MessageDraft) -> PutResult:
         result = self.store.log.put(draft, self.now_ms())
-        if result.status is not PutStatus.PUT_OK:
-            raise not_stored(result, ResponseCode.SERVICE_NOT_AVAILABLE)
+        check_stored(result, ResponseCode.SERVICE_NOT_AVAILABLE)
         self.appended()
         return result

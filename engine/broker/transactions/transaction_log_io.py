@@ -72,11 +72,7 @@ class TransactionLog:
             draft, batch = op_batch(done, self.now_ms(), self.store.options.store_host)
             result = self.store.log.put_batch(draft, batch, draft.born_timestamp)
             if result.status is not PutStatus.PUT_OK:
-                log.warning(
-                    "op messages of %d transactions were not stored, retrying: %s",
-                    len(table.unwritten),
-                    result.remark,
-                )
+                log.warning("%d op messages not stored, retrying: %s", len(table.unwritten), result.remark)
                 self._writing = self.loop.call_later(RETRY_S, self.write_ops)
                 return
             for number, half_offset in enumerate(done):
@@ -131,10 +127,8 @@ class TransactionLog:
         self.decided()
 
     def _begin(self, topic: str) -> int:
-        low, high = (
-            self.store.queues.min_offset(topic, HALF_QUEUE),
-            self.store.queues.max_offset(topic, HALF_QUEUE),
-        )
+        queues = self.store.queues
+        low, high = queues.min_offset(topic, HALF_QUEUE), queues.max_offset(topic, HALF_QUEUE)
         return min(max(self.offsets.committed(topic, TRANS_GROUP, HALF_QUEUE) or 0, low), high)
 
     def _close_committed(self, settled_at: int) -> None:
@@ -149,10 +143,7 @@ class TransactionLog:
         for prepared_offset in self.store.log.commits_from(max(settled_at, min(origin_at))):
             origin = origin_at.get(prepared_offset)
             if origin is not None and self.table.close(origin):
-                log.info(
-                    "the half message at commit-log offset %d was committed before the last stop",
-                    prepared_offset,
-                )
+                log.info("the half message at log offset %d was committed before the stop", prepared_offset)
 
 
 def _scan_from(ops: list[tuple[int, int]]) -> int:
