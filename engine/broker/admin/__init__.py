@@ -1,1 +1,1 @@
-"""Requests of administrators about the broker itself, its store and its accounts."""
+"""Administration of the broker, its store and its accounts."""

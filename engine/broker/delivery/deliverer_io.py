@@ -59,7 +59,7 @@ class Deliverer:
         return await asyncio.get_running_loop().run_in_executor(self.threads, reads.run)
 
     def deliver(self, draft: MessageDraft, due_ms: int, now_ms: int) -> bool:
-        """True: it is in the log, or can never be. False: the store takes nothing now, so try it again."""
+        """True: it is in the log, or can never be. False: the store accepts nothing now; retry later."""
         if due_ms <= self.since_ms and self._was_appended(draft, due_ms, now_ms):
             return True
         result = self.store.log.put(draft, now_ms)

@@ -115,7 +115,7 @@ class GroupAdminHandlers:
         return table_reply(SubscriptionGroupWrapper(shown, forbidden, groups.version), len(shown), fields)
 
     def config(self, request: Command, client: Connection) -> Outcome:
-        """A group that may make itself does so here, as it would with its first pull."""
+        """An unknown group is created here if auto-creation is on, as by its first pull."""
         group = GetSubscriptionGroupConfigRequest.decode(request.fields).group
         config, is_new = self.groups.find_or_create(
             group, self.live.auto_create_subscription_group, self.now_ms(), client.remote[0]

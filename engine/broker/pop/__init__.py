@@ -1,1 +1,1 @@
-"""POP consumption: what was given to whom until when, how it comes back, and popping in order."""
+"""POP consumption: checkpoints of popped messages, their revival, and popping in order."""

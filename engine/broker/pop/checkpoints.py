@@ -108,7 +108,7 @@ class Checkpoints:
         self._schedule(entry)
 
     def first_open(self, revive_queue_id: int) -> int | None:
-        """Where the oldest open checkpoint of this revive queue stands; None: all are closed."""
+        """Offset of the oldest open checkpoint of this revive queue; None: all are closed."""
         return next(iter(self._by_place.get(revive_queue_id, ())), None)
 
     def _schedule(self, entry: OpenCheckpoint) -> None:

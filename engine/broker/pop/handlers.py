@@ -72,7 +72,7 @@ class PopRequest(Struct, frozen=True, eq=False, gc=False):
 
     def parked_under(self) -> tuple[Hashable, ...]:
         places = waited_for(self.topic, self.group, self.queue_id)
-        # Nothing comes back for a group that pops in order.
+        # A group that pops in order has no retry topics.
         return (*(places[:1] if self.is_ordered else places), self.waiting_key, ALL_POPS)
 
     def accepts(self, arrival: object, /) -> bool:

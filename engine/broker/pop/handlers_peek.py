@@ -175,7 +175,7 @@ class PopLookHandlers:
                 return False
         return self.reads.rest(topic, group, queue_id) > 0
 
-    # -- who waits ------------------------------------------------------------------------------------------
+    # -- waiting pops ---------------------------------------------------------------------------------------
 
     def polling_info(self, request: Command, client: Connection) -> Outcome:
         header = PollingInfoRequest.decode(request.fields)

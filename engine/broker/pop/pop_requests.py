@@ -58,7 +58,7 @@ def retry_topics(topic: str, group: str) -> tuple[str, ...]:
 
 
 def waited_for(topic: str, group: str, queue_id: int) -> tuple[Place, ...]:
-    """What a long poll is parked under: one queue or all of the topic, and what comes back for its group."""
+    """What a long poll is parked under: one queue or all of the topic, and its retry topics."""
     return (topic, queue_id if queue_id >= 0 else ALL_QUEUES), *((t, 0) for t in retry_topics(topic, group))
 
 

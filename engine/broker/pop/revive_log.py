@@ -11,7 +11,7 @@ Unlike Apache's broker, which lets a timer bring these messages at their time, o
 keeps the times in memory; records that an Apache broker still had on its timers when it handed over its store
 arrive later, and are read then. Loop thread only.
 
-`LastStep` completes what a crash interrupted: a message that comes back, or a changed invisible time. Each is
+`UnfinishedPop` completes what a crash interrupted: a revived message, or a changed invisible time. Each is
 a pair of appends, made in one turn of the loop so that nothing else stands between them; a crash in between
 leaves the first of the pair as the last record of the log. A start that finds it there appends the second,
 the acknowledgement of the older pop: otherwise the message would be open twice and come back twice. Only when
@@ -235,7 +235,7 @@ class ReviveLog:
 
 
 @dataclass(eq=False, repr=False)
-class LastStep:
+class UnfinishedPop:
     store: MessageStore
     revive_topic: str
     checkpoints: Checkpoints

@@ -2,7 +2,7 @@
 
 A message is appended to the group's pop retry topic with its reconsume count raised, and acknowledged in the
 revive log in the same turn of the loop: a crash in between loses nothing, and the next start completes it
-(`LastStep`). A failed append is retried later. Messages of a deleted topic are dropped, and those of a
+(`UnfinishedPop`). A failed append is retried later. Messages of a deleted topic are dropped, and those of a
 deleted group that may not be created by itself.
 """
 

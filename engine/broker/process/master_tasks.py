@@ -14,7 +14,7 @@ from engine.broker.delivery.delay_task import WaitingMessages
 from engine.broker.delivery.deliverer_io import Deliverer
 from engine.broker.groups.group_table import GroupAdmission
 from engine.broker.pop.checkpoints import Checkpoints
-from engine.broker.pop.revive_log import LastStep, ReviveLog
+from engine.broker.pop.revive_log import ReviveLog, UnfinishedPop
 from engine.broker.pop.revive_task import Revival
 from engine.broker.process.core import Core, now_ms
 from engine.broker.process.damage_wiring import DamageControl
@@ -35,7 +35,7 @@ class PopTasks:
         topic, name = revive_topic(options.broker_cluster_name), options.broker_name
         appended = core.log_events.appended
         self.log = ReviveLog(store, topic, name, self.checkpoints, tables.offsets, appended=appended)
-        self._last_step = LastStep(store, topic, self.checkpoints, self.log, options.live)
+        self._unfinished = UnfinishedPop(store, topic, self.checkpoints, self.log, options.live)
         self.revival = Revival(
             store,
             tables.topics,
@@ -51,7 +51,7 @@ class PopTasks:
 
     def load(self) -> None:
         self.log.load()
-        self._last_step.finish(now_ms())
+        self._unfinished.finish(now_ms())
 
     def settle(self) -> None:
         """The log is on disk: note how far the revive log is done with."""

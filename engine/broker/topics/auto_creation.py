@@ -39,7 +39,7 @@ class AutoCreated:
     noun: str
     code: ResponseCode
     live: LiveOptions | None = None
-    _makers: dict[str, str] = field(default_factory=dict, init=False)
+    _creators: dict[str, str] = field(default_factory=dict, init=False)
     _counts: Counter[str] = field(default_factory=Counter, init=False)
     _has_warned: bool = field(default=False, init=False)
 
@@ -51,8 +51,8 @@ class AutoCreated:
         limit, address_limit = getattr(self.live, option), getattr(self.live, f"{option}_per_address")
         if limit and present >= limit:
             self._refuse(name, f"this broker has {present} {self.noun}s", setting, limit)
-        if address_limit and (count := self._counts.get(maker_of(host), 0)) >= address_limit:
-            had = f"{maker_of(host)} has had {count} {self.noun}s created"
+        if address_limit and (count := self._counts.get(creator_of(host), 0)) >= address_limit:
+            had = f"{creator_of(host)} has had {count} {self.noun}s created"
             self._refuse(name, had, f"{setting}PerAddress", address_limit)
 
     def _refuse(self, name: str, reason: str, setting: str, limit: int) -> None:
@@ -66,22 +66,22 @@ class AutoCreated:
         raise AutoCreationRefused(text, code=self.code)
 
     def note(self, name: str, host: str) -> None:
-        maker = maker_of(host)
-        self._makers[name] = maker
-        self._counts[maker] += 1
+        creator = creator_of(host)
+        self._creators[name] = creator
+        self._counts[creator] += 1
 
     def forget(self, name: str) -> None:
         """It was deleted."""
-        maker = self._makers.pop(name, None)
-        if maker is None:
+        creator = self._creators.pop(name, None)
+        if creator is None:
             return
         self._has_warned = False
-        self._counts[maker] -= 1
-        if not self._counts[maker]:
-            del self._counts[maker]
+        self._counts[creator] -= 1
+        if not self._counts[creator]:
+            del self._counts[creator]
 
 
-def maker_of(host: str) -> str:
+def creator_of(host: str) -> str:
     """The address that a client is counted by."""
     if ":" not in host:
         return host

@@ -86,7 +86,7 @@ class TopicAdminHandlers:
         return Announce(TOPICS_FILE, Reply())
 
     def delete(self, request: Command, client: Connection) -> Outcome:
-        """With its offsets and queues, and the retry topics that POP groups made for it."""
+        """With its offsets and queues, and the retry topics of POP groups for it."""
         topic = DeleteTopicRequest.decode(request.fields).topic
         self.rules.check_name(topic)
         suffix = f"+{topic}"

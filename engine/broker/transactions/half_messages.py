@@ -7,7 +7,7 @@ that nobody delivers). All copies of one message carry the queue offset of the f
 the `origin`. An op message names the offsets of the half queue that are decided.
 
 The table of open transactions has one entry per message, however many copies of it the half queue holds. It
-is in the order of the newest copies, so its first entry tells where a start must begin to read the half
+is in the order of the newest copies, so its first entry is where a start must begin to read the half
 queue. A decision counts once: a later one, with whichever copy, finds nothing. `unwritten` are the decided
 offsets that are not in an op message yet; all of them are written together, so a decision that no op message
 holds lies behind those of the turn before. Loop thread only; rebuilt from the log whenever the broker becomes

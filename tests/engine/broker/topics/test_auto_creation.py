@@ -6,7 +6,7 @@ import pytest
 
 from engine.broker.groups.group_table import SubscriptionGroupTable
 from engine.broker.settings.options import LiveOptions
-from engine.broker.topics.auto_creation import AutoCreated, AutoCreationRefused, maker_of
+from engine.broker.topics.auto_creation import AutoCreated, AutoCreationRefused, creator_of
 from engine.broker.topics.topic_table import TopicTable
 from engine.protocol.bodies.clients import ConsumerData, HeartbeatData
 from engine.protocol.bodies.groups import SubscriptionGroupConfig
@@ -52,11 +52,11 @@ def test_an_address_without_anything_is_forgotten() -> None:
     for number in range(1_000):
         made.note("passing", f"10.0.{number // 256}.{number % 256}")
         made.forget("passing")
-    assert not made._counts and not made._makers
+    assert not made._counts and not made._creators
 
 
 @pytest.mark.parametrize(
-    ("host", "maker"),
+    ("host", "creator"),
     [
         ("10.0.0.1", "10.0.0.1"),
         ("2001:db8:1:2:3:4:5:6", "2001:db8:1:2::/64"),
@@ -65,8 +65,8 @@ def test_an_address_without_anything_is_forgotten() -> None:
         ("not:an:address", "not:an:address"),
     ],
 )
-def test_what_counts_as_one_address(host: str, maker: str) -> None:
-    assert maker_of(host) == maker
+def test_what_counts_as_one_address(host: str, creator: str) -> None:
+    assert creator_of(host) == creator
 
 
 def test_a_flood_of_refusals_is_one_line(caplog: pytest.LogCaptureFixture) -> None:
@@ -83,7 +83,7 @@ def test_what_a_slave_adopts_frees_what_is_gone() -> None:
     groups.find_or_create("g", True, NOW_MS, "10.0.0.1")
     topics.adopt({}, topics.version)
     groups.adopt(SubscriptionGroupTable().snapshot())
-    assert not topics.auto_created._makers and not groups.auto_created._makers
+    assert not topics.auto_created._creators and not groups.auto_created._creators
 
 
 # -- a broker -----------------------------------------------------------------------------------------------
