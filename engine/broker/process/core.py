@@ -9,6 +9,7 @@ import asyncio
 import os
 import stat
 import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,7 +22,6 @@ from engine.broker.failover.role import Role, first_role
 from engine.broker.groups.group_table import add_system_groups
 from engine.broker.offsets.progress import ConsumeProgress
 from engine.broker.process.access_wiring import AccessControl
-from engine.broker.process.events import BrokerEvents
 from engine.broker.process.ports import Ports, bind_ports
 from engine.broker.settings.config_changes import ConfigChanges
 from engine.broker.settings.options import BrokerIdentity, BrokerOptions, identify
@@ -82,6 +82,37 @@ class Figures:
     progress: ConsumeProgress
     disk: DiskRoom
     lag: LoopLag
+
+
+class BrokerEvents:
+    """What parts that are built first report to parts that are built later, which add their methods to the
+    lists. Listeners are called in the order in which they were added. Loop thread only."""
+
+    def __init__(self) -> None:
+        self.on_routes_changed: list[Callable[[], None]] = []
+        self.on_promoting: list[Callable[[], None]] = []
+        self.on_new_master: list[Callable[[], None]] = []
+        self.on_peer_lost: list[Callable[[str, Connection], None]] = []
+
+    def routes_changed(self) -> None:
+        """The role or the quotas are different: other handlers must answer from the next request on."""
+        for listener in self.on_routes_changed:
+            listener()
+
+    def promoting(self) -> None:
+        """This broker is about to become master: what the old master has sent must be in place."""
+        for listener in self.on_promoting:
+            listener()
+
+    def new_master(self) -> None:
+        """This broker is a slave of another master from now on."""
+        for listener in self.on_new_master:
+            listener()
+
+    def peer_lost(self, address: str, connection: Connection) -> None:
+        """A connection that this broker opened, to a name server or a member of its group, is closed."""
+        for listener in self.on_peer_lost:
+            listener(address, connection)
 
 
 @dataclass(frozen=True, slots=True)

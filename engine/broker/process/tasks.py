@@ -27,10 +27,9 @@ from engine.broker.replication.metadata_task import MetadataSync
 from engine.broker.settings.config_changes import CHANGES_FILE
 from engine.broker.state.state_files_io import changes_file, state_files
 from engine.broker.state.table_writer_task import TableWriter
-from engine.broker.stats.sampling_task import Sampling
 from engine.broker.storage.dispatch_task import Dispatching
 from engine.broker.storage.flush_task import Flusher
-from engine.broker.storage.housekeeping_task import Housekeeping
+from engine.broker.storage.housekeeping_task import Housekeeping, Sampling
 from engine.net.requester import Requester
 from engine.net.serving import Serving
 

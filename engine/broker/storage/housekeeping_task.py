@@ -1,4 +1,5 @@
-"""What a broker does at intervals: expire clients and locks, clean segments, watch the disk, save offsets.
+"""What a broker does at intervals: expire clients and locks, clean segments, watch the disk, save offsets,
+sample the statistics.
 
 Also keeps the next segment ready. Asyncio tasks that call pure steps; what blocks goes to a thread.
 """
@@ -8,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from concurrent.futures import Executor
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -16,6 +17,8 @@ from datetime import datetime
 from engine.broker.clients.membership_io import Membership
 from engine.broker.clients.queue_assignment import QueueLocks
 from engine.broker.settings.options import LiveOptions
+from engine.broker.stats.broker_stats import TICK_MS, BrokerStats
+from engine.broker.stats.put_times import PutTimes, TimedAppends
 from engine.broker.storage.disk_room import DiskRoom, DiskSpace
 from engine.daemon.background_tasks import start_task, stop_tasks
 from engine.errors import EngineError
@@ -26,6 +29,7 @@ from engine.store.retention import is_disk_writable
 log = logging.getLogger(__name__)
 
 SCAN_S = 10.0
+_END = object()
 _PREPARE_S = 0.2
 _FULL_DISK_S = 1.0
 """How often a full disk is checked: sends resume within five seconds after space was freed."""
@@ -149,6 +153,32 @@ class Housekeeping:
         while True:
             await asyncio.sleep(self.live.flush_consumer_offset_interval / 1000)
             self.save_changed()
+
+
+@dataclass(eq=False, repr=False)
+class Sampling:
+    """Every ten seconds: note the counters and begin new put times, one slice per turn of the loop."""
+
+    loop: asyncio.AbstractEventLoop
+    stats: BrokerStats
+    put_times: PutTimes
+    appends: TimedAppends
+    now_ms: Callable[[], int]
+    _timer: asyncio.TimerHandle | None = field(default=None, init=False)
+
+    def start(self) -> None:
+        self._note_counters(self.stats.tick(self.now_ms()))
+        self.put_times.tick()
+        self.appends.arm()
+        self._timer = self.loop.call_later(TICK_MS / 1000, self.start)
+
+    def stop(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+
+    def _note_counters(self, slices: Iterator[None]) -> None:
+        if next(slices, _END) is not _END:
+            self.loop.call_soon(self._note_counters, slices)
 
 
 def disk_space(path: str) -> DiskSpace:
