@@ -122,7 +122,7 @@ def test_stale_and_replayed_requests_change_nothing(make_group: MakeGroup, seed:
         with Link(member.address) as link:
             again = {"brokerName": GROUP_NAME, "epoch": str(old.epoch), "unclean": "true"}
             assert link.call(PROMOTE, again).code != rq.SUCCESS
-    with pytest.raises(EngineError, match="the request speaks of"):
+    with pytest.raises(EngineError, match="the request is for"):
         group.admin.broker_groups.promote(group.members[0].place, epoch=old.epoch)
     assert [kept_state(member) for member in group.members] == before
     assert [status.role for status in group.statuses().values()] == ["slave", "master"]

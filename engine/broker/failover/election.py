@@ -7,7 +7,7 @@ members has it, and the longest log of the newest epoch has them all (docs/adr/0
 A member whose log lacks unexpired messages at its front does not count (docs/adr/0015). A log may start
 later than another's because it expired more, which loses nothing, or because segments are missing. What
 decides is the start that the group's master decided last and where each member's oldest unexpired segment
-begins. Members of the first release do not send the latter: what they hold is unknown, and nobody is
+begins. Members of the first release do not send the latter: what they hold is unknown, and no member is
 refused for it.
 
 A member that has followed only a plain master (RocketMQ's own stream) has no epoch, no members and no
@@ -95,7 +95,7 @@ def member_ids(vote: Vote) -> frozenset[int]:
 
 @dataclass(frozen=True, slots=True)
 class Election:
-    """`winner` is None when nobody may be chosen; `reason` then says why, else what may be lost."""
+    """`winner` is None when no member may be chosen; `reason` then says why, else what may be lost."""
 
     winner: int | None
     reason: str = ""

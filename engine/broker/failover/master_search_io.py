@@ -8,7 +8,7 @@ A store that was emptied looks like a new one, and its broker.conf still says ma
 group, two groups of one name would take writes. So it does only when a name server lists the brokers of
 this name and none of them has a group; in doubt it waits, takes no writes and reports why. A name server
 that was just started may not list every broker: it is trusted after some seconds, and a new master
-without slaves asks again for a minute. Without name servers there is nobody to ask: do not empty a store
+without slaves asks again for a minute. Without name servers it cannot ask: do not empty a store
 and start it as master there.
 """
 

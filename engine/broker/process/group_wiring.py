@@ -18,7 +18,7 @@ from engine.broker.process.core import Core, now_ms
 from engine.broker.replication.ha_port_io import HaServer
 from engine.broker.replication.in_sync_set import InSyncTable
 from engine.broker.replication.metadata import ReplicaFiles
-from engine.broker.replication.metadata_task import MetadataSync, SyncTargets
+from engine.broker.replication.metadata_task import MetadataSync
 from engine.net.requester import Requester
 from engine.protocol.bodies.brokers import GroupStatus
 from engine.protocol.commands import Command
@@ -106,16 +106,6 @@ def metadata_sync(
 ) -> MetadataSync:
     """What a slave takes from its master besides the log."""
     cluster, name = core.options.broker_cluster_name, core.options.broker_name
-    targets = SyncTargets(
-        core.tables,
-        core.tables.modes,
-        files,
-        save=save,
-        is_own_topic=lambda topic: is_system_topic(topic, cluster, name),
-        drop_queues=core.store.queues.delete_topic,
-        timers_read=timers_read,
-        now_ms=now_ms,
-    )
 
     async def ask(address: str, request: Command) -> Command:
         return await requester.request(address, request, MEMBER_TIMEOUT_MS)
@@ -123,7 +113,19 @@ def metadata_sync(
     def is_master(status: GroupStatus | None) -> bool:
         return group is not None and group.member.is_under(status)
 
-    sync = MetadataSync(core.role, core.store, targets, ask=ask, is_master=is_master, clock_s=time.monotonic)
+    sync = MetadataSync(
+        core.role,
+        core.store,
+        core.tables,
+        files,
+        save=save,
+        is_own_topic=lambda topic: is_system_topic(topic, cluster, name),
+        timers_read=timers_read,
+        now_ms=now_ms,
+        ask=ask,
+        is_master=is_master,
+        clock_s=time.monotonic,
+    )
     core.store.queues.when_made(sync.saw)
     core.events.on_promoting.append(sync.take_over)
     core.events.on_new_master.append(sync.wake)

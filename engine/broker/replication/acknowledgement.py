@@ -9,7 +9,7 @@ before the append; after it, the send waits in `ReplicaWaits` and is answered on
 reached, False when its time is up or this broker is no longer master.
 
 The confirmed offset (Kafka's high watermark) is the end of the log that the in-sync set has.
-`ConfirmedOffset` is the only code that moves it; the store shows readers nothing behind it. None: nobody
+`ConfirmedOffset` is the only code that moves it; the store shows readers nothing behind it. None: no member
 confirms (a master that is alone in its group, or a slave of a plain master), and all of the log may be
 read.
 """

@@ -21,7 +21,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from engine.broker.clients.queue_assignment import REQUEST_MODES_FILE, RequestModes
+from engine.broker.clients.queue_assignment import REQUEST_MODES_FILE
 from engine.broker.delivery.delay_levels import DELAY_OFFSETS_FILE
 from engine.broker.delivery.timed_messages import TIMER_METRICS_FILE
 from engine.broker.groups.group_table import GROUPS_FILE
@@ -65,9 +65,7 @@ class Applied:
     removed_topics: tuple[str, ...] = ()
 
 
-def apply_metadata(
-    metadata: Metadata, tables: Tables, modes: RequestModes, is_own_topic: Callable[[str], bool]
-) -> Applied:
+def apply_metadata(metadata: Metadata, tables: Tables, is_own_topic: Callable[[str], bool]) -> Applied:
     files: set[str] = set()
     removed: tuple[str, ...] = ()
     if metadata.topics is not None and metadata.topics.data_version != tables.topics.version:
@@ -77,8 +75,8 @@ def apply_metadata(
         for group in tables.groups.adopt(metadata.groups):
             tables.offsets.forget_group(group)
         files.add(GROUPS_FILE)
-    if metadata.modes is not None and metadata.modes != modes.snapshot():
-        modes.adopt(metadata.modes)
+    if metadata.modes is not None and metadata.modes != tables.modes.snapshot():
+        tables.modes.adopt(metadata.modes)
         files.add(REQUEST_MODES_FILE)
     if metadata.timer_counts is not None and tables.timer_counts.adopt(metadata.timer_counts):
         files.add(TIMER_METRICS_FILE)

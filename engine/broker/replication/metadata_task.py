@@ -16,7 +16,6 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 
-from engine.broker.clients.queue_assignment import RequestModes
 from engine.broker.failover.role import Role, RoleKind
 from engine.broker.replication.metadata import (
     Metadata,
@@ -52,26 +51,19 @@ class _NotMaster(Refused):
     """Another broker answers at the master's address."""
 
 
-@dataclass(frozen=True, slots=True)
-class SyncTargets:
+@dataclass(eq=False, repr=False)
+class MetadataSync:
     """`save` writes a state file; `is_own_topic`: this broker needs it, even if the master lacks it;
-    `drop_queues` deletes a topic's queues; `timers_read` takes the time up to which timers are delivered."""
+    `timers_read` takes the time up to which timers are delivered."""
 
+    role: Role
+    store: MessageStore
     tables: Tables
-    modes: RequestModes
     files: ReplicaFiles
     save: Callable[[str], None]
     is_own_topic: Callable[[str], bool]
-    drop_queues: Callable[[str], object]
     timers_read: Callable[[int], None]
     now_ms: Callable[[], int]
-
-
-@dataclass(eq=False, repr=False)
-class MetadataSync:
-    role: Role
-    store: MessageStore
-    targets: SyncTargets
     ask: Ask
     is_master: Callable[[GroupStatus | None], bool]
     """Of this broker's group, by its status; None: it does not know groups."""
@@ -87,12 +79,8 @@ class MetadataSync:
     _task: asyncio.Task[None] | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
-        self._unconfigured = UnconfiguredTopics(
-            self.targets.tables.topics,
-            self.store.queues.ids_by_topic,
-            save=self.targets.save,
-            now_ms=self.targets.now_ms,
-        )
+        ids_by_topic = self.store.queues.ids_by_topic
+        self._unconfigured = UnconfiguredTopics(self.tables.topics, ids_by_topic, self.save, self.now_ms)
 
     def start(self) -> None:
         self._task = start_task(self._run(), "take the master's metadata")
@@ -167,7 +155,7 @@ class MetadataSync:
                 raise PeerError(f"{answer.code}: {answer.remark}", code=answer.code)
             return answer
 
-        tables = self.targets.tables
+        tables = self.tables
         metadata, progress, status = await read_master(ask, tables.topics.version, tables.groups.version)
         if not self.is_master(status):
             raise _NotMaster("it is not the master of this group")
@@ -176,13 +164,12 @@ class MetadataSync:
     # -- taking ---------------------------------------------------------------------------------------------
 
     def _apply(self, metadata: Metadata) -> None:
-        targets = self.targets
-        applied = apply_metadata(metadata, targets.tables, targets.modes, targets.is_own_topic)
+        applied = apply_metadata(metadata, self.tables, self.is_own_topic)
         for topic in applied.removed_topics:
             log.info("the master has no topic %s any more", topic)
-            targets.drop_queues(topic)
+            self.store.queues.delete_topic(topic)
         for file in applied.files:
-            targets.save(file)
+            self.save(file)
 
     async def _stage(self, progress: Progress) -> None:
         """An older progress goes on waiting: the end of a busy master's log always moves on."""
@@ -196,16 +183,16 @@ class MetadataSync:
 
     def settle(self) -> bool:
         """Apply the waiting progress, if the log has reached its end."""
-        progress, targets = self._staged, self.targets
+        progress = self._staged
         if progress is None or self.store.log.max_offset < progress.log_end:
             return False
         self._staged = None
-        for file in apply_progress(progress, targets.tables):
-            targets.save(file)
+        for file in apply_progress(progress, self.tables):
+            self.save(file)
         if progress.timer_read_ms is not None:
-            targets.timers_read(progress.timer_read_ms)
+            self.timers_read(progress.timer_read_ms)
         for name, data in progress.files.items():
-            file_of = targets.files.get(name)
+            file_of = self.files.get(name)
             if file_of is not None:
                 file_of.adopt(data)
         return True
