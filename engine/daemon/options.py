@@ -14,7 +14,7 @@ from typing import Any, Protocol
 from engine.daemon.access_settings import AccessSettings
 from engine.daemon.tls_settings import TlsSettings
 from engine.errors import BadInput
-from engine.net.networks import parse_networks
+from engine.net.arrivals import parse_networks
 from engine.net.shares import MemoryLimits
 from engine.protocol.wire import camel_case
 

@@ -19,9 +19,9 @@ from engine.namesrv.kv import KVConfig, decode_kv
 from engine.namesrv.metrics import namesrv_registry
 from engine.namesrv.options import NamesrvOptions
 from engine.namesrv.routes import RouteTable
+from engine.net.arrivals import parse_networks
 from engine.net.connection import Connection
 from engine.net.flow import ConnectionLimits
-from engine.net.networks import parse_networks
 from engine.net.server import Server, listen
 from engine.net.serving import Serving
 

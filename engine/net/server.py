@@ -17,11 +17,10 @@ import ssl
 from collections import Counter
 
 from engine.errors import BadInput
-from engine.net.arrivals import Arrival, Look
+from engine.net.arrivals import Arrival, Look, Networks, is_among
 from engine.net.connection import Connection, Serve
 from engine.net.flow import ConnectionLimits
 from engine.net.heap import Heap
-from engine.net.networks import Networks, is_among
 from engine.net.shares import RECEIVE_BUFFER_BYTES, Shares
 from engine.net.tls import ServerTls
 from engine.net.tls_stream import TlsStream, explained

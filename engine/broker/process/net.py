@@ -15,8 +15,8 @@ from engine.broker.failover.handlers_by_role import routes_of
 from engine.broker.process.core import Core
 from engine.broker.process.tasks import Tasks
 from engine.broker.quotas.handlers_gate import QuotaGate
+from engine.net.arrivals import parse_networks
 from engine.net.flow import ConnectionLimits
-from engine.net.networks import parse_networks
 from engine.net.outcomes import Handler
 from engine.net.server import Server
 from engine.net.serving import LogServing

@@ -8,9 +8,8 @@ import struct
 import pytest
 
 from engine.errors import BadInput, ProtocolError
+from engine.net.arrivals import SIGNATURE, ProxyHeader, is_among, parse_networks
 from engine.net.flow import ConnectionLimits
-from engine.net.networks import is_among, parse_networks
-from engine.net.proxy_header import SIGNATURE, ProxyHeader
 from engine.net.tls import ServerFiles, ServerTls, TlsMode, TlsOptions
 from engine.protocol.commands import Command, encode_command
 from engine.protocol.frames import FrameParser
