@@ -14,8 +14,7 @@ import heapq
 from dataclasses import dataclass
 from typing import Protocol
 
-from engine.net.budget import BudgetLimits, ByteBudget, Lack, Peer
-from engine.net.closings import Closings
+from engine.net.budget import BudgetLimits, ByteBudget, Closings, Lack, Peer
 
 CHECK_S = 0.25
 PROGRESS_BYTES = 16 * 1024

@@ -10,8 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol
 
-from engine.net.budget import BudgetLimits, ByteBudget, Lack, Peer
-from engine.net.closings import Closings
+from engine.net.budget import BudgetLimits, ByteBudget, Closings, Lack, Peer
 
 
 class Sender(Protocol):

@@ -9,8 +9,7 @@ from __future__ import annotations
 import asyncio
 from dataclasses import dataclass
 
-from engine.net.budget import BudgetLimits
-from engine.net.closings import Closings
+from engine.net.budget import BudgetLimits, Closings
 from engine.net.intake import Intake, ReceiveRoom
 from engine.net.outgo import Outgo
 from engine.net.turns import Turns

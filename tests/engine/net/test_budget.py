@@ -9,8 +9,7 @@ from typing import cast
 
 import pytest
 
-from engine.net.budget import BudgetLimits, ByteBudget, Lack
-from engine.net.closings import Closings
+from engine.net.budget import BudgetLimits, ByteBudget, Closings, Lack
 from engine.net.intake import CHECK_S, PROGRESS_BYTES, Intake, ReceiveRoom
 from engine.net.outgo import Outgo
 from engine.net.shares import MemoryLimits
