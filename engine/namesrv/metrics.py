@@ -9,10 +9,9 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metri
 from prometheus_client.registry import Collector
 
 from engine.namesrv.routes import RouteTable
-from engine.net.certificate_expiry import NOT_AFTER_HELP, NOT_AFTER_METRIC
 from engine.net.server import Server
 from engine.net.shares import CLOSED, CLOSED_TEXT, closings, share_gauges
-from engine.net.tls import ServerTls
+from engine.net.tls import NOT_AFTER_HELP, NOT_AFTER_METRIC, ServerTls
 
 
 class _NamesrvCollector(Collector):

@@ -21,9 +21,9 @@ from engine.broker.process.core import Core
 from engine.broker.process.tasks import Tasks
 from engine.broker.quotas.handlers_gate import QuotaGate
 from engine.broker.stats.traffic import Count
-from engine.net.certificate_expiry import NOT_AFTER_HELP, NOT_AFTER_METRIC
 from engine.net.server import Server
 from engine.net.shares import CLOSED, CLOSED_TEXT, closings, share_gauges
+from engine.net.tls import NOT_AFTER_HELP, NOT_AFTER_METRIC
 
 MAX_SERIES = 2_000
 """Of each kind."""

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from engine.client.admin import Admin
-from engine.net.certificate_expiry import NOT_AFTER_METRIC, read_not_after_ms
+from engine.net.tls import NOT_AFTER_METRIC, read_not_after_ms
 from tests.certificates import Authority
 from tests.engine.client.servers import start_broker, start_name_server
 from tests.ports import free_port

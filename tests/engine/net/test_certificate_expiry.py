@@ -7,8 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from engine.net.certificate_expiry import DAY_MS, ExpiryWatch, current_notice, read_not_after_ms
-from engine.net.tls import ServerFiles, ServerTls, TlsMode
+from engine.net.tls import (
+    DAY_MS,
+    ExpiryWatch,
+    ServerFiles,
+    ServerTls,
+    TlsMode,
+    current_notice,
+    read_not_after_ms,
+)
 from tests.certificates import Authority
 
 END_MS = 1_800_000_000_000
