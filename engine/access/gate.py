@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from engine.access.accounts import Account
-from engine.access.decision import refusal
 from engine.access.needs import on_subscription, on_topic
+from engine.access.policies import refusal
 from engine.access.resources import Action, Kind, Need
 from engine.access.rules import Rule, guarded_codes
 from engine.access.wording import Acl2Wording, Wording

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from engine.access.decision import DENIED
+from engine.access.policies import DENIED
 from engine.access.resources import Action, Kind, Need
 from engine.errors import NotPermitted, Refused
 

@@ -10,9 +10,15 @@ from typing import Any
 
 from clusters.models import Cluster
 from console.core.problems import Problem
-from engine.access.decision import deciding_entry, is_guarded_name
 from engine.access.needs import on_group, on_subscription, on_topic
-from engine.access.policies import Acl, PolicyEntry, parse_entry, parse_policies
+from engine.access.policies import (
+    Acl,
+    PolicyEntry,
+    deciding_entry,
+    is_guarded_name,
+    parse_entry,
+    parse_policies,
+)
 from engine.access.resources import Action, Decision, Kind, Need
 from engine.errors import Refused
 from engine.protocol.bodies.auth import PolicyEntryInfo, PolicyInfo

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from engine.access.decision import DENIED, NO_POLICY, deciding_entry, refusal
-from engine.access.policies import Acl, parse_policies
+from engine.access.policies import DENIED, NO_POLICY, Acl, deciding_entry, parse_policies, refusal
 from engine.access.resources import Action, Kind, Need
 from engine.protocol.bodies.auth import PolicyEntryInfo, PolicyInfo
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from engine.access.decision import refusal
 from engine.access.needs import on_group, on_topic
 from engine.access.plain_acl import account_of, format_plain_acl, parse_plain_acl
+from engine.access.policies import refusal
 from engine.access.resources import Action, Kind, Need
 from engine.errors import BadInput
 
