@@ -19,14 +19,15 @@ from msgspec import structs
 
 from engine.access.accounts import Account, AccountTable
 from engine.access.plain_acl import (
+    Matches,
     PlainAcl,
     account_of,
+    address_pattern,
     format_plain_acl,
     merged_account,
     parse_plain_acl,
     with_account,
 )
-from engine.access.plain_addresses import Matches, address_pattern
 from engine.durable_file import write_durable
 from engine.errors import BadInput
 from engine.protocol.bodies.auth import PlainAccessConfig

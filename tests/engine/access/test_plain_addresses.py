@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from engine.access.plain_addresses import address_pattern
+from engine.access.plain_acl import address_pattern
 from engine.errors import BadInput
 
 
