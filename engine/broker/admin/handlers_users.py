@@ -10,8 +10,7 @@ import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from engine.access.access_file import ACCESS_FILE
-from engine.access.accounts import Account, AccountTable, UserStatus, UserType
+from engine.access.accounts import ACCESS_FILE, Account, AccountTable, UserStatus, UserType
 from engine.access.policies import parse_policies, policy_infos
 from engine.access.resources import PolicyType, named_member, not_valid, parse_resource
 from engine.broker.admin.refused_codes import switched_on

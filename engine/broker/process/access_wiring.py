@@ -14,8 +14,14 @@ import secrets
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from engine.access.access_file import ACCESS_FILE, StoredUsers, decode_accounts, encode_accounts
-from engine.access.accounts import Account, AccountTable
+from engine.access.accounts import (
+    ACCESS_FILE,
+    Account,
+    AccountTable,
+    StoredUsers,
+    decode_accounts,
+    encode_accounts,
+)
 from engine.access.gate import Accounts, Gate, GateSettings, Peer
 from engine.access.plain_files import PlainFiles, acl1_paths
 from engine.access.resources import Action

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from engine.access.access_file import StoredUsers, decode_accounts, encode_accounts
-from engine.access.accounts import Account, AccountTable
+from engine.access.accounts import Account, AccountTable, StoredUsers, decode_accounts, encode_accounts
 from engine.access.policies import parse_policies, policy_infos
 from engine.access.resources import PolicyType, parse_resource
 from engine.access.sealing import Seal

@@ -8,8 +8,7 @@ from pathlib import Path
 import orjson
 import pytest
 
-from engine.access.access_file import ACCESS_FILE
-from engine.access.accounts import Account
+from engine.access.accounts import ACCESS_FILE, Account
 from engine.broker.failover.member_requests_io import check_proof
 from engine.broker.process.access_wiring import AccessControl
 from engine.broker.settings.options import load_options
