@@ -14,7 +14,7 @@ from pathlib import Path
 import orjson
 
 from engine.broker.replication.ha_port_io import Peer, Stream, admit, introduce
-from engine.protocol.cluster_proof import PROOF_FIELD, request_proof
+from engine.protocol.signing import PROOF_FIELD, request_proof
 from engine.protocol.layouts.ha_frames import MAGIC, encode_packet
 from tests.crash.group import GROUP_NAME, Member
 from tests.crash.wire import Link

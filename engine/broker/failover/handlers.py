@@ -20,10 +20,10 @@ from engine.broker.failover.member_task import GroupMember
 from engine.errors import NotFound, NotPermitted, Refused
 from engine.net.connection import Connection
 from engine.net.outcomes import ColdRead, Handler, Outcome, Reply, Work
-from engine.protocol.cluster_proof import PROOF_FIELD
 from engine.protocol.codes import RequestCode, ResponseCode
 from engine.protocol.commands import Command
 from engine.protocol.headers import brokers as headers
+from engine.protocol.signing import PROOF_FIELD
 from engine.protocol.wire import Body
 from engine.store.message_store import MessageStore
 

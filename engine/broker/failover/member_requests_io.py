@@ -23,11 +23,11 @@ from engine.errors import EngineError, NotPermitted, PeerError
 from engine.net.requester import Requester
 from engine.protocol.bodies.brokers import GroupStatus
 from engine.protocol.bodies.routes import BrokerData, ClusterInfo
-from engine.protocol.cluster_proof import PROOF_FIELD, proves, request_proof
 from engine.protocol.codes import RequestCode, ResponseCode
 from engine.protocol.commands import Command
 from engine.protocol.headers import brokers as headers
 from engine.protocol.headers.pull import ViewMessageRequest
+from engine.protocol.signing import PROOF_FIELD, proves, request_proof
 from engine.protocol.wire import Header
 from engine.store.recovery.record_repair import LogRange
 

@@ -39,8 +39,8 @@ from engine.errors import BadInput, EngineError
 from engine.net.connection import Connection
 from engine.net.flow import LoopLag
 from engine.net.tls import ServerTls
-from engine.protocol.cluster_proof import MIN_SECRET_BYTES
 from engine.protocol.hosts import pack_host
+from engine.protocol.signing import MIN_SECRET_BYTES
 from engine.store.message_store import MessageStore
 
 

@@ -13,9 +13,8 @@ from engine.broker.failover.member_requests_io import check_proof
 from engine.broker.process.access_wiring import AccessControl
 from engine.broker.settings.options import load_options
 from engine.errors import NotPermitted
-from engine.protocol.cluster_proof import PROOF_FIELD, request_proof
 from engine.protocol.commands import Command
-from engine.protocol.signing import Credentials, sign
+from engine.protocol.signing import PROOF_FIELD, Credentials, request_proof, sign
 
 
 def access(folder: Path, key: Path, cluster_secret: str = "canary-cluster") -> AccessControl:
