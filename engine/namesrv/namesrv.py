@@ -16,7 +16,7 @@ from engine.errors import BadInput
 from engine.namesrv.access_control import NamesrvAccess
 from engine.namesrv.handlers import KV_FILE, NamesrvHandlers
 from engine.namesrv.kv import KVConfig, decode_kv
-from engine.namesrv.metrics import namesrv_registry
+from engine.namesrv.namesrv import namesrv_registry
 from engine.namesrv.options import NamesrvOptions
 from engine.namesrv.routes import RouteTable
 from engine.net.arrivals import parse_networks

@@ -24,7 +24,7 @@ from engine.broker.damage.damaged_records import (
     describe,
     wait_key,
 )
-from engine.daemon.background_tasks import start_task, stop_tasks
+from engine.daemon.running import start_task, stop_tasks
 from engine.store.message_store import MessageStore
 from engine.store.recovery.record_repair import LogRange
 from engine.store.results import Damage

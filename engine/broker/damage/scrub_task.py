@@ -22,7 +22,7 @@ import orjson
 
 from engine.broker.damage.repair_task import RepairTask
 from engine.broker.settings.options import LiveOptions
-from engine.daemon.background_tasks import start_task, stop_tasks
+from engine.daemon.running import start_task, stop_tasks
 from engine.protocol.layouts.store_files import segment_name
 from engine.store.message_store import MessageStore
 from engine.store.recovery.scrub import DamagedPart, Scrubbed

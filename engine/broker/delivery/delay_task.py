@@ -22,7 +22,7 @@ from engine.broker.delivery.parked_messages import restored
 from engine.broker.delivery.timed_messages import TimerCounts
 from engine.broker.delivery.timer_task import TIMER_KEYS, TimerDelivery
 from engine.broker.settings.options import BrokerOptions
-from engine.daemon.background_tasks import start_task, stop_tasks
+from engine.daemon.running import start_task, stop_tasks
 from engine.protocol.names import SCHEDULE_TOPIC, TIMER_TOPIC
 from engine.protocol.records import Record, decode_record
 from engine.store.message_store import MessageStore

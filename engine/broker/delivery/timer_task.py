@@ -28,7 +28,7 @@ from engine.broker.delivery.timed_messages import (
     rolled,
     wheel_time,
 )
-from engine.daemon.background_tasks import start_task, stop_tasks
+from engine.daemon.running import start_task, stop_tasks
 from engine.protocol.hashes import java_hash
 from engine.protocol.layouts.timer_files import TIMER_DELETE, TIMER_ROLL, TimerLogUnit
 from engine.protocol.names import TIMER_TOPIC

@@ -31,7 +31,7 @@ from engine.broker.replication.ha_port_io import HaServer
 from engine.broker.replication.master_link_io import LogCopy
 from engine.broker.replication.master_task import MasterTerm
 from engine.broker.storage.log_events import LogEvents
-from engine.daemon.background_tasks import start_task, stop_tasks
+from engine.daemon.running import start_task, stop_tasks
 from engine.errors import EngineError, Refused
 from engine.protocol.bodies.brokers import GroupStatus
 from engine.protocol.bodies.brokers import Promotion as PromotionAnswer

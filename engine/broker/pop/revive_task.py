@@ -20,7 +20,7 @@ from engine.broker.pop.pop_requests import comes_back_in, retry_draft
 from engine.broker.pop.revive_log import ReviveLog
 from engine.broker.settings.options import LiveOptions
 from engine.broker.topics.topic_table import TopicTable, retry_topic_config
-from engine.daemon.background_tasks import start_task, stop_tasks
+from engine.daemon.running import start_task, stop_tasks
 from engine.protocol.records import decode_record
 from engine.store.message_store import MessageStore
 from engine.store.results import Damage, PutStatus

@@ -22,7 +22,7 @@ from msgspec import structs
 from engine.broker.failover.role import Role, RoleKind
 from engine.broker.settings.options import BrokerIdentity, LiveOptions
 from engine.broker.topics.topic_table import TopicTable
-from engine.daemon.background_tasks import start_task, stop_tasks
+from engine.daemon.running import start_task, stop_tasks
 from engine.errors import EngineError
 from engine.net.connection import Connection
 from engine.net.requester import Requester

@@ -24,7 +24,7 @@ from engine.broker.replication.epochs import has_tail, tail_from_json
 from engine.broker.replication.ha_port_io import Peer, Stream, admit
 from engine.broker.replication.in_sync_set import InSyncTable
 from engine.broker.replication.slave_link_io import PlainSlaveLink, SlaveLink
-from engine.daemon.background_tasks import start_task, stop_tasks
+from engine.daemon.running import start_task, stop_tasks
 from engine.errors import NotPermitted, Refused
 from engine.protocol.layouts.ha_frames import encode_packet
 from engine.store.message_store import MessageStore

@@ -27,7 +27,7 @@ from engine.broker.replication.metadata import (
 )
 from engine.broker.replication.metadata_io import read_master
 from engine.broker.state.tables import Tables
-from engine.daemon.background_tasks import start_task, stop_tasks
+from engine.daemon.running import start_task, stop_tasks
 from engine.errors import EngineError, PeerError, Refused
 from engine.protocol.bodies.brokers import GroupStatus
 from engine.protocol.commands import Command

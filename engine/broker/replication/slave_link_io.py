@@ -22,7 +22,7 @@ from msgspec import to_builtins
 
 from engine.broker.failover.group_state import GroupState, InSyncSet
 from engine.broker.replication.ha_port_io import Peer, Stream
-from engine.daemon.background_tasks import run_until_one_ends
+from engine.daemon.running import run_until_one_ends
 from engine.errors import ProtocolError
 from engine.protocol.layouts import ha_frames
 from engine.store.message_store import MessageStore

@@ -23,7 +23,7 @@ from engine.broker.replication.master_link_io import (
     PlainMasterLink,
     read_hello,
 )
-from engine.daemon.background_tasks import start_task, stop_tasks
+from engine.daemon.running import start_task, stop_tasks
 from engine.errors import EngineError
 from engine.net.requester import parse_address
 

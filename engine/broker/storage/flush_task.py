@@ -20,7 +20,7 @@ from typing import Protocol
 
 from engine.broker.settings.options import LiveOptions
 from engine.broker.storage.log_events import LogEvents
-from engine.daemon.background_tasks import start_task, stop_tasks
+from engine.daemon.running import start_task, stop_tasks
 from engine.store.message_store import MessageStore
 
 log = logging.getLogger(__name__)

@@ -20,7 +20,7 @@ from engine.broker.settings.options import LiveOptions
 from engine.broker.stats.broker_stats import TICK_MS, BrokerStats
 from engine.broker.stats.put_times import PutTimes, TimedAppends
 from engine.broker.storage.disk_room import DiskRoom, DiskSpace
-from engine.daemon.background_tasks import start_task, stop_tasks
+from engine.daemon.running import start_task, stop_tasks
 from engine.errors import EngineError
 from engine.store.log.log_front import Deletion
 from engine.store.message_store import MessageStore

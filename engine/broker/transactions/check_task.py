@@ -29,7 +29,7 @@ from engine.broker.transactions.half_messages import (
     real_place,
 )
 from engine.broker.transactions.transaction_log_io import TransactionLog
-from engine.daemon.background_tasks import start_task, stop_tasks
+from engine.daemon.running import start_task, stop_tasks
 from engine.net.connection import Connection
 from engine.protocol.bodies.topics import TopicConfig
 from engine.protocol.codes import RequestCode

@@ -13,7 +13,7 @@ from engine.broker.process import registration_task as registration
 from engine.broker.process.registration_task import Registration, encode_parts
 from engine.broker.settings.options import BrokerIdentity, LiveOptions
 from engine.broker.topics.topic_table import TopicTable
-from engine.daemon.background_tasks import stop_tasks
+from engine.daemon.running import stop_tasks
 from engine.namesrv.namesrv import Namesrv
 from engine.namesrv.options import NamesrvOptions
 from engine.protocol.bodies.basics import DataVersion
