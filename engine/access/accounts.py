@@ -1,13 +1,11 @@
-"""Users and what they may do, as one table. Pure; a change makes a new version, upon which kept decisions go.
+"""Users and what they may do, as one table, and the form of the file that keeps a broker's. Pure.
 
-A user's secret is needed in the clear to check signatures (HMAC), so it is in memory, and in no repr; what is
-written to disk is `sealed` (see `sealing`). An account is a frozen value: whoever holds one holds a moment.
-
-The users of a broker as a file of our own, `config/access.json`: names and policies plain, secrets sealed.
+A change makes a new version of the table, upon which kept decisions go. A user's secret is needed in the
+clear to check signatures (HMAC), so it is in memory, and in no repr; on disk it is sealed (`sealing`). An
+account is a frozen value: whoever holds one holds a moment. The file is our own, `config/access.json`
+(RocketMQ keeps these in RocksDB, which we neither read nor write); the caller reads and writes its bytes.
 
     {"users": [{"username", "userType", "userStatus", "sealed", "policies": [PolicyInfo]}]}
-
-RocketMQ keeps these in RocksDB, which we neither read nor write. Pure; the caller reads and writes the bytes.
 """
 
 from __future__ import annotations

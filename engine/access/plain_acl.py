@@ -9,12 +9,10 @@
 
 An account without admin may also read about the broker. `PUB` and `SUB` bring `Get` with them, because in ACL
 1.0 everybody may ask for offsets. The text keeps its secrets in the clear: it is the operator's, and
-RocketMQ's, file. Pure: text in, values out; errors name the place and never show a secret.
-
-Address patterns of ACL 1.0: one address, `192.168.0.*`, `10.1.10-20.*`, `192.168.0.{1,2}`, `a,b`, `*`.
-
-IPv6 likewise, with the pattern at the end: `2001:db8::7:1-ff:*`. What is no pattern is BadInput: an address
-list that is silently empty, or silently everybody, is worse than a start that fails. Pure.
+RocketMQ's, file. An address pattern is one address, `192.168.0.*`, `10.1.10-20.*`, `192.168.0.{1,2}`, `a,b`
+or `*`; IPv6 has the pattern at its end (`2001:db8::7:1-ff:*`). What is no pattern is BadInput: a list that is
+silently empty, or silently everybody, is worse than a start that fails. Pure: text in, values out; errors
+name the place and never show a secret.
 """
 
 from __future__ import annotations

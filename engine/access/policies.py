@@ -1,16 +1,12 @@
 """What a user may do: entries of allowed or denied actions on resources, in a custom and a default policy.
+`refusal` is the one place that decides whether they allow a need. Pure.
 
-Values between the wire's `AclInfo` and the decision. Entries are found by their resource: later ones for the
-same resource replace them, in their policy. Pure.
-
-Whether policies allow a need: the one place that decides. Pure.
-
-RocketMQ 5's order: custom entries that match resource, action and source address; if there is none, default
-entries; of those the most specific resource counts; none at all means no. Where two entries of equal
-specificity disagree, the allowing one counts, as in RocketMQ (only accounts of ACL 1.0 have such pairs).
-
-System topics (delays, transactions, timers, pop's log) hold everybody's messages: only an entry that names
-one reaches it, never `*` or a prefix.
+Entries are found by their resource: later ones for the same resource replace them, in their policy. The
+decision follows RocketMQ 5's order: custom entries that match resource, action and source address; if there
+is none, default entries; of those the most specific resource counts; none at all means no. Where two entries
+of equal specificity disagree, the allowing one counts, as in RocketMQ (only accounts of ACL 1.0 have such
+pairs). System topics (delays, transactions, timers, pop's log) hold everybody's messages: only an entry that
+names one reaches it, never `*` or a prefix.
 """
 
 from __future__ import annotations

@@ -2,9 +2,8 @@
 
 It may open as many descriptors as the hard limit allows: a soft limit of 1024 is a login shell's default, not
 a choice about a server of 10,000 connections. A second signal while stopping ends the process at once, as an
-operator who presses Ctrl-C twice means it.
-
-Background tasks that do not die unheard: what ends one is in the log at once, not when it is collected.
+operator who presses Ctrl-C twice means it. An error that ends a background task is logged at once, not when
+the task is collected.
 """
 
 from __future__ import annotations

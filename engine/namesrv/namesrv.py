@@ -1,7 +1,4 @@
-"""Builds, wires, starts and stops a name server. No logic of its own.
-
-What a name server shows to Prometheus; read from its tables when asked.
-"""
+"""Builds, wires, starts and stops a name server, and shows its figures to Prometheus when asked."""
 
 from __future__ import annotations
 

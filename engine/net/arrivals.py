@@ -1,19 +1,16 @@
-"""What a connection is before anybody knows what it speaks: a socket, its address, how long it has waited.
+"""What a connection is before its protocol is known: a socket, its address, how long it has waited.
 
-The first byte decides between plain frames and TLS, and the byte is only looked at, so whoever is chosen
-reads it again. Where proxies are trusted, the PROXY header before it is taken off first, byte for byte, and
-names the address that counts from then on. Values and one reader of sockets; the server owns the rest.
+The first byte decides between plain frames and TLS. It is only looked at: whoever is chosen reads it again.
+Where the operator lists trusted proxies (`10.0.0.0/8,192.168.1.7`), the PROXY header before it is taken off
+first, byte for byte, and names the address that counts from then on. Only listed peers may send one, because
+access rules look at that address.
 
-Lists of addresses and networks that an operator wrote down: `10.0.0.0/8,192.168.1.7`. Pure.
-
-The PROXY protocol's header, versions 1 and 2: whom a proxy speaks for. Bytes to a value; no sockets.
-
-    v1  "PROXY TCP4 source destination port port\r\n" in at most 107 bytes, or "PROXY UNKNOWN …"
+    v1  "PROXY TCP4 source destination port port\\r\\n" in at most 107 bytes, or "PROXY UNKNOWN …"
     v2  12 bytes signature | 0x2 version, 0x0 LOCAL or 0x1 PROXY | family << 4 | transport | uint16 length
         then `length` bytes: addresses and ports (IPv4 12 bytes, IPv6 36), then TLVs, which are not looked at
 
-A header rewrites the address that access rules look at, so only peers that the operator named may send one.
-`feed` says how many of the bytes seen belong to the header: what follows it stays in the socket.
+`ProxyHeader.feed` says how many of the bytes seen belong to the header: what follows it stays in the socket.
+Values and one reader of sockets; the server owns the rest.
 """
 
 from __future__ import annotations

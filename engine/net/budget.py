@@ -1,11 +1,9 @@
-"""How many bytes all peers together, and each peer by itself, may make this process hold. Pure: no clock, no
-sockets.
+"""How many bytes all peers together, and each peer by itself, may make this process hold; and the closing of
+those that hold too much, counted and logged at most once a second. No sockets.
 
 A peer is an address, with its verified connections counted apart from the others: nobody who cannot sign uses
 up what an address's own clients may hold. While access control is on, connections without a verified
 signature share a part of the total only (docs/adr/0016).
-
-Closes connections that hold too much, counts them, and says so in the log without filling it.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
-"""What the connections of one server share: the buffer they are read into, memory, and time.
+"""What the connections of one server share: the buffer they are read into, memory, and time; and the metrics
+of these, under the same names in a broker and a name server.
 
 `Shares` is made by the server, once; a connection without it (a client's own) is bounded by its frame's limit
 alone, and never stops reading.
-
-What `shares` shows to people: the same figures under the same names in a broker and a name server.
 """
 
 from __future__ import annotations

@@ -1,16 +1,12 @@
-"""TLS as values: who we are, whom we trust, and the contexts made of it. No sockets, no loop.
+"""TLS as values: our certificate, the authorities that we trust, and the contexts made of them. No sockets.
 
 TLS 1.2 and later; no renegotiation (CVE-2011-1473), no compression. The files may be replaced while a process
 runs: `refresh` looks at them, handshakes that begin later use the new ones, connections that exist stay.
 Files that cannot be used leave the old ones in force, with one warning for each change of them. Anything else
-that listens may take the same `ServerTls`. Passwords are in no `repr`. A certificate that ends soon is a
-warning (`certificate_expiry`).
+that listens may take the same `ServerTls`. Passwords are in no `repr`.
 
-When a server's certificate ends, and when the log says so.
-
-`current_notice` is pure: there is something to say 30, 7 and 1 days before the end, and when it has passed.
-`ExpiryWatch` logs it once for each threshold, day and certificate: a long-running daemon repeats itself
-daily, and a new certificate is judged at once. Loop thread only.
+A certificate that ends in 30, 7 or 1 days, or has ended, is a warning: `current_notice` decides, and
+`ExpiryWatch` logs it once for each threshold, day and certificate. A new certificate is judged at once.
 """
 
 from __future__ import annotations

@@ -1,21 +1,21 @@
-"""How a request says who sends it: RocketMQ's signature, the same for ACL 1.0 and 2.0.
+"""How a request or a broker proves who sends it: RocketMQ's signature, and proofs of the cluster's secret.
 
-The client adds `AccessKey` (and `SecurityToken`, if it has one) to the extFields, then `Signature`:
+**Signatures** are the same for ACL 1.0 and 2.0. The client adds `AccessKey` (and `SecurityToken`, if it has
+one) to the extFields, then `Signature`:
 
     content   = the values of all extFields but Signature, by the order of their names, as UTF-8; the body
     Signature = base64(HMAC-SHA1(secret key, content))
 
 What this proves and what not: the values and the body are the sender's; the code, the flag and the opaque are
 not covered, nor is where one value ends and the next begins, and nothing makes a request fresh. RocketMQ's
-clients are as they are; TLS closes these gaps (docs/adr/0010). Pure; safe from any thread.
+clients are as they are; TLS closes these gaps (docs/adr/0010).
 
-Proofs between brokers of one cluster: both know a secret, neither ever sends it.
-
-A *peer* proof answers a challenge when a replication stream begins: HMAC-SHA256 over the role of the prover
-and over everything that both sides said so far, two fresh nonces among it, so that no proof is good for
-another stream, another member or the other direction. A *request* proof is a field of a single request over
-its code, its other fields and its body; what it asks for must be harmless when it is repeated.
-Comparisons take the same time whatever is compared.
+**Proofs** are between brokers of one cluster: both know a secret, neither ever sends it. A *peer* proof
+answers a challenge when a replication stream begins: HMAC-SHA256 over the role of the prover and over
+everything that both sides said so far, two fresh nonces among it, so that no proof is good for another
+stream, another member or the other direction. A *request* proof is a field of a single request over its code,
+its other fields and its body; what it asks for must be harmless when it is repeated. Comparisons take the
+same time whatever is compared. Pure; safe from any thread.
 """
 
 from __future__ import annotations

@@ -14,8 +14,8 @@ from pathlib import Path
 import orjson
 
 from engine.broker.replication.ha_port_io import Peer, Stream, admit, introduce
-from engine.protocol.signing import PROOF_FIELD, request_proof
 from engine.protocol.layouts.ha_frames import MAGIC, encode_packet
+from engine.protocol.signing import PROOF_FIELD, request_proof
 from tests.crash.group import GROUP_NAME, Member
 from tests.crash.wire import Link
 

@@ -27,8 +27,8 @@ from typing import Any, NamedTuple, Protocol
 
 from engine.broker.replication.epochs import Tail
 from engine.errors import EngineError, NotPermitted, ProtocolError, Refused
-from engine.protocol.signing import NONCE_BYTES, peer_proof, proves
 from engine.protocol.layouts import ha_frames
+from engine.protocol.signing import NONCE_BYTES, peer_proof, proves
 
 log = logging.getLogger(__name__)
 
