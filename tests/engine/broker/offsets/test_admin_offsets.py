@@ -6,6 +6,7 @@ import asyncio
 
 import pytest
 
+from engine.broker.offsets.handlers_admin import NOT_COMPARABLE, correction_offsets, legacy_reset_offset
 from engine.protocol import fastjson
 from engine.protocol.bodies.basics import MessageQueue
 from engine.protocol.bodies.groups import SubscriptionGroupConfig
@@ -179,3 +180,22 @@ async def test_no_delay_level_has_an_offset(broker: RunningBroker, peer: Peer) -
     answer = await peer.ask(RequestCode.GET_ALL_DELAY_OFFSET)
     assert DelayOffsetSerializeWrapper.decode(answer.body).offset_table == {}
     assert "dataVersion" in fastjson.loads(answer.body)
+
+
+@pytest.mark.parametrize(
+    ("committed", "wanted", "is_force", "expected"),
+    [(10, 4, False, 4), (10, 20, False, 10), (10, 20, True, 20), (None, 20, False, 20)],
+)
+def test_without_force_a_reset_only_goes_back(
+    committed: int | None, wanted: int, is_force: bool, expected: int
+) -> None:
+    assert legacy_reset_offset(committed, wanted, is_force) == expected
+
+
+def test_corrections_are_the_smallest_offsets_of_all_groups() -> None:
+    assert correction_offsets([{0: 5, 1: 9}, {0: 3, 1: -1}], {}) == {0: 3, 1: 9}
+
+
+def test_a_group_behind_all_others_has_nothing_to_correct_to() -> None:
+    assert correction_offsets([{0: 5}, {0: 3}], {0: 2, 7: 1}) == {0: NOT_COMPARABLE, 7: NOT_COMPARABLE}
+    assert correction_offsets([{0: 5}, {0: 3}], {0: 4}) == {0: 3}
