@@ -294,4 +294,4 @@ class UnfinishedPop:
     def _ack(self, entry: OpenCheckpoint, queue_offsets: list[int], now_ms: int) -> None:
         if queue_offsets and self.revive_log.ack(entry.key, queue_offsets, now_ms) is not None:
             where = f"{entry.topic}@{entry.queue_id}"
-            log.warning("acknowledged messages %s of %s, which a crash had interrupted", queue_offsets, where)
+            log.warning("a crash left the acknowledgement of %s of %s out: written", queue_offsets, where)

@@ -13,7 +13,7 @@ from engine.store.results import PutResult
 def _ack_in_memory(
     self: ReviveLog, key: CheckpointKey, queue_offsets: list[int], now_ms: int
 ) -> PutResult | None:
-    self._checkpoints.ack(key, queue_offsets)
+    self.checkpoints.ack(key, queue_offsets)
     return None
 
 
