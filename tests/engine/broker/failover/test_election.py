@@ -97,7 +97,7 @@ def test_with_two_of_two_needed_nobody_resumes_alone() -> None:
     assert resume(0, True, alone).winner is None
 
 
-def test_a_master_that_lost_its_tail_leaves_the_reign_to_who_has_it() -> None:
+def test_a_master_that_lost_its_tail_leaves_the_term_to_the_member_that_has_it() -> None:
     assert resume(0, True, [vote(0, 500), vote(1, 600)]).winner == 1
     careless = [vote(0, 500, min_in_sync=1), vote(1, 600, min_in_sync=1)]
     assert "its own tail was lost" in resume(0, True, careless).reason

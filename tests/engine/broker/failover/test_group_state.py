@@ -40,21 +40,21 @@ def test_a_promise_leaves_the_old_master_behind() -> None:
         follow(promised, 1, 11, 0)
 
 
-def test_a_promise_is_for_one_reign_and_may_be_asked_again() -> None:
+def test_a_promise_is_for_one_term_and_may_be_asked_again() -> None:
     promised = promise(FOUNDED, 2, 22)
     assert promise(promised, 2, 22) is promised
     with pytest.raises(StaleEpoch):
         promise(promised, 2, 23)
 
 
-def test_only_the_promised_epoch_can_be_crowned() -> None:
+def test_only_the_promised_epoch_can_become_master() -> None:
     with pytest.raises(StaleEpoch):
         become_master(FOUNDED, 2, 22, 1, 500)
-    crowned = become_master(promise(FOUNDED, 2, 22), 2, 22, 1, 500)
-    assert crowned.history[-1] == Epoch(2, 22, 500)
-    assert crowned.in_sync == InSyncSet(2, 1, (1,), 2, (0,))
+    elected = become_master(promise(FOUNDED, 2, 22), 2, 22, 1, 500)
+    assert elected.history[-1] == Epoch(2, 22, 500)
+    assert elected.in_sync == InSyncSet(2, 1, (1,), 2, (0,))
     with pytest.raises(StaleEpoch, match="already"):
-        become_master(crowned, 2, 22, 1, 900)
+        become_master(elected, 2, 22, 1, 900)
 
 
 def test_an_epoch_has_one_master() -> None:

@@ -98,7 +98,7 @@ async def test_the_slave_is_promoted_and_has_everything(tmp_path: Path) -> None:
 
 
 async def test_who_seeks_a_master_while_it_becomes_one_stays_master(tmp_path: Path) -> None:
-    """It wakes between its promise and its crown; what it then hears of is its own reign."""
+    """It wakes between its promise and its becoming master; the term that it then learns of is its own."""
     master, slave = group(tmp_path)
     async with running(slave):
         async with running(master):

@@ -32,16 +32,16 @@ def test_a_slave_that_is_only_behind_cuts_nothing() -> None:
     assert divergence((ONE, TWO), 180, (ONE, TWO, THREE), 400) == Divergence(180, (ONE, TWO))
 
 
-def test_an_extra_tail_is_cut_where_the_next_reign_began() -> None:
+def test_an_extra_tail_is_cut_where_the_next_term_began() -> None:
     assert divergence((ONE, TWO), 300, (ONE, TWO, THREE), 400) == Divergence(250, (ONE, TWO))
 
 
-def test_a_reign_that_the_master_does_not_know_is_cut_whole() -> None:
+def test_a_term_that_the_master_does_not_know_is_cut_entirely() -> None:
     mine = (ONE, TWO, Epoch(3, 99, 250))
     assert divergence(mine, 300, (ONE, TWO, Epoch(4, 44, 220)), 400) == Divergence(220, (ONE, TWO))
 
 
-def test_equal_epochs_of_different_reigns_are_different() -> None:
+def test_equal_epochs_of_different_terms_are_different() -> None:
     assert divergence((ONE, Epoch(2, 7, 100)), 300, (ONE, TWO), 300) == Divergence(100, (ONE,))
 
 

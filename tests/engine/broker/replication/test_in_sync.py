@@ -95,7 +95,7 @@ def test_one_that_keeps_pace_a_little_behind_stays() -> None:
     assert made.plan(40_000, 40_000) is None
 
 
-def test_a_slave_of_an_older_reign_confirms_nothing() -> None:
+def test_a_slave_of_an_older_term_confirms_nothing() -> None:
     state = create_group(0, "a:1", 11, 1)
     in_sync = replace(state.in_sync, settled=(0, 1, 2))
     state = replace(
@@ -137,7 +137,7 @@ def test_slaves_of_rocketmq_count_but_are_in_no_set() -> None:
     assert made.reached(2, 100) == 90 and made.confirmed(100) == 100
 
 
-def test_a_list_that_too_few_know_does_not_count_in_the_next_reign() -> None:
+def test_a_list_that_too_few_know_does_not_count_in_the_next_term() -> None:
     """The last master wished for member 2 and died; whether anybody heard of it is unknown."""
     state = create_group(0, "a:1", 11, 2)
     in_sync = replace(state.in_sync, settled=(0, 1))
