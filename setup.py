@@ -32,7 +32,10 @@ def compiled_extensions() -> list[Extension]:
         from Cython.Build import cythonize
     except ImportError:
         return []
-    built: list[Extension] = cythonize([_source(name) for name in COMPILED_MODULES], quiet=True)
+    # The engine's image is built from `engine` alone, without Spark's modules.
+    sources = [_source(name) for name in COMPILED_MODULES]
+    here = [source for source in sources if os.path.exists(source.sources[0])]
+    built: list[Extension] = cythonize(here, quiet=True)
     for extension in built:
         # Set here because cythonize makes extensions of its own and forgets this mark.
         extension.optional = True
