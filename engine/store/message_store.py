@@ -90,7 +90,7 @@ class MessageStore:
             log, self.log, dispatcher, table, index, flush, damaged, is_sync_flush=is_sync
         )
         self.growth = LogGrowth(log, self.log, options.pretouch_bytes)
-        self.front = LogFront(log, table, index, dispatcher, self._log_start)
+        self.front = LogFront(log, table, index, dispatcher, self._log_start, options.retention)
         self.repairs = RecordRepair(log, damaged, repair, dispatcher, options.root)
         self.recovery: RecoveryReport | None = None
         self.missing: str | None = None

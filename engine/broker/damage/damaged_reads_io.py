@@ -33,8 +33,9 @@ from engine.protocol.bodies.brokers import DELIVERY_PREFIX
 from engine.protocol.names import is_valid_topic
 from engine.protocol.properties import Property
 from engine.protocol.records import Record, decode_record
-from engine.store.message_store import MessageStore
+from engine.store.log.message_log import MessageLog
 from engine.store.reading.record_reads import Place
+from engine.store.recovery.record_repair import RecordRepair
 from engine.store.results import Damage
 
 log = logging.getLogger(__name__)
@@ -47,7 +48,7 @@ def may_not_skip(role: Role) -> bool:
 
 @dataclass(eq=False, repr=False)
 class DamagedReads:
-    store: MessageStore
+    record_repair: RecordRepair
     records: DamagedRecords
     repairs: Repairs
     role: Role
@@ -65,7 +66,7 @@ class DamagedReads:
     ) -> Outcome:
         """`again` reads once more (None: this is the second time), `later` asks the client to come back with
         the same offset, `skip` goes on behind the record."""
-        if self.store.repairs.mend_queue(damage.topic, damage.queue_id, damage.queue_offset) and again:
+        if self.record_repair.mend_queue(damage.topic, damage.queue_id, damage.queue_offset) and again:
             return again()
         record = self.repairs.note(damage)
         if not self.repairs.is_given_up(record):
@@ -103,7 +104,8 @@ def wait_remark(damage: Damage) -> str:
 
 @dataclass(eq=False, repr=False)
 class DamagedDeliveries:
-    store: MessageStore
+    log: MessageLog
+    record_repair: RecordRepair
     records: DamagedRecords
     repairs: Repairs
     threads: Executor
@@ -113,19 +115,19 @@ class DamagedDeliveries:
     def is_in_log(self, place: Place) -> bool:
         """Whether an unreadable record there is damaged, and not just expired."""
         start, size = place
-        log_start, log_end = self.store.log.min_offset, self.store.log.max_offset
+        log_start, log_end = self.log.min_offset, self.log.max_offset
         return size > 0 and log_start <= start and start + size <= log_end
 
     async def repaired(self, places: Sequence[Place]) -> list[Place]:
         """The places to read again, after waiting for all of them together."""
-        damages = [self.store.repairs.damage_at(*place) for place in places]
+        damages = [self.record_repair.damage_at(*place) for place in places]
         looks = await asyncio.gather(*map(self.repairs.wait_for_delivery, damages))
         return [place for place, is_worth_it in zip(places, looks, strict=True) if is_worth_it]
 
     async def claimed(self, place: Place) -> Record | None:
         """A damaged record whose header and properties can be read; None: they cannot. Only the body has a
         checksum, so its properties are as reliable as those of any other record."""
-        part = self.store.repairs.find(*place)
+        part = self.record_repair.find(*place)
         if part is None:
             return None
         raw = await asyncio.get_running_loop().run_in_executor(self.threads, part.read)

@@ -33,7 +33,10 @@ from engine.protocol.names import SCHEDULE_TOPIC, TIMER_TOPIC, retry_topic
 from engine.protocol.properties import Property, encode_properties
 from engine.protocol.records import Record, decode_record
 from engine.store.index.key_search import KeySearch
-from engine.store.message_store import MessageStore
+from engine.store.log.message_log import MessageLog
+from engine.store.log.replica_log import ReplicaLog
+from engine.store.queues.message_queues import MessageQueues
+from engine.store.reading.message_search import MessageSearch
 from engine.store.reading.record_reads import Place
 from engine.store.results import Damage, MessageDraft, PutStatus
 
@@ -92,7 +95,10 @@ def redelivery_draft(record: Record, topic: str) -> MessageDraft:
 class Redelivery:
     """`read` and `search` read the log in a thread; a slave calls `report_skips` instead of redelivering."""
 
-    store: MessageStore
+    log: MessageLog
+    queues: MessageQueues
+    message_search: MessageSearch
+    replica: ReplicaLog
     records: DamagedRecords
     topics: TopicTable
     groups: SubscriptionGroupTable
@@ -122,7 +128,7 @@ class Redelivery:
 
     def note_kept(self) -> None:
         """Appends that are on disk and confirmed are redeliveries; those of another epoch are dropped."""
-        epoch, kept_end = self.role.epoch, self.store.replica.kept_end
+        epoch, kept_end = self.role.epoch, self.replica.kept_end
         for _, _, skip in self.records.skips():
             if skip.appended is None:
                 continue
@@ -163,7 +169,7 @@ class Redelivery:
 
     async def _read(self, damage: Damage) -> tuple[Record, int] | None:
         """The message and its queue unit's tags code: for a delayed message, when it is due."""
-        units = self.store.queues.units(damage.topic, damage.queue_id, damage.queue_offset, 1)
+        units = self.queues.units(damage.topic, damage.queue_id, damage.queue_offset, 1)
         if damage.topic and not units:
             return None
         place = (units[0].commit_log_offset, units[0].size) if units else (damage.commit_log_offset, 0)
@@ -207,17 +213,17 @@ class Redelivery:
         if key is None or draft.topic == TIMER_TOPIC:
             return False
         begin_ms = due_ms - _INDEX_SLACK_MS
-        found = await self.search(self.store.search.plan(draft.topic, key, _MAX_FOUND, begin_ms, now_ms))
+        found = await self.search(self.message_search.plan(draft.topic, key, _MAX_FOUND, begin_ms, now_ms))
         if was_delivered(found, draft, due_ms) or message.topic != TIMER_TOPIC:
             return was_delivered(found, draft, due_ms)
         begin_ms = message.store_timestamp - _INDEX_SLACK_MS
-        recalls = self.store.search.plan(TIMER_TOPIC, key, _MAX_FOUND, begin_ms, now_ms)
+        recalls = self.message_search.plan(TIMER_TOPIC, key, _MAX_FOUND, begin_ms, now_ms)
         return was_recalled(message, await self.search(recalls))
 
     def _append(self, draft: MessageDraft, message: Record, skip: Skip) -> None:
         if not self.role.is_master:
             return
-        result = self.store.log.put(draft, self.now_ms())
+        result = self.log.put(draft, self.now_ms())
         if result.status is not PutStatus.PUT_OK:
             return
         self.appended()

@@ -25,8 +25,8 @@ from engine.broker.damage.damaged_records import (
     wait_key,
 )
 from engine.daemon.running import start_task, stop_tasks
-from engine.store.message_store import MessageStore
-from engine.store.recovery.record_repair import LogRange
+from engine.store.log.message_log import MessageLog
+from engine.store.recovery.record_repair import LogRange, RecordRepair
 from engine.store.results import Damage
 
 log = logging.getLogger(__name__)
@@ -46,7 +46,8 @@ Fetch = Callable[[LogRange], Awaitable[tuple[bytes, bool]]]
 
 @dataclass(eq=False, repr=False)
 class RepairTask:
-    store: MessageStore
+    log: MessageLog
+    repairs: RecordRepair
     records: DamagedRecords
     threads: Executor
     fetch: Fetch
@@ -95,7 +96,7 @@ class RepairTask:
         """Damage that the store found at its start, or while it copied from a master, and no client has
         read yet."""
         listed = {record.damage.commit_log_offset for record in self.records.broken()}
-        repairs = self.store.repairs
+        repairs = self.repairs
         found = [item for item in repairs.damaged if item[0] not in listed]
         return [self.note(repairs.damage_at(start, end - start)) for start, end in found]
 
@@ -122,7 +123,7 @@ class RepairTask:
 
     async def wait(self, damage: Damage, timeout_s: float = WAIT_MS / 1000) -> bool:
         """For tasks that read records: whether to read again."""
-        if self.store.repairs.mend_queue(damage.topic, damage.queue_id, damage.queue_offset):
+        if self.repairs.mend_queue(damage.topic, damage.queue_id, damage.queue_offset):
             return True
         record = self.note(damage)
         if not self.is_given_up(record):
@@ -145,7 +146,7 @@ class RepairTask:
             record.tried_ms = self.now_ms()
 
     async def _repair(self, damage: Damage) -> bool:
-        place = self.store.repairs.locate(damage.commit_log_offset, damage.size)
+        place = self.repairs.locate(damage.commit_log_offset, damage.size)
         if place is None:
             return False
         old = await self._in_thread(place.read)
@@ -153,12 +154,12 @@ class RepairTask:
             self._finish(place, "is sound again")
             return True
         self.note(damage)
-        self.store.repairs.damaged.add(place.commit_log_offset, place.commit_log_offset + place.size)
+        self.repairs.damaged.add(place.commit_log_offset, place.commit_log_offset + place.size)
         data = await self._ask(place)
         if not data:
             return False
-        await self._in_thread(lambda: self.store.repairs.keep_aside(place, old))
-        sync = self.store.repairs.write(place, data)
+        await self._in_thread(lambda: self.repairs.keep_aside(place, old))
+        sync = self.repairs.write(place, data)
         if sync is None:
             return False
         await self._in_thread(sync)
@@ -176,7 +177,7 @@ class RepairTask:
             await asyncio.sleep(_PAUSE_S)
 
     def _finish(self, place: LogRange, how: str) -> None:
-        self.store.repairs.repaired(place)
+        self.repairs.repaired(place)
         end = place.commit_log_offset + place.size
         found = self.records.repaired(place.commit_log_offset, end, self.now_ms())
         if found:
@@ -200,8 +201,8 @@ class RepairTask:
 
     async def repair_again(self) -> None:
         """Another attempt at what was given up."""
-        log_min_offset = self.store.log.min_offset
-        self.store.repairs.damaged.drop_before(log_min_offset)
+        log_min_offset = self.log.min_offset
+        self.repairs.damaged.drop_before(log_min_offset)
         if self.records.forget_expired(log_min_offset):
             self.save(DAMAGE_FILE)
         self._adopt_known()

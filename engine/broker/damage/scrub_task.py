@@ -24,7 +24,9 @@ from engine.broker.damage.repair_task import RepairTask
 from engine.broker.settings.options import LiveOptions
 from engine.daemon.running import start_task, stop_tasks
 from engine.protocol.layouts.store_files import segment_name
-from engine.store.message_store import MessageStore
+from engine.store.log.message_log import MessageLog
+from engine.store.queues.message_queues import MessageQueues
+from engine.store.recovery.record_repair import RecordRepair
 from engine.store.recovery.scrub import DamagedPart, Scrubbed
 from engine.store.results import Damage
 
@@ -49,7 +51,9 @@ def is_round_due(now_ms: int, started_ms: int, interval_s: int) -> bool:
 
 @dataclass(eq=False, repr=False)
 class ScrubTask:
-    store: MessageStore
+    log: MessageLog
+    queues: MessageQueues
+    record_repair: RecordRepair
     repairs: RepairTask
     live: LiveOptions
     threads: Executor
@@ -74,7 +78,7 @@ class ScrubTask:
         match content:
             case {"offset": int(offset), "roundStartedMs": int(started_ms)}:
                 self.round_started_ms = started_ms
-                self.offset = self.store.repairs.segment_start(offset) if offset >= 0 else None
+                self.offset = self.record_repair.segment_start(offset) if offset >= 0 else None
 
     def snapshot(self) -> bytes:
         offset = -1 if self.offset is None else self.offset
@@ -100,8 +104,8 @@ class ScrubTask:
         if self.offset is None and not self._begin_round():
             return 0
         assert self.offset is not None
-        start = max(self.offset, self.store.log.min_offset)
-        plan = self.store.repairs.plan_scrub(start, SLICE_BYTES)
+        start = max(self.offset, self.log.min_offset)
+        plan = self.record_repair.plan_scrub(start, SLICE_BYTES)
         if plan is None:
             self._end_round()
             return 0
@@ -118,7 +122,7 @@ class ScrubTask:
         now_ms = self.now_ms()
         if not is_round_due(now_ms, self.round_started_ms, self.live.signalbox_scrub_interval_seconds):
             return False
-        self.offset, self.round_started_ms = self.store.log.min_offset, now_ms
+        self.offset, self.round_started_ms = self.log.min_offset, now_ms
         return True
 
     def _end_round(self) -> None:
@@ -134,12 +138,12 @@ class ScrubTask:
         start, size = part.start, part.end - part.start
         message = part.message
         if message is not None:
-            units = self.store.queues.units(*message, 1)
+            units = self.queues.units(*message, 1)
             if not units or (units[0].commit_log_offset, units[0].size) != (start, size):
                 message = None
-        file = segment_name(self.store.repairs.segment_start(start))
+        file = segment_name(self.record_repair.segment_start(start))
         damage = Damage(*(message or ("", -1, -1)), start, size, file)
-        self.store.repairs.damaged.add(start, part.end)
+        self.record_repair.damaged.add(start, part.end)
         record = self.repairs.note(damage)
         if not self.repairs.is_given_up(record):
             self.repairs.begin(record)

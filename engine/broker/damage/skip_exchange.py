@@ -26,7 +26,8 @@ from engine.broker.damage.damaged_records import (
     encode_rows,
 )
 from engine.broker.failover.role import Role
-from engine.store.message_store import MessageStore
+from engine.store.log.message_log import MessageLog
+from engine.store.recovery.record_repair import RecordRepair
 
 log = logging.getLogger(__name__)
 
@@ -36,7 +37,8 @@ MAX_COPY_BYTES = 4 << 20
 @dataclass(eq=False, repr=False)
 class SkipExchange:
     records: DamagedRecords
-    store: MessageStore
+    log: MessageLog
+    repairs: RecordRepair
     role: Role
     save: Callable[[str], None]
     look: Callable[[], None]
@@ -103,7 +105,7 @@ class SkipExchange:
         return len(set(owed))
 
     def _merge(self, records: list[DamagedRecord], *, is_masters: bool) -> int:
-        log_start, repairs = self.store.log.min_offset, self.store.repairs
+        log_start, repairs = self.log.min_offset, self.repairs
         news = 0
         for record in records:
             offset, size = record.damage.commit_log_offset, record.damage.size

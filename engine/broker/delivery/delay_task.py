@@ -25,7 +25,11 @@ from engine.broker.settings.options import BrokerOptions
 from engine.daemon.running import start_task, stop_tasks
 from engine.protocol.names import SCHEDULE_TOPIC, TIMER_TOPIC
 from engine.protocol.records import Record, decode_record
+from engine.store.log.message_log import MessageLog
+from engine.store.log.replica_log import ReplicaLog
 from engine.store.message_store import MessageStore
+from engine.store.queues.message_queues import MessageQueues
+from engine.store.recovery.record_repair import RecordRepair
 from engine.store.results import Damage, QueueUnit
 from engine.store.timers.timer_store import TimerStore
 from engine.store.timers.timer_wheel import PRECISION_MS
@@ -40,7 +44,10 @@ _PAUSE_S = 1.0
 
 @dataclass(eq=False, repr=False)
 class DelayDelivery:
-    store: MessageStore
+    log: MessageLog
+    queues: MessageQueues
+    replica: ReplicaLog
+    repairs: RecordRepair
     offsets: DelayOffsets
     level_ms: tuple[int, ...]
     deliverer: Deliverer
@@ -64,7 +71,7 @@ class DelayDelivery:
     def settle(self) -> None:
         """Mark the offsets that may be saved; at shutdown, once the log is on disk, that is all of them."""
         for _ in range(2):
-            self.offsets.settle(self.store.log.max_offset, self.store.replica.kept_end)
+            self.offsets.settle(self.log.max_offset, self.replica.kept_end)
 
     async def _deliver_forever(self) -> None:
         while True:
@@ -87,12 +94,12 @@ class DelayDelivery:
     async def deliver_some(self, level: int) -> bool:
         """Deliver a slice of what is due on this level; returns whether there may be more."""
         offset = self.offsets.get(level)
-        end = self.store.queues.max_offset(SCHEDULE_TOPIC, level - 1)
+        end = self.queues.max_offset(SCHEDULE_TOPIC, level - 1)
         now_ms = self.now_ms()
         head_offset, head_due_ms = self._heads.get(level, (-1, None))
         if offset == end or (head_offset == offset and head_due_ms is not None and now_ms < head_due_ms):
             return False
-        units = self.store.queues.units(SCHEDULE_TOPIC, level - 1, offset, _SLICE)
+        units = self.queues.units(SCHEDULE_TOPIC, level - 1, offset, _SLICE)
         if not units or offset > end:
             return self._correct(level, offset, end)
         known_due_ms = head_due_ms if head_offset == offset else None
@@ -130,14 +137,14 @@ class DelayDelivery:
     async def _skip_damaged(self, level: int, unit: QueueUnit) -> bool:
         """The unit does not lead to the message: the unit is wrong, or the message is deleted or damaged."""
         queue_id, place = level - 1, (unit.commit_log_offset, unit.size)
-        if self.store.repairs.mend_queue(SCHEDULE_TOPIC, queue_id, unit.queue_offset):
+        if self.repairs.mend_queue(SCHEDULE_TOPIC, queue_id, unit.queue_offset):
             self._heads.pop(level, None)
             return False
         damaged = self.deliverer.damaged
         if not damaged.is_in_log(place):
             log.error("the delayed message at offset %d of level %d is gone", unit.queue_offset, level)
             return True
-        file = self.store.repairs.damage_at(*place).file
+        file = self.repairs.damage_at(*place).file
         damage = Damage(SCHEDULE_TOPIC, queue_id, unit.queue_offset, *place, file)
         if not await damaged.skip_delivery(damage, "delay"):
             self._put_off(level, unit)
@@ -150,7 +157,7 @@ class DelayDelivery:
 
     def _correct(self, level: int, offset: int, end: int) -> bool:
         """The offset is outside the queue: its start was deleted, or a power cut removed its end."""
-        start = self.store.queues.min_offset(SCHEDULE_TOPIC, level - 1)
+        start = self.queues.min_offset(SCHEDULE_TOPIC, level - 1)
         corrected = min(max(offset, start), end)
         if corrected == offset:
             return False
@@ -161,7 +168,7 @@ class DelayDelivery:
     def progress(self) -> dict[str, str]:
         """For the runtime info: delivered offset and end of each level that was ever used."""
         ends = {
-            level: self.store.queues.max_offset(SCHEDULE_TOPIC, level - 1)
+            level: self.queues.max_offset(SCHEDULE_TOPIC, level - 1)
             for level in range(1, len(self.level_ms) + 1)
         }
         return {
@@ -186,7 +193,10 @@ class WaitingMessages:
     ) -> None:
         self._store = store
         self.delays = DelayDelivery(
-            store,
+            store.log,
+            store.queues,
+            store.replica,
+            store.repairs,
             delays,
             store.options.delay_level_ms,
             deliverer,
@@ -198,7 +208,17 @@ class WaitingMessages:
         self.timer_store.open(now_ms(), was_closed=store.was_closed)
         window_ms = options.timer_roll_window_slot * PRECISION_MS
         self.timers = TimerDelivery(
-            store, self.timer_store, deliverer, counts, threads, window_ms, now_ms=now_ms
+            store.log,
+            store.queues,
+            store.search,
+            store.replica,
+            store.repairs,
+            self.timer_store,
+            deliverer,
+            counts,
+            threads,
+            window_ms,
+            now_ms=now_ms,
         )
         self._has_timers = options.timer_wheel_enable
 

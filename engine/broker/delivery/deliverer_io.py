@@ -17,7 +17,8 @@ from engine.broker.damage.damaged_reads_io import DamagedDeliveries
 from engine.broker.delivery.parked_messages import was_delivered
 from engine.broker.stats.traffic import Traffic
 from engine.protocol.properties import Property, find_property
-from engine.store.message_store import MessageStore
+from engine.store.log.message_log import MessageLog
+from engine.store.reading.message_search import MessageSearch
 from engine.store.reading.record_reads import Place
 from engine.store.results import MessageDraft, PutStatus
 
@@ -30,7 +31,8 @@ _MAX_FOUND = 64
 
 @dataclass(eq=False, repr=False)
 class Deliverer:
-    store: MessageStore
+    log: MessageLog
+    search: MessageSearch
     traffic: Traffic
     threads: Executor
     since_ms: int
@@ -53,7 +55,7 @@ class Deliverer:
         return [records[place] for place in places]
 
     async def _read(self, places: Sequence[Place]) -> list[bytes | None]:
-        reads = self.store.log.plan_record_reads(places)
+        reads = self.log.plan_record_reads(places)
         if reads.is_hot:
             return reads.run()
         return await asyncio.get_running_loop().run_in_executor(self.threads, reads.run)
@@ -62,7 +64,7 @@ class Deliverer:
         """True: it is in the log, or can never be. False: the store accepts nothing now; retry later."""
         if due_ms <= self.since_ms and self._was_appended(draft, due_ms, now_ms):
             return True
-        result = self.store.log.put(draft, now_ms)
+        result = self.log.put(draft, now_ms)
         if result.status is PutStatus.PUT_OK:
             self.traffic.put(draft.topic, 1, result.size)
             self.appended()
@@ -76,5 +78,5 @@ class Deliverer:
         unique_key = find_property(draft.properties.decode("utf-8", "replace"), Property.UNIQ_KEY)
         if unique_key is None:
             return False
-        found = self.store.search.query(draft.topic, unique_key, _MAX_FOUND, due_ms - _INDEX_SLACK_MS, now_ms)
+        found = self.search.query(draft.topic, unique_key, _MAX_FOUND, due_ms - _INDEX_SLACK_MS, now_ms)
         return was_delivered(found.records, draft, due_ms)

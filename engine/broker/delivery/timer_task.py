@@ -34,7 +34,11 @@ from engine.protocol.layouts.timer_files import TIMER_DELETE, TIMER_ROLL, TimerL
 from engine.protocol.names import TIMER_TOPIC
 from engine.protocol.properties import Property, encode_properties
 from engine.protocol.records import Record, decode_record
-from engine.store.message_store import MessageStore
+from engine.store.log.message_log import MessageLog
+from engine.store.log.replica_log import ReplicaLog
+from engine.store.queues.message_queues import MessageQueues
+from engine.store.reading.message_search import MessageSearch
+from engine.store.recovery.record_repair import RecordRepair
 from engine.store.results import Damage, QueueUnit
 from engine.store.timers.timer_store import TimerStore
 from engine.store.timers.timer_wheel import PRECISION_MS
@@ -55,7 +59,11 @@ _KEEP_MS = 86_400_000
 
 @dataclass(eq=False, repr=False)
 class TimerDelivery:
-    store: MessageStore
+    log: MessageLog
+    queues: MessageQueues
+    search: MessageSearch
+    replica: ReplicaLog
+    repairs: RecordRepair
     timers: TimerStore
     deliverer: Deliverer
     counts: TimerCounts
@@ -69,7 +77,7 @@ class TimerDelivery:
 
     def start(self) -> None:
         self._seconds.clear()
-        end = self.store.queues.max_offset(TIMER_TOPIC, 0)
+        end = self.queues.max_offset(TIMER_TOPIC, 0)
         if self.timers.queue_offset > end:
             log.warning("the timer queue ends at %d, timercheck has offset %d", end, self.timers.queue_offset)
             self.timers.queue_offset = end
@@ -82,8 +90,8 @@ class TimerDelivery:
     def _begin_early_enough(self) -> None:
         """No second may be skipped while a message for it, or its recall, is still in the queue. (That only
         matters if timercheck is lost or older than the log.)"""
-        start = max(self.timers.queue_offset, self.store.queues.min_offset(TIMER_TOPIC, 0))
-        first_ms = self.store.search.store_time_at(TIMER_TOPIC, 0, start)
+        start = max(self.timers.queue_offset, self.queues.min_offset(TIMER_TOPIC, 0))
+        first_ms = self.search.store_time_at(TIMER_TOPIC, 0, start)
         if first_ms >= 0:
             earliest_ms = max(
                 first_ms - first_ms % PRECISION_MS - PRECISION_MS, self.timers.delivered_before_ms
@@ -107,11 +115,11 @@ class TimerDelivery:
     async def _round(self) -> None:
         """Put all new messages on the wheel, then deliver all that is due."""
         while True:
-            now_ms, log_end = self.now_ms(), self.store.log.max_offset
+            now_ms, log_end = self.now_ms(), self.log.max_offset
             has_begun = now_ms > self.timers.read_time_ms
-            while has_begun and self.store.queues.dispatched_offset < log_end:
+            while has_begun and self.queues.dispatched_offset < log_end:
                 await asyncio.sleep(_DISPATCH_S)
-            end = self.store.queues.max_offset(TIMER_TOPIC, 0)
+            end = self.queues.max_offset(TIMER_TOPIC, 0)
             while await self._enqueue_some(end):
                 await asyncio.sleep(0)
             if not has_begun or self.timers.queue_offset < end or not await self._pass_seconds(now_ms):
@@ -143,9 +151,9 @@ class TimerDelivery:
         timers = self.timers
         if timers.queue_offset >= end:
             return False
-        units = self.store.queues.units(TIMER_TOPIC, 0, timers.queue_offset, _SLICE)
+        units = self.queues.units(TIMER_TOPIC, 0, timers.queue_offset, _SLICE)
         if not units:
-            start = self.store.queues.min_offset(TIMER_TOPIC, 0)
+            start = self.queues.min_offset(TIMER_TOPIC, 0)
             is_behind = start > timers.queue_offset
             timers.queue_offset = max(timers.queue_offset, start)
             return is_behind
@@ -164,7 +172,7 @@ class TimerDelivery:
     async def _enqueue_damaged(self, unit: QueueUnit) -> bool:
         """The queue unit is wrong, or the message is deleted, or it is damaged: then its time is readable if
         only the body is damaged."""
-        if self.store.repairs.mend_queue(TIMER_TOPIC, 0, unit.queue_offset):
+        if self.repairs.mend_queue(TIMER_TOPIC, 0, unit.queue_offset):
             return False
         place, damaged = (unit.commit_log_offset, unit.size), self.deliverer.damaged
         if not damaged.is_in_log(place):
@@ -177,7 +185,7 @@ class TimerDelivery:
                 return True
             if out_ms is not None and out_ms > self.now_ms():
                 return self._enqueue(record)
-        file = self.store.repairs.damage_at(*place).file
+        file = self.repairs.damage_at(*place).file
         return await damaged.skip_delivery(Damage(TIMER_TOPIC, 0, unit.queue_offset, *place, file), "timer")
 
     def _enqueue(self, record: Record) -> bool:
@@ -258,7 +266,7 @@ class TimerDelivery:
         """List a damaged message; a damaged recall has no effect."""
         if unit.magic & TIMER_DELETE:
             return True
-        damage = self.store.repairs.damage_at(unit.commit_log_offset, unit.record_size)
+        damage = self.repairs.damage_at(unit.commit_log_offset, unit.record_size)
         return await self.deliverer.damaged.skip_delivery(damage, "timer")
 
     def _settle(self, unit: TimerLogUnit, raw: bytes | None, recalled: set[str], due_ms: int) -> bool:
@@ -305,8 +313,7 @@ class TimerDelivery:
                 log.error("timerwheel and timercheck could not be saved: %s", error)
 
     async def sync(self, slack_ms: int = 0) -> None:
-        store = self.store
-        sync = self.timers.plan_sync(store.log.max_offset, store.replica.kept_end, slack_ms)
+        sync = self.timers.plan_sync(self.log.max_offset, self.replica.kept_end, slack_ms)
         if sync is None:
             return
         async with self._sync_turn:
@@ -317,6 +324,6 @@ class TimerDelivery:
     def progress(self) -> dict[str, str]:
         """For the runtime info: seconds behind, messages not yet on the wheel, messages that wait."""
         behind_ms = self.now_ms() - self.timers.read_time_ms - PRECISION_MS
-        end = self.store.queues.max_offset(TIMER_TOPIC, 0)
+        end = self.queues.max_offset(TIMER_TOPIC, 0)
         figures = (behind_ms // 1000, end - self.timers.queue_offset, self.counts.total())
         return {key: str(max(0, figure)) for key, figure in zip(TIMER_KEYS, figures, strict=True)}

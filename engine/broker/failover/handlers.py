@@ -25,7 +25,7 @@ from engine.protocol.commands import Command
 from engine.protocol.headers import brokers as headers
 from engine.protocol.signing import PROOF_FIELD
 from engine.protocol.wire import Body
-from engine.store.message_store import MessageStore
+from engine.store.recovery.record_repair import RecordRepair
 
 _H = TypeVar(
     "_H",
@@ -42,7 +42,7 @@ class BrokerGroupHandlers:
     cluster: str
     broker: str
     secret: bytes | None
-    store: MessageStore
+    repairs: RecordRepair
     member: GroupMember | None
     exchange: SkipExchange
 
@@ -99,7 +99,7 @@ class BrokerGroupHandlers:
     def record(self, request: Command, client: Connection) -> Outcome:
         header = self._checked(request, headers.RecordRequest.decode(request.fields))
         self._in_epoch(header)
-        place = self.store.repairs.locate(header.commit_log_offset, header.size)
+        place = self.repairs.locate(header.commit_log_offset, header.size)
         if place is None:
             raise _no_records(header)
         return ColdRead(place.read_whole, lambda data: self._answer(header, data))

@@ -7,7 +7,9 @@ from __future__ import annotations
 from engine.broker.failover.group_state import GroupName, GroupState
 from engine.broker.replication.epochs import log_epoch
 from engine.protocol.bodies.brokers import GroupStatus
-from engine.store.message_store import MessageStore
+from engine.store.log.log_front import LogFront
+from engine.store.log.message_log import MessageLog
+from engine.store.log.replica_log import ReplicaLog
 
 
 def missing_from(
@@ -35,7 +37,9 @@ def front_trouble(missing: int | None, log_start: int) -> str:
 def member_status(
     name: GroupName,
     state: GroupState,
-    store: MessageStore,
+    log: MessageLog,
+    replica: ReplicaLog,
+    front: LogFront,
     *,
     role: str,
     is_linked: bool,
@@ -44,8 +48,10 @@ def member_status(
     now_ms: int,
 ) -> GroupStatus:
     """`is_linked`: a slave whose master is connected."""
-    rules, log_start = store.options.retention, store.log.min_offset
-    missing = None if role == "master" else own_missing_from(state, store, is_linked=is_linked, now_ms=now_ms)
+    log_start = log.min_offset
+    missing = (
+        None if role == "master" else own_missing_from(state, log, front, is_linked=is_linked, now_ms=now_ms)
+    )
     return GroupStatus(
         cluster_name=name.cluster,
         broker_name=name.broker,
@@ -56,22 +62,24 @@ def member_status(
         master_id=state.master_id,
         log_epoch=log_epoch(state.history),
         log_start=log_start,
-        log_end=store.replica.durable_end,
+        log_end=replica.durable_end,
         copied_from=state.copied_from,
         whole_at=state.caught_up_at,
-        confirmed_offset=store.replica.confirmed_offset or state.confirmed_offset,
+        confirmed_offset=replica.confirmed_offset or state.confirmed_offset,
         in_sync=state.in_sync,
         members={str(member): address for member, address in state.members.items()},
         ha_address=ha_address,
         promised_in_sync=state.promised_in_sync,
         start_offset=state.start_offset,
-        unexpired_from=store.front.unexpired_from(rules, now_ms),
+        unexpired_from=front.unexpired_from(now_ms),
         missing_from=missing,
         trouble=trouble or front_trouble(missing, log_start) or None,
     )
 
 
-def own_missing_from(state: GroupState, store: MessageStore, *, is_linked: bool, now_ms: int) -> int | None:
+def own_missing_from(
+    state: GroupState, log: MessageLog, front: LogFront, *, is_linked: bool, now_ms: int
+) -> int | None:
     """Where this log should start, when it starts later; for a member that is not master."""
-    is_old = store.front.lacks_only_expired(store.options.retention, now_ms)
-    return missing_from(state, store.log.min_offset, is_linked=is_linked, lacks_only_expired=is_old)
+    is_old = front.lacks_only_expired(now_ms)
+    return missing_from(state, log.min_offset, is_linked=is_linked, lacks_only_expired=is_old)

@@ -82,7 +82,7 @@ class GroupMember:
             LogCopy(
                 self.store,
                 file,
-                ConfirmedOffset(self.store, self.events),
+                ConfirmedOffset(self.store.replica, self.events),
                 cut=self.hooks.cut_log,
                 appended=self.events.appended,
                 now_ms=self.now_ms,
@@ -231,7 +231,9 @@ class GroupMember:
         return member_status(
             self.name,
             self._state,
-            self.store,
+            self.store.log,
+            self.store.replica,
+            self.store.front,
             role="master" if streams.term else "slave" if follower else "seeking",
             is_linked=streams.is_linked,
             ha_address=self.ha_address,

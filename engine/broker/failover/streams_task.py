@@ -38,7 +38,16 @@ class Streams:
     def lead(self) -> None:
         copy = self.copy
         confirmed, now_ms = copy.confirmed, copy.now_ms
-        self.term = MasterTerm(self.name, copy.file, copy.store, self.rules, confirmed, now_ms)
+        self.term = MasterTerm(
+            self.name,
+            copy.file,
+            copy.store.log,
+            copy.store.replica,
+            copy.store.front,
+            self.rules,
+            confirmed,
+            now_ms,
+        )
         confirmed.move(copy.file.known.confirmed_offset)
         self.term.start()
         self.server.master = self.term
@@ -79,7 +88,12 @@ class Streams:
         state, now_ms = self.copy.file.state, self.copy.now_ms()
         if self.term is not None or state is None:
             return False
-        return own_missing_from(state, self.copy.store, is_linked=self.is_linked, now_ms=now_ms) is not None
+        return (
+            own_missing_from(
+                state, self.copy.store.log, self.copy.store.front, is_linked=self.is_linked, now_ms=now_ms
+            )
+            is not None
+        )
 
     async def settle_start(self, planned_start: Callable[[], int]) -> int | None:
         """The commit-log offset up to which segments may be deleted now; None: none may. A master decides,

@@ -22,7 +22,8 @@ from engine.protocol.headers.offsets import (
     SearchOffsetRequest,
     UpdateConsumerOffsetRequest,
 )
-from engine.store.message_store import MessageStore
+from engine.store.queues.message_queues import MessageQueues
+from engine.store.reading.message_search import MessageSearch
 
 
 @dataclass(eq=False, repr=False)
@@ -30,7 +31,8 @@ class OffsetHandlers:
     topics: TopicTable
     groups: GroupAdmission
     offsets: ConsumerOffsets
-    store: MessageStore
+    queues: MessageQueues
+    message_search: MessageSearch
     now_ms: Callable[[], int]
 
     def routes(self) -> dict[int, Handler]:
@@ -59,9 +61,9 @@ class OffsetHandlers:
 
     def _has_hot_start(self, topic: str, queue_id: int) -> bool:
         """Whether the queue's very first message is still in memory."""
-        if topic not in self.topics or self.store.queues.min_offset(topic, queue_id) > 0:
+        if topic not in self.topics or self.queues.min_offset(topic, queue_id) > 0:
             return False
-        return self.store.queues.is_hot(topic, queue_id, 0)
+        return self.queues.is_hot(topic, queue_id, 0)
 
     def update(self, request: Command, client: Connection) -> Outcome:
         header = UpdateConsumerOffsetRequest.decode(request.fields)
@@ -81,7 +83,7 @@ class OffsetHandlers:
         if header.topic not in self.topics:
             return _offset(0)
         return _offset(
-            self.store.search.offset_by_time(
+            self.message_search.offset_by_time(
                 header.topic, header.queue_id, header.timestamp, upper=header.wants_upper
             )
         )
@@ -89,17 +91,17 @@ class OffsetHandlers:
     def max_offset(self, request: Command, client: Connection) -> Outcome:
         header = GetMaxOffsetRequest.decode(request.fields)
         known = header.topic in self.topics
-        return _offset(self.store.queues.max_offset(header.topic, header.queue_id) if known else 0)
+        return _offset(self.queues.max_offset(header.topic, header.queue_id) if known else 0)
 
     def min_offset(self, request: Command, client: Connection) -> Outcome:
         header = GetMinOffsetRequest.decode(request.fields)
         known = header.topic in self.topics
-        return _offset(self.store.queues.min_offset(header.topic, header.queue_id) if known else 0)
+        return _offset(self.queues.min_offset(header.topic, header.queue_id) if known else 0)
 
     def earliest(self, request: Command, client: Connection) -> Outcome:
         header = GetEarliestMsgStoretimeRequest.decode(request.fields)
         known = header.topic in self.topics
-        time_ms = self.store.search.earliest_store_time(header.topic, header.queue_id) if known else -1
+        time_ms = self.message_search.earliest_store_time(header.topic, header.queue_id) if known else -1
         return Reply(fields={"timestamp": str(time_ms)})
 
 

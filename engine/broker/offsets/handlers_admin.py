@@ -52,7 +52,8 @@ from engine.protocol.headers.offsets import (
 )
 from engine.protocol.headers.topics import QueryTopicConsumeByWhoRequest
 from engine.protocol.names import check_group
-from engine.store.message_store import MessageStore
+from engine.store.queues.message_queues import MessageQueues
+from engine.store.reading.message_search import MessageSearch
 
 log = logging.getLogger(__name__)
 
@@ -72,7 +73,8 @@ class OffsetAdminHandlers:
     groups: SubscriptionGroupTable
     offsets: ConsumerOffsets
     consumers: ConsumerTable[Connection]
-    store: MessageStore
+    queues: MessageQueues
+    search: MessageSearch
     live: LiveOptions
     delays: DelayOffsets
     progress: ConsumeProgress
@@ -122,7 +124,7 @@ class OffsetAdminHandlers:
             raise BadRequest(f"{header.topic} has no queue {queue_id}")
         if header.offset is None or header.offset == _NO_OFFSET:
             return {queue_id: self._offset_at(header.topic, queue_id, header.timestamp)}
-        queues = self.store.queues
+        queues = self.queues
         low, high = queues.min_offset(header.topic, queue_id), queues.max_offset(header.topic, queue_id)
         if not max(0, low) <= header.offset <= high + 1:
             raise BadRequest(
@@ -132,8 +134,8 @@ class OffsetAdminHandlers:
 
     def _offset_at(self, topic: str, queue_id: int, timestamp_ms: int) -> int:
         if timestamp_ms == TO_THE_END:
-            return max(0, self.store.queues.max_offset(topic, queue_id))
-        return max(0, self.store.search.offset_by_time(topic, queue_id, timestamp_ms))
+            return max(0, self.queues.max_offset(topic, queue_id))
+        return max(0, self.search.offset_by_time(topic, queue_id, timestamp_ms))
 
     def _reset_body(self, topic: str, offsets: dict[int, int]) -> ResetOffsetBody:
         return ResetOffsetBody(

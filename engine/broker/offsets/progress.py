@@ -23,8 +23,8 @@ from engine.broker.topics.topic_table import TopicTable
 from engine.protocol.bodies.basics import MessageQueue
 from engine.protocol.bodies.stats import OffsetWrapper, QueueTimeSpan
 from engine.protocol.bodies.topics import TopicConfig
-from engine.store.message_store import MessageStore
-from engine.store.reading.message_search import StoreTimes
+from engine.store.queues.message_queues import MessageQueues
+from engine.store.reading.message_search import MessageSearch, StoreTimes
 
 
 @dataclass(eq=False, repr=False)
@@ -33,7 +33,8 @@ class ConsumeProgress:
     topics: TopicTable
     offsets: ConsumerOffsets
     consumers: ConsumerTable[Any]
-    store: MessageStore
+    queues: MessageQueues
+    search: MessageSearch
     stats: BrokerStats
 
     def topics_of(self, group: str, names: Iterable[str] = ()) -> list[TopicConfig]:
@@ -63,9 +64,9 @@ class ConsumeProgress:
 
     def _progress(self, group: str, topic: str, queue_id: int) -> OffsetWrapper:
         consumed = self.offsets.committed(topic, group, queue_id) or 0
-        consumed_ms = self.store.search.store_time_at(topic, queue_id, consumed - 1) if consumed else 0
+        consumed_ms = self.search.store_time_at(topic, queue_id, consumed - 1) if consumed else 0
         return OffsetWrapper(
-            broker_offset=max(0, self.store.queues.max_offset(topic, queue_id)),
+            broker_offset=max(0, self.queues.max_offset(topic, queue_id)),
             consumer_offset=consumed,
             pull_offset=self.offsets.pulled(topic, group, queue_id),
             last_timestamp=max(0, consumed_ms),
@@ -77,7 +78,7 @@ class ConsumeProgress:
             config = self.topics.get(topic)
             if config is not None:
                 lag = sum(
-                    max(0, self.store.queues.max_offset(topic, queue_id) - max(0, queue_offset))
+                    max(0, self.queues.max_offset(topic, queue_id) - max(0, queue_offset))
                     for queue_id, queue_offset in self.offsets.queues(topic, group).items()
                 )
                 yield group, topic, lag
@@ -90,16 +91,15 @@ class ConsumeProgress:
 
     def _time_span(self, group: str, topic: str, queue_id: int, now_ms: int) -> QueueTimeSpan:
         """Store times of the queue's first and last message and of the last one consumed (−1: none)."""
-        store = self.store
-        first_ms = store.search.earliest_store_time(topic, queue_id)
-        end = store.queues.max_offset(topic, queue_id)
+        first_ms = self.search.earliest_store_time(topic, queue_id)
+        end = self.queues.max_offset(topic, queue_id)
         consumed = self.offsets.committed(topic, group, queue_id) or 0
-        consumed_ms = store.search.store_time_at(topic, queue_id, consumed - 1) if consumed > 0 else first_ms
-        waiting_ms = store.search.store_time_at(topic, queue_id, consumed) if consumed < end else -1
+        consumed_ms = self.search.store_time_at(topic, queue_id, consumed - 1) if consumed > 0 else first_ms
+        waiting_ms = self.search.store_time_at(topic, queue_id, consumed) if consumed < end else -1
         return QueueTimeSpan(
             message_queue=MessageQueue(topic, self.broker_name, queue_id),
             min_time_stamp=first_ms,
-            max_time_stamp=store.search.store_time_at(topic, queue_id, end - 1) if end > 0 else -1,
+            max_time_stamp=self.search.store_time_at(topic, queue_id, end - 1) if end > 0 else -1,
             consume_time_stamp=consumed_ms,
             delay_time=max(0, now_ms - waiting_ms) if waiting_ms > 0 else 0,
         )
@@ -117,8 +117,8 @@ _NOTHING: dict[QueuePlace, int] = {}
 
 
 class UnreadTimes:
-    def __init__(self, store: MessageStore) -> None:
-        self._store = store
+    def __init__(self, search: MessageSearch) -> None:
+        self._search = search
         self._known: dict[str, dict[QueuePlace, int]] = {}
         self._wanted: dict[Pair, list[QueuePlace]] = {}
         self._wanted_count = 0
@@ -158,7 +158,7 @@ class UnreadTimes:
             return None
         wanted, self._wanted, self._wanted_count = self._wanted, {}, 0
         places = dict.fromkeys((pair[0], *place) for pair, missing in wanted.items() for place in missing)
-        return self._store.search.plan_store_times(list(places)), set(wanted)
+        return self._search.plan_store_times(list(places)), set(wanted)
 
     def note(self, read: StoreTimes, times_ms: list[int]) -> None:
         """What was read; negative: it could not be."""

@@ -41,7 +41,9 @@ from engine.protocol.bodies.pop import (
 from engine.protocol.names import is_valid_group, is_valid_topic
 from engine.protocol.properties import Property, encode_properties
 from engine.protocol.records import Record
-from engine.store.message_store import MessageStore
+from engine.store.log.message_log import MessageLog
+from engine.store.log.replica_log import ReplicaLog
+from engine.store.queues.message_queues import MessageQueues
 from engine.store.results import MessageDraft, PutResult, PutStatus
 
 log = logging.getLogger(__name__)
@@ -54,7 +56,9 @@ _LATE_ACK_MS = 3_000
 
 @dataclass(eq=False, repr=False)
 class ReviveLog:
-    store: MessageStore
+    log: MessageLog
+    queues: MessageQueues
+    replica: ReplicaLog
     topic: str
     broker_name: str
     checkpoints: Checkpoints
@@ -140,9 +144,9 @@ class ReviveLog:
             Property.FIRST_POP_TIME: first_pop_time,
         }
         properties = encode_properties(names).encode()
-        host = self.store.options.store_host
+        host = self.log.store_host
         draft = MessageDraft(self.topic, revive_queue_id, 0, 0, now_ms, host, 0, 0, body.encode(), properties)
-        result = self.store.log.put(draft, now_ms)
+        result = self.log.put(draft, now_ms)
         if result.status is PutStatus.PUT_OK:
             self._own[revive_queue_id].add(result.queue_offset)
             self.appended()
@@ -158,7 +162,7 @@ class ReviveLog:
         # The saved offsets include all pops before this moment.
         known_until_ms = self.offsets.version.timestamp
         for queue_id in range(REVIVE_QUEUES):
-            queues = self.store.queues
+            queues = self.queues
             low, high = queues.min_offset(self.topic, queue_id), queues.max_offset(self.topic, queue_id)
             committed = self.offsets.committed(self.topic, REVIVE_GROUP, queue_id) or 0
             begin = min(max(committed, low), high)
@@ -174,13 +178,13 @@ class ReviveLog:
     def catch_up(self, now_ms: int) -> None:
         """Read records that others (the timers of an Apache store) have appended to the log."""
         for queue_id, own in self._own.items():
-            end = self.store.queues.max_offset(self.topic, queue_id)
+            end = self.queues.max_offset(self.topic, queue_id)
             at = self._next.get(queue_id, 0)
             while at < end and at in own:
                 own.remove(at)
                 at += 1
             if at < end:
-                for record in read_queue(self.store.queues, self.topic, queue_id, at):
+                for record in read_queue(self.queues, self.topic, queue_id, at):
                     if record.queue_offset not in own:
                         self._feed(record, queue_id, now_ms + _LATE_ACK_MS)
                     own.discard(record.queue_offset)
@@ -215,7 +219,7 @@ class ReviveLog:
     def commit_offsets(self) -> None:
         self._commit_staged()
         if self._staged is None:
-            self._staged = self._read_from(), self.store.log.max_offset
+            self._staged = self._read_from(), self.log.max_offset
             self._commit_staged()
 
     def _read_from(self) -> dict[int, int]:
@@ -226,7 +230,7 @@ class ReviveLog:
         return places
 
     def _commit_staged(self) -> None:
-        if self._staged is None or self.store.replica.kept_end < self._staged[1]:
+        if self._staged is None or self.replica.kept_end < self._staged[1]:
             return
         for queue_id, queue_offset in self._staged[0].items():
             if self.offsets.committed(self.topic, REVIVE_GROUP, queue_id) != queue_offset and queue_offset:
@@ -236,7 +240,8 @@ class ReviveLog:
 
 @dataclass(eq=False, repr=False)
 class UnfinishedPop:
-    store: MessageStore
+    log: MessageLog
+    queues: MessageQueues
     revive_topic: str
     checkpoints: Checkpoints
     revive_log: ReviveLog
@@ -257,11 +262,11 @@ class UnfinishedPop:
 
     def _last_record(self, topic: str, queue_id: int) -> Record | None:
         """The queue's last message, if no other record of the log is behind it."""
-        last = self.store.queues.max_offset(topic, queue_id) - 1
-        units = self.store.queues.units(topic, queue_id, last, 1) if last >= 0 else []
-        if not units or units[0].commit_log_offset + units[0].size != self.store.log.max_offset:
+        last = self.queues.max_offset(topic, queue_id) - 1
+        units = self.queues.units(topic, queue_id, last, 1) if last >= 0 else []
+        if not units or units[0].commit_log_offset + units[0].size != self.log.max_offset:
             return None
-        return self.store.log.record_at(units[0].commit_log_offset)
+        return self.log.record_at(units[0].commit_log_offset)
 
     def _comes_back_in(self, entry: OpenCheckpoint) -> str:
         return comes_back_in(entry.topic, entry.group, is_v2=self.live.enable_retry_topic_v2)
@@ -288,8 +293,8 @@ class UnfinishedPop:
                     return
 
     def _popped(self, entry: OpenCheckpoint, queue_offset: int) -> Record | None:
-        units = self.store.queues.units(entry.topic, entry.queue_id, queue_offset, 1)
-        return self.store.log.record_at(units[0].commit_log_offset) if units else None
+        units = self.queues.units(entry.topic, entry.queue_id, queue_offset, 1)
+        return self.log.record_at(units[0].commit_log_offset) if units else None
 
     def _ack(self, entry: OpenCheckpoint, queue_offsets: list[int], now_ms: int) -> None:
         if queue_offsets and self.revive_log.ack(entry.key, queue_offsets, now_ms) is not None:

@@ -22,7 +22,9 @@ from engine.broker.settings.options import LiveOptions
 from engine.broker.topics.topic_table import TopicTable, retry_topic_config
 from engine.daemon.running import start_task, stop_tasks
 from engine.protocol.records import decode_record
-from engine.store.message_store import MessageStore
+from engine.store.log.message_log import MessageLog
+from engine.store.queues.message_queues import MessageQueues
+from engine.store.recovery.record_repair import RecordRepair
 from engine.store.results import Damage, PutStatus
 
 log = logging.getLogger(__name__)
@@ -33,7 +35,9 @@ _SLICE = 64
 
 @dataclass(eq=False, repr=False)
 class Revival:
-    store: MessageStore
+    log: MessageLog
+    queues: MessageQueues
+    repairs: RecordRepair
     topics: TopicTable
     groups: GroupAdmission
     checkpoints: Checkpoints
@@ -85,12 +89,12 @@ class Revival:
         """The queue unit is wrong, or retention has deleted the message, or it is damaged: then it is listed,
         and revived after its repair."""
         queue, damaged = (entry.topic, entry.queue_id, queue_offset), self.deliverer.damaged
-        if self.store.repairs.mend_queue(*queue):
+        if self.repairs.mend_queue(*queue):
             return False
-        for unit in self.store.queues.units(*queue, 1):
+        for unit in self.queues.units(*queue, 1):
             place = unit.commit_log_offset, unit.size
             if damaged.is_in_log(place):
-                damage = Damage(*queue, *place, self.store.repairs.damage_at(*place).file)
+                damage = Damage(*queue, *place, self.repairs.damage_at(*place).file)
                 return await damaged.skip(damage, entry.group, "pop")
         return True
 
@@ -108,7 +112,7 @@ class Revival:
     async def _read(self, entry: OpenCheckpoint) -> dict[int, bytes | None]:
         places: list[tuple[int, int]] = []
         for queue_offset in entry.unacked:
-            units = self.store.queues.units(entry.topic, entry.queue_id, queue_offset, 1)
+            units = self.queues.units(entry.topic, entry.queue_id, queue_offset, 1)
             places.append((units[0].commit_log_offset, units[0].size) if units else (-1, 0))
         offsets = list(entry.unacked)
         return dict(zip(offsets, await self.deliverer.read(places), strict=True))
@@ -119,7 +123,7 @@ class Revival:
             return self._close(entry, [queue_offset])
         now_ms = self.now_ms()
         draft = retry_draft(decode_record(raw, 0, False), target, entry.key[4])
-        if self.store.log.put(draft, now_ms).status is not PutStatus.PUT_OK:
+        if self.log.put(draft, now_ms).status is not PutStatus.PUT_OK:
             return False
         self.appended()
         return self._close(entry, [queue_offset])

@@ -217,7 +217,9 @@ def _figures(
         stats,
         put_times,
         TimedAppends(store.log, put_times, time.perf_counter_ns),
-        ConsumeProgress(options.broker_name, tables.topics, tables.offsets, consumers, store, stats),
+        ConsumeProgress(
+            options.broker_name, tables.topics, tables.offsets, consumers, store.queues, store.search, stats
+        ),
         DiskRoom(),
         LoopLag(runtime.loop),
     )

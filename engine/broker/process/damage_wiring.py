@@ -46,7 +46,8 @@ class DamageControl:
         self.records = DamagedRecords()
         self._redelivery = self._new_redelivery(core, writer)
         self.repairs = RepairTask(
-            store,
+            store.log,
+            store.repairs,
             self.records,
             threads,
             fetch=self._fetch,
@@ -56,13 +57,17 @@ class DamageControl:
             now_ms=now_ms,
         )
         look = self.repairs.look_soon
-        self.exchange = SkipExchange(self.records, store, role, save=writer.save, look=look)
-        self.reads = DamagedReads(store, self.records, self.repairs, role, now_ms=now_ms)
+        self.exchange = SkipExchange(
+            self.records, store.log, store.repairs, role, save=writer.save, look=look
+        )
+        self.reads = DamagedReads(store.repairs, self.records, self.repairs, role, now_ms=now_ms)
         self.deliveries = DamagedDeliveries(
-            store, self.records, self.repairs, threads, saved=writer.saved, now_ms=now_ms
+            store.log, store.repairs, self.records, self.repairs, threads, saved=writer.saved, now_ms=now_ms
         )
         self.scrub = ScrubTask(
-            store,
+            store.log,
+            store.queues,
+            store.repairs,
             self.repairs,
             core.options.live,
             threads,
@@ -75,7 +80,10 @@ class DamageControl:
     def _new_redelivery(self, core: Core, writer: TableWriter) -> Redelivery:
         live = core.options.live
         return Redelivery(
-            core.store,
+            core.store.log,
+            core.store.queues,
+            core.store.search,
+            core.store.replica,
             self.records,
             core.tables.topics,
             core.tables.groups,

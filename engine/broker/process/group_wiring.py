@@ -115,7 +115,8 @@ def metadata_sync(
 
     sync = MetadataSync(
         core.role,
-        core.store,
+        core.store.log,
+        core.store.queues,
         core.tables,
         files,
         save=save,

@@ -34,10 +34,23 @@ class PopTasks:
         self.checkpoints = Checkpoints()
         topic, name = revive_topic(options.broker_cluster_name), options.broker_name
         appended = core.log_events.appended
-        self.log = ReviveLog(store, topic, name, self.checkpoints, tables.offsets, appended=appended)
-        self._unfinished = UnfinishedPop(store, topic, self.checkpoints, self.log, options.live)
+        self.log = ReviveLog(
+            store.log,
+            store.queues,
+            store.replica,
+            topic,
+            name,
+            self.checkpoints,
+            tables.offsets,
+            appended=appended,
+        )
+        self._unfinished = UnfinishedPop(
+            store.log, store.queues, topic, self.checkpoints, self.log, options.live
+        )
         self.revival = Revival(
-            store,
+            store.log,
+            store.queues,
+            store.repairs,
             tables.topics,
             GroupAdmission(tables.groups, options.live, writer.save),
             self.checkpoints,
@@ -68,7 +81,8 @@ class MasterTasks:
         self._is_running = False
         self._is_unsettled = False
         self._deliverer = Deliverer(
-            store,
+            store.log,
+            store.search,
             core.figures.traffic,
             runtime.threads,
             runtime.booted_ms,
@@ -87,10 +101,18 @@ class MasterTasks:
         )
         self.pops = PopTasks(core, writer, self._deliverer)
         self.transactions = TransactionLog(
-            runtime.loop, store, TransactionTable(), tables.offsets, now_ms=now_ms, appended=appended
+            runtime.loop,
+            store.log,
+            store.queues,
+            store.replica,
+            TransactionTable(),
+            tables.offsets,
+            now_ms=now_ms,
+            appended=appended,
         )
         self.transaction_checks = TransactionChecks(
-            store,
+            store.log,
+            store.queues,
             self.transactions,
             core.clients.producers,
             tables.topics,

@@ -113,7 +113,7 @@ class BrokerCollector(Collector):
         """Gauges of the store."""
         store, usage = self._core.store, self._figures.disk.usage_ratio
         end, dispatched = store.log.max_offset, store.queues.dispatched_offset
-        may_delete = int(store.options.retention.clean_file_forcibly_enable)
+        may_delete = int(store.front.rules.clean_file_forcibly_enable)
         unrepaired = self._tasks.damage.records.known_count()
         yield "rocketmq_storage_size", "Bytes of the commit log in use", end - store.log.min_offset
         yield "rocketmq_storage_flush_behind_bytes", "Bytes not on disk yet", end - store.log.flushed_offset

@@ -53,7 +53,7 @@ class RouteSource(Protocol):
 def build_routes(core: Core, tasks: Tasks) -> dict[int, Handler]:
     """Where two sources have the same code, the later one answers."""
     routes: dict[int, Handler] = {}
-    status = HAStatus(core.role, core.store, tasks.replication.member, now_ms=now_ms)
+    status = HAStatus(core.role, core.store.log, tasks.replication.member, now_ms=now_ms)
     for source in (
         *_message_handlers(core, tasks),
         *_consumer_handlers(core, tasks),
@@ -109,7 +109,9 @@ def _message_handlers(core: Core, tasks: Tasks) -> list[RouteSource]:
             appended=core.log_events.appended,
         ),
         TransactionHandlers(
-            core.store,
+            core.store.log,
+            core.store.queues,
+            core.store.search,
             tasks.master.transactions,
             parking,
             core.figures.traffic,
@@ -171,7 +173,8 @@ def _consumer_handlers(core: Core, tasks: Tasks) -> list[RouteSource]:
             groups,
             consumers,
             tables.offsets,
-            store,
+            store.log,
+            store.queues,
             live,
             core.figures.traffic,
             core.role,
@@ -180,7 +183,7 @@ def _consumer_handlers(core: Core, tasks: Tasks) -> list[RouteSource]:
             allows_sql=options.enable_property_filter,
             now_ms=now_ms,
         ),
-        OffsetHandlers(tables.topics, groups, tables.offsets, store, now_ms=now_ms),
+        OffsetHandlers(tables.topics, groups, tables.offsets, store.queues, store.search, now_ms=now_ms),
         ClientHandlers(
             consumers,
             core.clients.producers,
@@ -191,7 +194,7 @@ def _consumer_handlers(core: Core, tasks: Tasks) -> list[RouteSource]:
             now_ms=now_ms,
             announce=tasks.writer.announce,
         ),
-        QueryHandlers(store, live, core.access.check_record),
+        QueryHandlers(store.log, store.search, live, core.access.check_record),
     ]
 
 
@@ -236,7 +239,8 @@ def _table_handlers(core: Core, tasks: Tasks) -> list[RouteSource]:
             offsets,
             figures.traffic,
             figures.stats,
-            store,
+            store.queues,
+            store.search,
             now_ms=now_ms,
             save=save,
         ),
@@ -248,7 +252,8 @@ def _table_handlers(core: Core, tasks: Tasks) -> list[RouteSource]:
             groups,
             offsets,
             consumers,
-            store,
+            store.queues,
+            store.search,
             live,
             tables.delays,
             figures.progress,
@@ -306,8 +311,8 @@ def _group_handlers(core: Core, tasks: Tasks, status: HAStatus) -> list[RouteSou
     name, secret = (core.identity.cluster, core.identity.name), core.runtime.cluster_secret
     member = tasks.replication.member
     return [
-        ReplicationHandlers(core.identity, core.role, core.store, status, tasks.replication.files),
-        BrokerGroupHandlers(*name, secret, core.store, member, tasks.damage.exchange),
+        ReplicationHandlers(core.identity, core.role, core.store.log, status, tasks.replication.files),
+        BrokerGroupHandlers(*name, secret, core.store.repairs, member, tasks.damage.exchange),
     ]
 
 
@@ -349,12 +354,14 @@ def _snapshots(core: Core, tasks: Tasks, status: HAStatus) -> Snapshots:
         core.tables.offsets,
         core.clients.consumers,
         core.figures.traffic.senders,
-        store,
+        store.log,
+        store.queues,
+        store.search,
         core.figures.stats,
         {
             "disk": lambda: {"usageRatio": round(core.figures.disk.usage_ratio, 3)},
             "ha": ha_state,
-            "retention": lambda: retention_state(store.options.retention, store.front.deleted_unexpired),
+            "retention": lambda: retention_state(store.front.rules, store.front.deleted_unexpired),
             "damage": lambda: tasks.damage.section() or {},
             "certificate": lambda: {} if tls.not_after_ms is None else {"notAfterMs": tls.not_after_ms},
         },

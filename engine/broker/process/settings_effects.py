@@ -8,7 +8,6 @@ and automatic creation of topics to the default topic.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
 from engine.broker.process.core import Core, now_ms
 from engine.broker.quotas.handlers_gate import QUOTA_OPTIONS
@@ -34,7 +33,7 @@ def apply_settings(
     """`changed`: the attributes of `LiveOptions` that are different now."""
     live, topics, store = core.options.live, core.tables.topics, core.store
     if changed & _RETENTION:
-        store.options = replace(store.options, retention=retention_rules(live))
+        store.front.rules = retention_rules(live)
     if changed & QUOTA_OPTIONS:
         core.events.routes_changed()
     if "log_level" in changed:

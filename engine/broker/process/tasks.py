@@ -129,7 +129,9 @@ def build_tasks(core: Core) -> Tasks:
     core.changes.on_change = partial(
         apply_settings, core, register=registration.register_soon, announce=writer.announce
     )
-    dispatching = Dispatching(runtime.loop, store, waits.holds, waits.arrived, fenced=core.log_events.fenced)
+    dispatching = Dispatching(
+        runtime.loop, store.log, store.queues, waits.holds, waits.arrived, fenced=core.log_events.fenced
+    )
     _connect_log(core, flusher, waits, dispatching)
     damage = DamageControl(core, writer, waits)
     writer.add(damage.files())
@@ -160,7 +162,8 @@ def _flusher(core: Core) -> Flusher:
     commits = core.store.options.transient_store_pool_enable
     return Flusher(
         runtime.loop,
-        core.store,
+        core.store.log,
+        core.store.flush,
         options.live,
         runtime.sync_thread,
         core.log_events,
@@ -228,7 +231,9 @@ def _housekeeping(core: Core, writer: TableWriter, group: BrokerGroup | None) ->
             writer.save(ORDER_FILE)
 
     return Housekeeping(
-        core.store,
+        core.store.log,
+        core.store.growth,
+        core.store.front,
         core.clients.membership,
         core.clients.locks,
         core.figures.disk,

@@ -44,7 +44,8 @@ from engine.protocol.bodies.groups import SubscriptionGroupConfig
 from engine.protocol.codes import RequestCode, ResponseCode
 from engine.protocol.commands import Command
 from engine.protocol.headers.pull import ForbiddenType, PullMessageRequest
-from engine.store.message_store import MessageStore
+from engine.store.log.message_log import MessageLog
+from engine.store.queues.message_queues import MessageQueues
 from engine.store.reading.cold_reads import count_records
 from engine.store.results import Arrival, Damage, GetResult, GetStatus
 
@@ -113,7 +114,8 @@ class PullHandlers:
     groups: GroupAdmission
     consumers: ConsumerTable[Connection]
     offsets: ConsumerOffsets
-    store: MessageStore
+    log: MessageLog
+    queues: MessageQueues
     live: LiveOptions
     traffic: Traffic
     role: Role
@@ -195,7 +197,7 @@ class PullHandlers:
         is_second: bool = False,
     ) -> Outcome:
         """`is_second`: a damaged record was found before, and its repair has been tried."""
-        result = self.store.queues.get(
+        result = self.queues.get(
             header.topic,
             header.queue_id,
             header.queue_offset,
@@ -248,9 +250,7 @@ class PullHandlers:
         at, tags, properties = arrival.next_queue_offset, held.wanted.tags, held.wanted.wanted
         if at <= held.queue_offset or (tags is not None and not tags(arrival.tags_code)):
             return False
-        return properties is None or self.store.queues.wanted_at(
-            held.topic, held.queue_id, at - 1, properties
-        )
+        return properties is None or self.queues.wanted_at(held.topic, held.queue_id, at - 1, properties)
 
     def read_again(
         self, header: PullMessageRequest, group: SubscriptionGroupConfig, wanted: MessageFilter
@@ -267,7 +267,7 @@ class PullHandlers:
         is_second: bool,
     ) -> ColdRead:
         assert result.cold is not None
-        cold = FilteredRead(self.store.queues, result.cold, wanted.wanted)
+        cold = FilteredRead(self.queues, result.cold, wanted.wanted)
 
         def finish(body: bytes) -> Outcome:
             count, cut, damage = cold.count or result.count, result, cold.damage
@@ -331,14 +331,14 @@ class PullHandlers:
         reset = self.offsets.take_reset(topic, header.consumer_group, queue_id)
         if reset is None:
             return None
-        queues = self.store.queues
+        queues = self.queues
         low, high = queues.min_offset(topic, queue_id), queues.max_offset(topic, queue_id)
         return Reply(ResponseCode.PULL_OFFSET_MOVED, "OFFSET_RESET", _fields(0, reset, low, high))
 
     def _offset_fields(self, group: SubscriptionGroupConfig, result: GetResult) -> dict[str, str]:
         broker_id = 0
         if self.live.slave_read_enable:
-            behind = self.store.log.max_offset - result.first_commit_log_offset
+            behind = self.log.max_offset - result.first_commit_log_offset
             is_slow = result.first_commit_log_offset >= 0 and behind > self.hot_window_bytes
             broker_id = suggested_broker(self.role, group, is_slow=is_slow)
         return _fields(broker_id, result.next_begin_offset, result.min_offset, result.max_offset)

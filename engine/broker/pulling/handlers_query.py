@@ -24,7 +24,8 @@ from engine.protocol.headers.pull import (
 )
 from engine.protocol.names import check_topic
 from engine.protocol.records import decode_record
-from engine.store.message_store import MessageStore
+from engine.store.log.message_log import MessageLog
+from engine.store.reading.message_search import MessageSearch
 from engine.store.results import QueryResult
 
 _MAX_FOUND = 64
@@ -33,7 +34,8 @@ _MAX_FOUND = 64
 
 @dataclass(eq=False, repr=False)
 class QueryHandlers:
-    store: MessageStore
+    log: MessageLog
+    search: MessageSearch
     live: LiveOptions
     check_record: RecordCheck = unchecked
 
@@ -45,7 +47,7 @@ class QueryHandlers:
         header = QueryMessageRequest.decode(request.fields)
         check_topic(header.topic)
         wanted = self.live.default_query_max_num if header.unique_key_query else header.max_num
-        search = self.store.search.plan(
+        search = self.search.plan(
             header.topic,
             header.key,
             max(0, min(wanted, _MAX_FOUND)),
@@ -63,7 +65,7 @@ class QueryHandlers:
 
     def view(self, request: Command, client: Connection) -> Outcome:
         header = ViewMessageRequest.decode(request.fields)
-        read = self.store.log.plan_record(header.offset)
+        read = self.log.plan_record(header.offset)
 
         def finish(record: bytes) -> Reply:
             if not record:

@@ -23,7 +23,7 @@ from typing import NamedTuple, Protocol
 
 from engine.broker.storage.log_events import LogEvents
 from engine.errors import Refused
-from engine.store.message_store import MessageStore
+from engine.store.log.replica_log import ReplicaLog
 
 ALL_IN_SYNC = -1
 """A `count` that asks for every member of the set (allAckInSyncStateSet)."""
@@ -101,16 +101,16 @@ class ReplicaWaits:
 
 @dataclass(eq=False, repr=False)
 class ConfirmedOffset:
-    store: MessageStore
+    replica: ReplicaLog
     events: LogEvents
 
     @property
     def value(self) -> int | None:
-        return self.store.replica.confirmed_offset
+        return self.replica.confirmed_offset
 
     def move(self, commit_log_offset: int | None) -> None:
         """Also backwards: a role begins with the confirmed offset on this member's disk."""
-        self.store.replica.confirmed_offset = commit_log_offset
+        self.replica.confirmed_offset = commit_log_offset
         self.events.visible()
 
     def advance(self, commit_log_offset: int) -> None:

@@ -23,7 +23,8 @@ from typing import Any
 from msgspec import Struct
 
 from engine.errors import CorruptRecord
-from engine.store.message_store import MessageStore
+from engine.store.log.message_log import MessageLog
+from engine.store.log.replica_log import ReplicaLog
 
 TAIL_BYTES = 1 << 20
 
@@ -100,17 +101,17 @@ class Tail:
     digest: str
 
 
-def tail_of(store: MessageStore) -> Tail | None:
+def tail_of(log: MessageLog, replica: ReplicaLog) -> Tail | None:
     """Of the complete records; None when there are none."""
-    end = store.replica.whole_end()
-    start = max(store.log.min_offset, end - TAIL_BYTES)
-    return Tail(start, end, _digest(store, start, end)) if start < end else None
+    end = replica.whole_end()
+    start = max(log.min_offset, end - TAIL_BYTES)
+    return Tail(start, end, _digest(replica, start, end)) if start < end else None
 
 
-def has_tail(store: MessageStore, tail: Tail) -> bool:
-    if not store.log.min_offset <= tail.start < tail.end <= store.log.max_offset:
+def has_tail(log: MessageLog, replica: ReplicaLog, tail: Tail) -> bool:
+    if not log.min_offset <= tail.start < tail.end <= log.max_offset:
         return False
-    return hmac.compare_digest(_digest(store, tail.start, tail.end), tail.digest)
+    return hmac.compare_digest(_digest(replica, tail.start, tail.end), tail.digest)
 
 
 def tail_to_json(tail: Tail) -> list[Any]:
@@ -125,10 +126,10 @@ def tail_from_json(content: Any) -> Tail | None:
     return None
 
 
-def _digest(store: MessageStore, start: int, end: int) -> str:
+def _digest(replica: ReplicaLog, start: int, end: int) -> str:
     digest = hashlib.sha256()
     while start < end:
-        piece = store.replica.read(start, end - start)
+        piece = replica.read(start, end - start)
         if not piece:
             return ""
         digest.update(piece)

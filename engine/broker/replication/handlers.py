@@ -24,7 +24,7 @@ from engine.protocol.bodies import brokers as bodies
 from engine.protocol.codes import RequestCode
 from engine.protocol.commands import Command
 from engine.protocol.headers import brokers as headers
-from engine.store.message_store import MessageStore
+from engine.store.log.message_log import MessageLog
 
 MAX_GAP_BYTES = 256 << 20
 """haMaxGapNotInSync."""
@@ -33,7 +33,7 @@ MAX_GAP_BYTES = 256 << 20
 @dataclass(eq=False, repr=False)
 class HAStatus:
     role: Role
-    store: MessageStore
+    log: MessageLog
     member: GroupMember | None
     now_ms: Callable[[], int]
     _seen: dict[str, tuple[int, int]] = field(default_factory=dict, init=False)
@@ -52,12 +52,12 @@ class HAStatus:
             return bodies.HARuntimeInfo(ha_client_runtime_info=self._as_slave())
         slaves = self._slaves()
         in_sync = sum(slave.in_sync for slave in slaves)
-        return bodies.HARuntimeInfo(True, self.store.log.max_offset, in_sync, slaves)
+        return bodies.HARuntimeInfo(True, self.log.max_offset, in_sync, slaves)
 
     def epochs(self) -> tuple[bodies.EpochEntry, ...]:
         """Which epoch wrote which part of the log; none where there is no group."""
         history = self.member.history if self.member is not None else ()
-        ends = [*(entry.start_offset for entry in history[1:]), self.store.log.max_offset]
+        ends = [*(entry.start_offset for entry in history[1:]), self.log.max_offset]
         return tuple(
             bodies.EpochEntry(entry.number, entry.start_offset, end)
             for entry, end in zip(history, ends, strict=False)
@@ -79,7 +79,7 @@ class HAStatus:
         term = self._term
         if term is None:
             return {}
-        current, end = term.table.current, self.store.log.max_offset
+        current, end = term.table.current, self.log.max_offset
         slaves: list[dict[str, object]] = [
             {
                 "memberId": member,
@@ -103,7 +103,7 @@ class HAStatus:
         if self.role.master_address:
             section["master"] = self.role.master_address
         if follower is not None and follower.link is not None and follower.link.master_end:
-            section["lagBytes"] = max(0, follower.link.master_end - self.store.log.max_offset)
+            section["lagBytes"] = max(0, follower.link.master_end - self.log.max_offset)
         return section
 
     def _slaves(self) -> tuple[bodies.HAConnectionRuntimeInfo, ...]:
@@ -119,7 +119,7 @@ class HAStatus:
     ) -> bodies.HAConnectionRuntimeInfo:
         """A RocketMQ slave is in no set (None): it is in sync by RocketMQ's rule."""
         acknowledged = link.acknowledged_offset
-        behind = max(0, self.store.log.max_offset - acknowledged)
+        behind = max(0, self.log.max_offset - acknowledged)
         is_in_sync = behind < MAX_GAP_BYTES if is_in_set is None else is_in_set
         speed, sent = self._speed(link.address, acknowledged), max(0, link.sent_offset)
         return bodies.HAConnectionRuntimeInfo(link.address, acknowledged, behind, is_in_sync, speed, sent)
@@ -127,7 +127,7 @@ class HAStatus:
     def _as_slave(self) -> bodies.HAClientRuntimeInfo:
         follower = self._follower
         link = follower.link if follower is not None else None
-        end = self.store.log.max_offset
+        end = self.log.max_offset
         address = self.role.master_ha_address or self.role.master_address or ""
         return bodies.HAClientRuntimeInfo(
             master_addr=address,
@@ -149,7 +149,7 @@ class HAStatus:
 class ReplicationHandlers:
     identity: BrokerIdentity
     role: Role
-    store: MessageStore
+    log: MessageLog
     ha_status: HAStatus
     files: ReplicaFiles
 
@@ -167,7 +167,7 @@ class ReplicationHandlers:
         if not headers.ExchangeHAInfoRequest.decode(request.fields).only_asks or not self.role.is_master:
             return Reply()
         who = self.identity
-        answer = headers.ExchangeHAInfoResponse(who.ha_address, self.store.log.flushed_offset, who.address)
+        answer = headers.ExchangeHAInfoResponse(who.ha_address, self.log.flushed_offset, who.address)
         return Reply(fields=answer.encode())
 
     def status(self, request: Command, client: Connection) -> Outcome:
@@ -183,10 +183,10 @@ class ReplicationHandlers:
         entries, who = self.ha_status.epochs(), self.identity
         if not entries:
             raise Refused("this broker is in no group: it keeps no epochs")
-        end = self.store.log.max_offset
+        end = self.log.max_offset
         cache = bodies.EpochEntryCache(who.cluster, who.name, self.role.broker_id, entries, end)
         return Reply(body=cache.encode())
 
     def replica_state(self, request: Command, client: Connection) -> Outcome:
         files = {name: file.take() for name, file in self.files.items()}
-        return Reply(body=bodies.ReplicaState.of(self.store.log.max_offset, files).encode())
+        return Reply(body=bodies.ReplicaState.of(self.log.max_offset, files).encode())

@@ -155,20 +155,20 @@ class MasterLink(_Link):
         await super().run()
 
     async def _join_histories(self, hello: MasterHello) -> None:
-        store, state = self._store, self._state
-        is_empty = store.log.max_offset == store.log.min_offset
-        point = divergence(state.history, store.log.max_offset, hello.history, hello.max_offset)
+        state = self._state
+        is_empty = self._store.log.max_offset == self._store.log.min_offset
+        point = divergence(state.history, self._store.log.max_offset, hello.history, hello.max_offset)
         if is_empty:
-            if not store.replica.append(b"", hello.min_offset):
+            if not self._store.replica.append(b"", hello.min_offset):
                 raise StoreError(f"the empty store cannot begin at commit-log offset {hello.min_offset}")
         elif not point.shared:
             await self._join_tails(hello, state)
-        elif point.offset < store.log.max_offset:
+        elif point.offset < self._store.log.max_offset:
             await self._cut(point.offset, state)
-        if store.log.max_offset < hello.min_offset:
+        if self._store.log.max_offset < hello.min_offset:
             raise HistoriesDiffer(
                 f"the master's log begins at {hello.min_offset}, this one ends at "
-                f"{store.log.max_offset}: empty this store to copy the master's"
+                f"{self._store.log.max_offset}: empty this store to copy the master's"
             )
         if is_empty:
             state = replace(state, copied_from=hello.copied_from, caught_up_at=hello.max_offset)
@@ -232,7 +232,7 @@ class MasterLink(_Link):
         if body:
             self._append(body, head.offset)
         self._confirmed.advance(min(head.confirm_offset, self._store.log.max_offset))
-        if body and not self._store.options.is_sync_flush:
+        if body and not self._store.replica.is_sync_flush:
             self.report_end()
 
     async def _take_set(self, body: bytes) -> None:
@@ -300,7 +300,7 @@ class PlainMasterLink(_Link):
             # On disk before the first byte: a copy without its beginning must never become master.
             await self._file.change(lambda state: replace(state, copied_from=offset))
         self._append(body, offset)
-        if not self._store.options.is_sync_flush:
+        if not self._store.replica.is_sync_flush:
             self.report_end()
 
     def report_end(self) -> None:

@@ -27,7 +27,9 @@ from engine.broker.replication.slave_link_io import PlainSlaveLink, SlaveLink
 from engine.daemon.running import start_task, stop_tasks
 from engine.errors import NotPermitted, Refused
 from engine.protocol.layouts.ha_frames import encode_packet
-from engine.store.message_store import MessageStore
+from engine.store.log.log_front import LogFront
+from engine.store.log.message_log import MessageLog
+from engine.store.log.replica_log import ReplicaLog
 
 log = logging.getLogger(__name__)
 
@@ -43,7 +45,9 @@ _CATCH_UP_POLL_S = 0.01
 class MasterTerm:
     name: GroupName
     file: GroupFile
-    store: MessageStore
+    log: MessageLog
+    replica: ReplicaLog
+    front: LogFront
     rules: GroupRules
     confirmed: ConfirmedOffset
     now_ms: Callable[[], int]
@@ -95,7 +99,7 @@ class MasterTerm:
         if self._is_over:
             return
         self._notice_stall()
-        own_end = self.store.replica.durable_end
+        own_end = self.replica.durable_end
         confirmed = self.table.confirmed(own_end)
         is_alone = len(self.table.waited_for()) == 1 and self.table.is_enough()
         self.confirmed.move(None if is_alone else confirmed)
@@ -122,10 +126,10 @@ class MasterTerm:
         """Our stream, after its magic. Raises EngineError or OSError when it is over."""
         peer = await admit(stream, secret, self.name.member_id, self._check)
         state = self._state
-        is_same = peer.tail is not None and has_tail(self.store, peer.tail)
+        is_same = peer.tail is not None and has_tail(self.log, self.replica, peer.tail)
         stream.send(encode_packet({**self._handshake(state), "hasTail": is_same}))
         await self._make_known(peer)
-        link = SlaveLink(stream, peer, state, self.store, self)
+        link = SlaveLink(stream, peer, state, self.log, self.replica, self)
         if (old := self.links.pop(peer.member_id, None)) is not None:
             old.close()  # its reports count no more: the slave may have been emptied meanwhile
         self.table.connected(peer.member_id, self.now_ms(), peer.log_start)
@@ -142,7 +146,7 @@ class MasterTerm:
             self.table.plain[address] = offset
             self.appended()
 
-        link = PlainSlaveLink(stream, address, self.store, acknowledged)
+        link = PlainSlaveLink(stream, address, self.log, self.replica, acknowledged)
         self.plain_links[address] = link
         try:
             await link.run(first)
@@ -171,8 +175,8 @@ class MasterTerm:
             "epoch": state.epoch,
             "reign": state.term_id,
             "history": to_builtins(state.history),
-            "minOffset": self.store.log.min_offset,
-            "maxOffset": self.store.log.max_offset,
+            "minOffset": self.log.min_offset,
+            "maxOffset": self.log.max_offset,
             "copiedFrom": state.copied_from,
             "startOffset": state.start_offset or 0,
             "neededFrom": self.needed_from(),
@@ -182,7 +186,7 @@ class MasterTerm:
 
     def needed_from(self) -> int:
         """A log that starts later lacks messages that have not expired, by this master's fileReservedTime."""
-        oldest = self.store.front.needed_from(self.store.options.retention, self.now_ms())
+        oldest = self.front.needed_from(self.now_ms())
         return max(oldest, self._state.start_offset or 0)
 
     async def decide_start(self, start_offset: int) -> None:
@@ -219,7 +223,7 @@ class MasterTerm:
     # -- the set --------------------------------------------------------------------------------------------
 
     def acknowledged(self, member_id: int, log_end: int) -> None:
-        self.table.acknowledged(member_id, log_end, self.store.replica.durable_end, self.now_ms())
+        self.table.acknowledged(member_id, log_end, self.replica.durable_end, self.now_ms())
         if member_id not in self.table.waited_for():
             self._plan_soon()
         self.appended()
@@ -240,7 +244,7 @@ class MasterTerm:
 
     def confirmed_end(self) -> int:
         confirmed = self.confirmed.value
-        return self.table.confirmed(self.store.replica.durable_end) if confirmed is None else confirmed
+        return self.table.confirmed(self.replica.durable_end) if confirmed is None else confirmed
 
     async def _make_known(self, peer: Peer) -> None:
         async with self._proposing:
@@ -256,7 +260,7 @@ class MasterTerm:
     async def _plan(self) -> None:
         async with self._proposing:
             needed = await self._note_needed()
-            planned = self.table.plan(self.store.replica.durable_end, self.now_ms(), needed)
+            planned = self.table.plan(self.replica.durable_end, self.now_ms(), needed)
             if planned is not None:
                 await self._propose(planned, self.table.latest[1])
 
@@ -282,7 +286,7 @@ class MasterTerm:
         deadline = self._loop.time() + timeout_ms / 1000
         while self._loop.time() < deadline:
             link = self.links.get(member_id)
-            if link is not None and link.acknowledged_offset >= self.store.log.max_offset:
+            if link is not None and link.acknowledged_offset >= self.log.max_offset:
                 return
             await asyncio.sleep(_CATCH_UP_POLL_S)
         raise Refused(f"member {member_id} did not catch up within {timeout_ms} ms")

@@ -31,7 +31,8 @@ from engine.daemon.running import start_task, stop_tasks
 from engine.errors import EngineError, PeerError, Refused
 from engine.protocol.bodies.brokers import GroupStatus
 from engine.protocol.commands import Command
-from engine.store.message_store import MessageStore
+from engine.store.log.message_log import MessageLog
+from engine.store.queues.message_queues import MessageQueues
 
 log = logging.getLogger(__name__)
 
@@ -57,7 +58,8 @@ class MetadataSync:
     `timers_read` takes the time up to which timers are delivered."""
 
     role: Role
-    store: MessageStore
+    log: MessageLog
+    queues: MessageQueues
     tables: Tables
     files: ReplicaFiles
     save: Callable[[str], None]
@@ -79,7 +81,7 @@ class MetadataSync:
     _task: asyncio.Task[None] | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
-        ids_by_topic = self.store.queues.ids_by_topic
+        ids_by_topic = self.queues.ids_by_topic
         self._unconfigured = UnconfiguredTopics(self.tables.topics, ids_by_topic, self.save, self.now_ms)
 
     def start(self) -> None:
@@ -167,7 +169,7 @@ class MetadataSync:
         applied = apply_metadata(metadata, self.tables, self.is_own_topic)
         for topic in applied.removed_topics:
             log.info("the master has no topic %s any more", topic)
-            self.store.queues.delete_topic(topic)
+            self.queues.delete_topic(topic)
         for file in applied.files:
             self.save(file)
 
@@ -184,7 +186,7 @@ class MetadataSync:
     def settle(self) -> bool:
         """Apply the waiting progress, if the log has reached its end."""
         progress = self._staged
-        if progress is None or self.store.log.max_offset < progress.log_end:
+        if progress is None or self.log.max_offset < progress.log_end:
             return False
         self._staged = None
         for file in apply_progress(progress, self.tables):

@@ -25,7 +25,8 @@ from engine.broker.replication.ha_port_io import Peer, Stream
 from engine.daemon.running import run_until_one_ends
 from engine.errors import ProtocolError
 from engine.protocol.layouts import ha_frames
-from engine.store.message_store import MessageStore
+from engine.store.log.message_log import MessageLog
+from engine.store.log.replica_log import ReplicaLog
 
 CHUNK_BYTES = 512 * 1024
 HEARTBEAT_S = 1.0
@@ -57,9 +58,10 @@ class Master(Protocol):
 class _Link:
     """What both streams have."""
 
-    def __init__(self, stream: Stream, address: str, store: MessageStore) -> None:
+    def __init__(self, stream: Stream, address: str, log: MessageLog, replica: ReplicaLog) -> None:
         self._stream = stream
-        self._store = store
+        self._log = log
+        self._replica = replica
         self._wanted = asyncio.Event()
         self._sent_at = 0.0
         self.address = address
@@ -71,7 +73,7 @@ class _Link:
         self._wanted.set()
 
     def _has(self, offset: int) -> bool:
-        return self._store.log.min_offset <= offset <= self._store.log.max_offset
+        return self._log.min_offset <= offset <= self._log.max_offset
 
     async def _read(self, size: int) -> bytes:
         async with asyncio.timeout(SILENCE_S):
@@ -93,9 +95,15 @@ class _Link:
 
 class SlaveLink(_Link):
     def __init__(
-        self, stream: Stream, peer: Peer, state: GroupState, store: MessageStore, master: Master
+        self,
+        stream: Stream,
+        peer: Peer,
+        state: GroupState,
+        log: MessageLog,
+        replica: ReplicaLog,
+        master: Master,
     ) -> None:
-        super().__init__(stream, peer.address, store)
+        super().__init__(stream, peer.address, log, replica)
         self.member_id = peer.member_id
         self._reads_starts = peer.log_start is not None
         """A slave of the first release does not know frames about log starts."""
@@ -133,7 +141,7 @@ class SlaveLink(_Link):
                 self._note(value)
 
     def _note(self, log_end: int) -> None:
-        if log_end > self._store.log.max_offset:
+        if log_end > self._log.max_offset:
             raise ProtocolError(f"member {self.member_id} claims offset {log_end}, behind the log's end")
         self.acknowledged_offset = log_end
         self._master.acknowledged(self.member_id, log_end)
@@ -155,8 +163,8 @@ class SlaveLink(_Link):
                 self._write(ha_frames.LOG, b"")
 
     async def _next_chunk(self) -> bytes:
-        replica, offset = self._store.replica, self.sent_offset
-        if replica.is_hot(offset):
+        replica, offset = self._replica, self.sent_offset
+        if self._log.is_hot(offset):
             return replica.read(offset, CHUNK_BYTES)
         return await asyncio.to_thread(replica.read, offset, CHUNK_BYTES)
 
@@ -184,17 +192,22 @@ class SlaveLink(_Link):
 
 class PlainSlaveLink(_Link):
     def __init__(
-        self, stream: Stream, address: str, store: MessageStore, acknowledged: Callable[[int], None]
+        self,
+        stream: Stream,
+        address: str,
+        log: MessageLog,
+        replica: ReplicaLog,
+        acknowledged: Callable[[int], None],
     ) -> None:
-        super().__init__(stream, address, store)
+        super().__init__(stream, address, log, replica)
         self._acknowledged = acknowledged
 
     async def run(self, first: bytes) -> None:
-        store, offset = self._store, ha_frames.decode_ack(first)
+        offset = ha_frames.decode_ack(first)
         if offset == 0:
-            end = store.log.max_offset
-            start = end - end % store.options.mapped_file_size_commit_log
-            self.sent_offset = max(start, store.log.min_offset)
+            end = self._log.max_offset
+            start = end - end % self._replica.segment_size
+            self.sent_offset = max(start, self._log.min_offset)
         else:
             self._note(offset)
             self.sent_offset = offset
@@ -215,7 +228,7 @@ class PlainSlaveLink(_Link):
         self._sent_at = asyncio.get_running_loop().time()
         while True:
             self._wanted.clear()
-            chunk = self._store.replica.read(self.sent_offset, PLAIN_CHUNK_BYTES)
+            chunk = self._replica.read(self.sent_offset, PLAIN_CHUNK_BYTES)
             if not chunk and not await self._is_heartbeat_due(PLAIN_HEARTBEAT_S):
                 continue
             self._send_bytes(ha_frames.encode_push(self.sent_offset, len(chunk)) + chunk)

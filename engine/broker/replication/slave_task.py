@@ -120,7 +120,7 @@ class Follower:
         """How the log ends, where it has no history to compare."""
         if self.copy.file.known.history:
             return {}
-        tail = tail_of(self.copy.store)
+        tail = tail_of(self.copy.store.log, self.copy.store.replica)
         return {} if tail is None else {"tail": tail_to_json(tail)}
 
     async def _copy_plain(self, stream: Stream) -> None:

@@ -40,8 +40,10 @@ from engine.protocol.bodies.clients import ConsumeType, MessageModel
 from engine.protocol.bodies.topics import TopicConfig
 from engine.protocol.fastjson import compact
 from engine.store.log.log_front import DeletedUnexpired
-from engine.store.message_store import MessageStore
+from engine.store.log.message_log import MessageLog
 from engine.store.options import RetentionRules
+from engine.store.queues.message_queues import MessageQueues
+from engine.store.reading.message_search import MessageSearch
 from engine.store.results import QueueKey
 from engine.store.retention import used_ratio
 
@@ -121,7 +123,9 @@ class Snapshots:
     offsets: ConsumerOffsets
     consumers: ConsumerTable[Any]
     senders: Senders
-    store: MessageStore
+    log: MessageLog
+    queues: MessageQueues
+    search: MessageSearch
     stats: BrokerStats
     singles: Mapping[str, Callable[[], dict[str, object]]]
     """Other sections with one value; an empty one is absent."""
@@ -137,7 +141,7 @@ class Snapshots:
     """Sections with one value only give it no name."""
 
     def __post_init__(self) -> None:
-        self.times = UnreadTimes(self.store)
+        self.times = UnreadTimes(self.search)
         self.journal.put("broker", "", _dumps(self.broker))
 
     def refresh(self, now_ms: int) -> Iterator[None]:
@@ -160,7 +164,7 @@ class Snapshots:
     # -- what to look at ------------------------------------------------------------------------------------
 
     def _note_touched(self, now_ms: int) -> None:
-        self._due_queues.add_set(self.store.queues.take_touched())
+        self._due_queues.add_set(self.queues.take_touched())
         self._due_topics.add_set(self.topics.take_touched())
         self._due_topics.add_set(self.senders.take_changed(now_ms))
         self._due_groups.add_set(self.consumers.take_changed())
@@ -170,10 +174,10 @@ class Snapshots:
         if self._is_new:
             self._is_new = False
             self._note_all()
-        elif self.store.log.min_offset != self._log_min_offset:
+        elif self.log.min_offset != self._log_min_offset:
             # The log has lost its beginning, and queues have with it.
             self._due_topics.add_list(self.topics.names())
-        self._log_min_offset = self.store.log.min_offset
+        self._log_min_offset = self.log.min_offset
 
     def _note_all(self) -> None:
         self._due_queues = Due()
@@ -189,7 +193,6 @@ class Snapshots:
     # -- what there is --------------------------------------------------------------------------------------
 
     def _put_singles(self, now_ms: int) -> None:
-        store = self.store
 
         def put(section: str, value: dict[str, object]) -> None:
             self.journal.put(section, "", _dumps(value))
@@ -207,10 +210,10 @@ class Snapshots:
         put(
             "log",
             {
-                "minOffset": store.log.min_offset,
-                "maxOffset": store.log.max_offset,
-                "flushedOffset": store.log.flushed_offset,
-                "dispatchedOffset": store.queues.dispatched_offset,
+                "minOffset": self.log.min_offset,
+                "maxOffset": self.log.max_offset,
+                "flushedOffset": self.log.flushed_offset,
+                "dispatchedOffset": self.queues.dispatched_offset,
             },
         )
         for section, state in self.singles.items():
@@ -225,7 +228,7 @@ class Snapshots:
         looks: list[_Look] = []
         looked_at: list[Pair] = []
         near: list[Pair] = []
-        all_bounds, all_pairs = self.store.queues.bounds(names), self.offsets.pairs_on(names)
+        all_bounds, all_pairs = self.queues.bounds(names), self.offsets.pairs_on(names)
         for name, bounds, pairs in zip(names, all_bounds, all_pairs, strict=True):
             config = configs(name)
             topics.append((name, None if config is None else _topic_value(config, bounds, senders(name))))
@@ -255,7 +258,7 @@ class Snapshots:
         by_topic: dict[str, list[Pair]] = {}
         for pair in pairs:
             by_topic.setdefault(pair[0], []).append(pair)
-        all_bounds = self.store.queues.bounds(by_topic)
+        all_bounds = self.queues.bounds(by_topic)
         looks = [(*found, bounds) for found, bounds in zip(by_topic.items(), all_bounds, strict=True)]
         self.journal.put_all("offsets", self._offset_changes(looks))
 

@@ -11,7 +11,8 @@ import logging
 from collections.abc import Callable, Container
 from dataclasses import dataclass, field
 
-from engine.store.message_store import MessageStore
+from engine.store.log.message_log import MessageLog
+from engine.store.queues.message_queues import MessageQueues
 from engine.store.results import Arrival
 
 log = logging.getLogger(__name__)
@@ -23,7 +24,8 @@ RETRY_S = 1.0
 @dataclass(eq=False, repr=False)
 class Dispatching:
     loop: asyncio.AbstractEventLoop
-    store: MessageStore
+    log: MessageLog
+    queues: MessageQueues
     awaited: Container[tuple[str, int]]
     arrived: Callable[[list[Arrival]], None]
     fenced: Callable[[], None]
@@ -44,16 +46,15 @@ class Dispatching:
             self._retry = None
         if self._is_stopped:
             return
-        store = self.store
-        before = store.queues.dispatched_offset
-        arrivals = store.queues.dispatch(RECORDS_PER_SLICE, self.awaited)
+        before = self.queues.dispatched_offset
+        arrivals = self.queues.dispatch(RECORDS_PER_SLICE, self.awaited)
         if arrivals:
             self.arrived(arrivals)
-        if not store.queues.has_undispatched():
+        if not self.queues.has_undispatched():
             return
-        if store.queues.dispatched_offset > before:
+        if self.queues.dispatched_offset > before:
             self.schedule()
-        elif store.log.is_fenced:
+        elif self.log.is_fenced:
             self._is_stopped = True
             log.critical("the disk failed while queues were written: the store is fenced")
             self.fenced()
@@ -65,5 +66,5 @@ class Dispatching:
     def finish(self) -> None:
         """Everything that may be read is in the queues; nothing runs afterwards."""
         self._is_stopped = True
-        while self.store.queues.has_undispatched() and self.store.queues.dispatch(RECORDS_PER_SLICE):
+        while self.queues.has_undispatched() and self.queues.dispatch(RECORDS_PER_SLICE):
             pass

@@ -21,7 +21,8 @@ from typing import Protocol
 from engine.broker.settings.options import LiveOptions
 from engine.broker.storage.log_events import LogEvents
 from engine.daemon.running import start_task, stop_tasks
-from engine.store.message_store import MessageStore
+from engine.store.flushing.flush import StoreFlush
+from engine.store.log.message_log import MessageLog
 
 log = logging.getLogger(__name__)
 
@@ -33,7 +34,8 @@ class _Plan(Protocol):
 @dataclass(eq=False, repr=False)
 class Flusher:
     loop: asyncio.AbstractEventLoop
-    store: MessageStore
+    log: MessageLog
+    flush: StoreFlush
     live: LiveOptions
     threads: Executor
     events: LogEvents
@@ -82,22 +84,22 @@ class Flusher:
 
     async def flush_log(self, *, force: bool) -> None:
         async with self._log_turn:
-            plan = self.store.flush.plan_log(self.now_ms(), force=force)
+            plan = self.flush.plan_log(self.now_ms(), force=force)
             if plan is None:
                 return
             error = await self._run(plan)
-            self.store.flush.finish(plan, error)
+            self.flush.finish(plan, error)
         self._report(error)
         if error is None:
-            self.events.flushed(self.store.log.flushed_offset)
+            self.events.flushed(self.log.flushed_offset)
 
     async def bring_to_disk(self) -> bool:
         """Whether everything that was appended before this call is on disk now."""
-        end = self.store.log.max_offset
-        if self.store.log.flushed_offset < end:
-            self.store.flush.commit_transient()
+        end = self.log.max_offset
+        if self.log.flushed_offset < end:
+            self.flush.commit_transient()
             await self.flush_log(force=True)
-        return self.store.log.flushed_offset >= end
+        return self.log.flushed_offset >= end
 
     async def _flush_queues_forever(self) -> None:
         while True:
@@ -106,19 +108,19 @@ class Flusher:
 
     async def flush_queues(self) -> None:
         async with self._queue_turn:
-            plan = self.store.flush.plan_queues()
+            plan = self.flush.plan_queues()
             if plan is None:
                 return
             error = await self._run(plan)
-            self.store.flush.finish(plan, error)
+            self.flush.finish(plan, error)
         self._report(error)
 
     async def _commit_forever(self, interval_ms: int) -> None:
         """With the transient pool: bytes that lie in memory alone reach their file, and may be read then."""
         while True:
             await asyncio.sleep(interval_ms / 1000)
-            self.store.flush.commit_transient()
-            self.events.flushed(self.store.log.flushed_offset)
+            self.flush.commit_transient()
+            self.events.flushed(self.log.flushed_offset)
 
     async def _run(self, plan: _Plan) -> OSError | None:
         try:
@@ -130,6 +132,6 @@ class Flusher:
     def _report(self, error: OSError | None) -> None:
         if error is not None:
             log.error("a sync of the store failed: %s", error)
-        if self.store.log.is_fenced:
+        if self.log.is_fenced:
             log.critical("the store is fenced: nothing is acknowledged until the broker is restarted")
             self.events.fenced()

@@ -22,8 +22,9 @@ from engine.broker.stats.put_times import PutTimes, TimedAppends
 from engine.broker.storage.disk_room import DiskRoom, DiskSpace
 from engine.daemon.running import start_task, stop_tasks
 from engine.errors import EngineError
-from engine.store.log.log_front import Deletion
-from engine.store.message_store import MessageStore
+from engine.store.log.log_front import Deletion, LogFront
+from engine.store.log.log_growth import LogGrowth
+from engine.store.log.message_log import MessageLog
 from engine.store.retention import is_disk_writable
 
 log = logging.getLogger(__name__)
@@ -43,7 +44,9 @@ SettleStart = Callable[[Callable[[], int]], Awaitable[int | None]]
 
 @dataclass(eq=False, repr=False)
 class Housekeeping:
-    store: MessageStore
+    log: MessageLog
+    growth: LogGrowth
+    front: LogFront
     membership: Membership
     locks: QueueLocks
     disk: DiskRoom
@@ -86,21 +89,21 @@ class Housekeeping:
 
     async def clean(self) -> None:
         loop = asyncio.get_running_loop()
-        path = str(self.store.options.commit_log_path)
+        path = str(self.front.directory)
         self.disk.usage_ratio = (await loop.run_in_executor(self.threads, disk_space, path)).usage_ratio
         now_ms = self.now_ms()
         hour = datetime.fromtimestamp(now_ms / 1000).hour
         is_manual = self._manual_rounds > 0
         self._manual_rounds = max(0, self._manual_rounds - 1)
         await self._delete(now_ms, hour, is_manual=is_manual)
-        is_writable = is_disk_writable(self.store.options.retention, self.disk.usage_ratio)
-        self._note_writable(is_writable or self.store.log.is_fenced)
+        is_writable = is_disk_writable(self.front.rules, self.disk.usage_ratio)
+        self._note_writable(is_writable or self.log.is_fenced)
 
     async def _delete(self, now_ms: int, hour: int, *, is_manual: bool) -> None:
-        front, rules, usage = self.store.front, self.store.options.retention, self.disk.usage_ratio
+        front, usage = self.front, self.disk.usage_ratio
 
         def planned_start() -> int:
-            return front.plan(rules, now_ms, hour=hour, disk_usage_ratio=usage, manual=is_manual)
+            return front.plan(now_ms, hour=hour, disk_usage_ratio=usage, manual=is_manual)
 
         try:
             start = await self.settle_start(planned_start)
@@ -109,7 +112,7 @@ class Housekeeping:
             return
         self._last_warning = ""
         if start is not None:
-            self._log_deletion(front.delete_to(start, rules, now_ms))
+            self._log_deletion(front.delete_to(start, now_ms))
 
     def _warn_once(self, text: str) -> None:
         """A full disk is checked every second."""
@@ -140,11 +143,11 @@ class Housekeeping:
         loop = asyncio.get_running_loop()
         while True:
             await asyncio.sleep(_PREPARE_S)
-            if read_ahead := self.store.growth.plan_read_ahead():
+            if read_ahead := self.growth.plan_read_ahead():
                 await loop.run_in_executor(self.threads, read_ahead)
-            if self.store.growth.needs_segment():
+            if self.growth.needs_segment():
                 try:
-                    await loop.run_in_executor(self.threads, self.store.growth.prepare_segment)
+                    await loop.run_in_executor(self.threads, self.growth.prepare_segment)
                 except OSError as error:
                     log.warning("the next commit-log segment cannot be prepared: %s", error)
                     await asyncio.sleep(min(self.clean_s, _FULL_DISK_S))

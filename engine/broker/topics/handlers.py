@@ -36,7 +36,8 @@ from engine.protocol.headers.topics import (
     GetTopicStatsInfoRequest,
 )
 from engine.protocol.names import RETRY_PREFIX, pop_retry_topic_v1
-from engine.store.message_store import MessageStore
+from engine.store.queues.message_queues import MessageQueues
+from engine.store.reading.message_search import MessageSearch
 
 log = logging.getLogger(__name__)
 
@@ -49,7 +50,8 @@ class TopicAdminHandlers:
     offsets: ConsumerOffsets
     traffic: Traffic
     stats: BrokerStats
-    store: MessageStore
+    queues: MessageQueues
+    search: MessageSearch
     now_ms: Callable[[], int]
     save: Callable[[str], None]
     _pages: TablePages = field(default_factory=TablePages, init=False)
@@ -101,7 +103,7 @@ class TopicAdminHandlers:
             self.topics.delete(name, self.now_ms())
             self.offsets.forget_topic(name)
             self.traffic.forget_topic(name)
-            self.store.queues.delete_topic(name)
+            self.queues.delete_topic(name)
         self.save(OFFSETS_FILE)
         return Announce(TOPICS_FILE, Reply())
 
@@ -142,9 +144,9 @@ class TopicAdminHandlers:
                 yield
 
     def _queue_offsets(self, topic: str, queue_id: int) -> TopicOffset:
-        queues = self.store.queues
+        queues = self.queues
         low, high = queues.min_offset(topic, queue_id), queues.max_offset(topic, queue_id)
-        last_ms = self.store.search.store_time_at(topic, queue_id, high - 1) if high > low else 0
+        last_ms = self.search.store_time_at(topic, queue_id, high - 1) if high > low else 0
         return TopicOffset(max(0, low), max(0, high), max(0, last_ms))
 
     def system_topics(self, request: Command, client: Connection) -> Outcome:

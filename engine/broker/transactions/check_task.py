@@ -38,7 +38,8 @@ from engine.protocol.headers.send import CheckTransactionStateRequest
 from engine.protocol.names import TRANS_CHECK_MAX_TIME_TOPIC, TRANS_HALF_TOPIC
 from engine.protocol.properties import Property, decode_properties
 from engine.protocol.records import Record, decode_records
-from engine.store.message_store import MessageStore
+from engine.store.log.message_log import MessageLog
+from engine.store.queues.message_queues import MessageQueues
 from engine.store.results import ColdBody, GetResult, GetStatus, MessageDraft, PutResult, PutStatus
 
 log = logging.getLogger(__name__)
@@ -51,7 +52,8 @@ _HOUR_MS = 3_600_000
 
 @dataclass(eq=False, repr=False)
 class TransactionChecks:
-    store: MessageStore
+    log: MessageLog
+    queues: MessageQueues
     transactions: TransactionLog
     producers: ProducerTable[Connection]
     topics: TopicTable
@@ -78,7 +80,7 @@ class TransactionChecks:
 
     async def check(self) -> None:
         """One round."""
-        if self.disk.is_writable and not self.store.log.is_fenced:
+        if self.disk.is_writable and not self.log.is_fenced:
             due = self.transactions.table.due(self.now_ms(), self.live.transaction_time_out)
             for begin in range(0, len(due), _PER_SLICE):
                 await self._check_slice(due[begin : begin + _PER_SLICE])
@@ -90,7 +92,7 @@ class TransactionChecks:
         copies: list[Record] = []
         for entry in entries:
             # Not in its queue yet (not on disk, or not dispatched): checked in the next round.
-            if entry.queue_offset >= self.store.queues.max_offset(TRANS_HALF_TOPIC, HALF_QUEUE):
+            if entry.queue_offset >= self.queues.max_offset(TRANS_HALF_TOPIC, HALF_QUEUE):
                 continue
             half, is_damaged = await self._read(entry.queue_offset)
             # While a cold message was read, its producer may have decided.
@@ -121,9 +123,9 @@ class TransactionChecks:
         return records[0] if found else None, read.damage is not None
 
     async def _read_once(self, queue_offset: int) -> tuple[GetResult, ColdBody]:
-        result = self.store.queues.get(TRANS_HALF_TOPIC, HALF_QUEUE, queue_offset, 1)
+        result = self.queues.get(TRANS_HALF_TOPIC, HALF_QUEUE, queue_offset, 1)
         if result.cold is not None:
-            return result, await asyncio.to_thread(self.store.queues.read_cold, result.cold)
+            return result, await asyncio.to_thread(self.queues.read_cold, result.cold)
         return result, ColdBody(result.body, result.damage)
 
     def _is_exhausted(self, entry: OpenTransaction) -> bool:
@@ -162,7 +164,7 @@ class TransactionChecks:
         )
 
     def _put(self, draft: MessageDraft) -> PutResult | None:
-        result = self.store.log.put(draft, self.now_ms())
+        result = self.log.put(draft, self.now_ms())
         if result.status is not PutStatus.PUT_OK:
             log.warning("a half message was not copied: %s", result.remark or result.status.value)
             return None
@@ -172,7 +174,7 @@ class TransactionChecks:
     async def _readable(self, commit_log_offset: int) -> None:
         """The producer's decision must find the copy, which under SYNC_FLUSH is readable after its flush."""
         for _ in range(_FLUSH_POLLS):
-            if self.store.log.readable_end() >= commit_log_offset:
+            if self.log.readable_end() >= commit_log_offset:
                 return
             await asyncio.sleep(_FLUSH_POLL_S)
 

@@ -42,7 +42,9 @@ from engine.protocol.sys_flags import (
     TRANSACTION_NONE,
     TRANSACTION_ROLLBACK,
 )
-from engine.store.message_store import MessageStore
+from engine.store.log.message_log import MessageLog
+from engine.store.queues.message_queues import MessageQueues
+from engine.store.reading.message_search import MessageSearch
 from engine.store.results import MessageDraft, PutResult
 
 log = logging.getLogger(__name__)
@@ -53,7 +55,9 @@ _FOREVER_MS = 1 << 62
 
 @dataclass(eq=False, repr=False)
 class TransactionHandlers:
-    store: MessageStore
+    log: MessageLog
+    queues: MessageQueues
+    search: MessageSearch
     transactions: TransactionLog
     parking: Parking
     traffic: Traffic
@@ -76,14 +80,13 @@ class TransactionHandlers:
         if header.commit_or_rollback == TRANSACTION_NONE:
             log.info("transaction %s of %s is undecided", header.msg_id, header.producer_group)
             return Reply()
-        distance = self.store.log.max_offset - header.commit_log_offset
-        if distance <= self.store.options.reads.hot_window_bytes:
-            half = self.store.log.record_at(header.commit_log_offset)
+        if self.log.is_hot(header.commit_log_offset):
+            half = self.log.record_at(header.commit_log_offset)
             return self._decide(header, half, request, client)
         return self._end_cold(header, request, client)
 
     def _end_cold(self, header: EndTransactionRequest, request: Command, client: Connection) -> Outcome:
-        result = self.store.queues.get(TRANS_HALF_TOPIC, HALF_QUEUE, header.tran_state_table_offset, 1)
+        result = self.queues.get(TRANS_HALF_TOPIC, HALF_QUEUE, header.tran_state_table_offset, 1)
 
         def finish(body: bytes) -> Outcome:
             return self._decide(header, decode_record(body) if body else None, request, client)
@@ -91,7 +94,7 @@ class TransactionHandlers:
         if result.cold is None:
             return finish(result.body)
         cold = result.cold
-        return ColdRead(lambda: self.store.queues.read_cold(cold).body, finish)
+        return ColdRead(lambda: self.queues.read_cold(cold).body, finish)
 
     def _decide(
         self, header: EndTransactionRequest, half: Record | None, request: Command, client: Connection
@@ -133,7 +136,7 @@ class TransactionHandlers:
     def resume_check(self, request: Command, client: Connection) -> Outcome:
         """A message that was given up is checked again, unless it has been committed since."""
         message_id = ResumeCheckHalfMessageRequest.decode(request.fields).msg_id or ""
-        record = self.store.log.record_at(commit_log_offset_of(message_id))
+        record = self.log.record_at(commit_log_offset_of(message_id))
         if record is None or record.topic != TRANS_CHECK_MAX_TIME_TOPIC:
             raise NotFound(f"no message {message_id:.200} in {TRANS_CHECK_MAX_TIME_TOPIC}")
         if self._is_resumed(record):
@@ -152,11 +155,11 @@ class TransactionHandlers:
         )
 
     def _records(self, topic: str, key: str) -> list[Record]:
-        found = self.store.search.query(topic, key, 64, 0, _FOREVER_MS)
+        found = self.search.query(topic, key, 64, 0, _FOREVER_MS)
         return [decode_record(data) for data in found.records]
 
     def _append(self, draft: MessageDraft) -> PutResult:
-        result = self.store.log.put(draft, self.now_ms())
+        result = self.log.put(draft, self.now_ms())
         check_stored(result, ResponseCode.SERVICE_NOT_AVAILABLE)
         self.appended()
         return result

@@ -28,7 +28,9 @@ from engine.broker.transactions.half_messages import (
 )
 from engine.protocol.names import TRANS_GROUP, TRANS_HALF_TOPIC, TRANS_OP_HALF_TOPIC
 from engine.protocol.properties import decode_properties
-from engine.store.message_store import MessageStore
+from engine.store.log.message_log import MessageLog
+from engine.store.log.replica_log import ReplicaLog
+from engine.store.queues.message_queues import MessageQueues
 from engine.store.results import MessageDraft, PutResult, PutStatus
 
 log = logging.getLogger(__name__)
@@ -44,7 +46,9 @@ class TransactionLog:
     """`load` whenever the broker becomes master, `decided` after every change of the table."""
 
     loop: asyncio.AbstractEventLoop
-    store: MessageStore
+    log: MessageLog
+    queues: MessageQueues
+    replica: ReplicaLog
     table: TransactionTable
     offsets: ConsumerOffsets
     now_ms: Callable[[], int]
@@ -69,8 +73,8 @@ class TransactionLog:
         table = self.table
         while table.unwritten:
             done = table.unwritten[:_OPS_PER_BATCH]
-            draft, batch = op_batch(done, self.now_ms(), self.store.options.store_host)
-            result = self.store.log.put_batch(draft, batch, draft.born_timestamp)
+            draft, batch = op_batch(done, self.now_ms(), self.log.store_host)
+            result = self.log.put_batch(draft, batch, draft.born_timestamp)
             if result.status is not PutStatus.PUT_OK:
                 log.warning("%d op messages not stored, retrying: %s", len(table.unwritten), result.remark)
                 self._writing = self.loop.call_later(RETRY_S, self.write_ops)
@@ -83,12 +87,12 @@ class TransactionLog:
     def commit_offsets(self) -> None:
         self._commit_staged()
         if self._staged is None:
-            self._staged = self.table.read_from(self.store.log.max_offset)
+            self._staged = self.table.read_from(self.log.max_offset)
             self._commit_staged()
 
     def _commit_staged(self) -> None:
         staged = self._staged
-        if staged is not None and self.store.replica.kept_end >= staged.commit_log_end:
+        if staged is not None and self.replica.kept_end >= staged.commit_log_end:
             self.offsets.commit(TRANS_HALF_TOPIC, TRANS_GROUP, HALF_QUEUE, staged.half_offset)
             self.offsets.commit(TRANS_OP_HALF_TOPIC, TRANS_GROUP, HALF_QUEUE, staged.op_offset)
             self._staged = None
@@ -110,12 +114,12 @@ class TransactionLog:
         table.start_at(half_offset, op_offset)
         done: set[int] = set()
         ops: list[tuple[int, int]] = []
-        for op in read_queue(self.store.queues, TRANS_OP_HALF_TOPIC, HALF_QUEUE, op_offset):
+        for op in read_queue(self.queues, TRANS_OP_HALF_TOPIC, HALF_QUEUE, op_offset):
             offsets = op_offsets(op)
             done.update(offsets)
             table.op_written(op.queue_offset, offsets)
             ops.append((op.store_timestamp, op.commit_log_offset))
-        for half in read_queue(self.store.queues, TRANS_HALF_TOPIC, HALF_QUEUE, half_offset):
+        for half in read_queue(self.queues, TRANS_HALF_TOPIC, HALF_QUEUE, half_offset):
             origin = origin_of(half.properties, half.queue_offset)
             if not is_half(half) or half.queue_offset in done or origin in done:
                 table.skip(half.queue_offset, half.properties)
@@ -127,7 +131,7 @@ class TransactionLog:
         self.decided()
 
     def _begin(self, topic: str) -> int:
-        queues = self.store.queues
+        queues = self.queues
         low, high = queues.min_offset(topic, HALF_QUEUE), queues.max_offset(topic, HALF_QUEUE)
         return min(max(self.offsets.committed(topic, TRANS_GROUP, HALF_QUEUE) or 0, low), high)
 
@@ -138,9 +142,9 @@ class TransactionLog:
             return
         origin_at = {entry.commit_log_offset: entry.origin for entry in entries}
         for entry in entries:
-            for unit in (self.store.queues.units(TRANS_HALF_TOPIC, HALF_QUEUE, q, 1) for q in entry.copies):
+            for unit in (self.queues.units(TRANS_HALF_TOPIC, HALF_QUEUE, q, 1) for q in entry.copies):
                 origin_at |= {place.commit_log_offset: entry.origin for place in unit}
-        for prepared_offset in self.store.log.commits_from(max(settled_at, min(origin_at))):
+        for prepared_offset in self.log.commits_from(max(settled_at, min(origin_at))):
             origin = origin_at.get(prepared_offset)
             if origin is not None and self.table.close(origin):
                 log.info("the half message at log offset %d was committed before the stop", prepared_offset)

@@ -15,6 +15,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Final
 
 from engine.store.index.index import Index
@@ -62,29 +63,29 @@ class LogFront:
         index: Index | None,
         dispatcher: Dispatcher,
         log_start: LogStart,
+        rules: RetentionRules,
     ) -> None:
         self._log = log
         self._queues = queues
         self._index = index
         self._dispatcher = dispatcher
         self._log_start = log_start
+        self.rules = rules
+        """May be replaced while the store is open."""
         self._first_times_ms: dict[int, int] = {}
         """Segment's base offset: store time of its first record, which never changes."""
         self.deleted_unexpired = DeletedUnexpired()
+
+    @property
+    def directory(self) -> Path:
+        """Of the commit log."""
+        return self._log.files.directory
 
     def _settled(self) -> int:
         """What ends before this commit-log offset is on disk and dispatched."""
         return min(self._log.flushed_offset, self._dispatcher.offset)
 
-    def plan(
-        self,
-        rules: RetentionRules,
-        now_ms: int,
-        *,
-        hour: int,
-        disk_usage_ratio: float,
-        manual: bool = False,
-    ) -> int:
+    def plan(self, now_ms: int, *, hour: int, disk_usage_ratio: float, manual: bool = False) -> int:
         """The commit-log offset at which the log should start; it starts there when nothing may go."""
         files = self._log.files.files
         if not files:
@@ -92,7 +93,7 @@ class LogFront:
         ages = [SegmentAge(file.base_offset, file.end_offset, _modified_ms(file)) for file in files]
         count = plan_expiry(
             ages,
-            rules,
+            self.rules,
             now_ms=now_ms,
             hour=hour,
             disk_usage_ratio=disk_usage_ratio,
@@ -101,25 +102,25 @@ class LogFront:
         )
         return ages[count].base_offset
 
-    def unexpired_from(self, rules: RetentionRules, now_ms: int) -> int:
+    def unexpired_from(self, now_ms: int) -> int:
         """Start of the oldest segment that has not expired; the log's end when all has."""
-        files, limit_ms = self._log.files.files, expiry_limit_ms(rules, now_ms)
+        files, limit_ms = self._log.files.files, expiry_limit_ms(self.rules, now_ms)
         for number, file in enumerate(files):
             if self._is_young(number, limit_ms):
                 return file.base_offset
         return self._log.end_offset
 
-    def needed_from(self, rules: RetentionRules, now_ms: int) -> int:
+    def needed_from(self, now_ms: int) -> int:
         """What a copy of this log must have: the same, but the active segment always."""
         files = self._log.files.files
-        unexpired = self.unexpired_from(rules, now_ms)
+        unexpired = self.unexpired_from(now_ms)
         return min(unexpired, files[-1].base_offset) if files else unexpired
 
-    def lacks_only_expired(self, rules: RetentionRules, now_ms: int) -> bool:
+    def lacks_only_expired(self, now_ms: int) -> bool:
         """Whether everything that was ever written before this log's start has expired by now."""
         files = self._log.files.files
         first_ms = self._first_time_ms(files[0]) if files else None
-        return first_ms is not None and first_ms <= expiry_limit_ms(rules, now_ms)
+        return first_ms is not None and first_ms <= expiry_limit_ms(self.rules, now_ms)
 
     def count_messages(self, begin: int, end: int) -> Iterator[int]:
         """How many messages lie between two commit-log offsets, in slices that are to be added up: the caller
@@ -129,14 +130,14 @@ class LogFront:
             piece = queues[number : number + _COUNT_SLICE]
             yield sum(queue.count_between(begin, end) for queue in piece)
 
-    def delete_to(self, commit_log_offset: int, rules: RetentionRules, now_ms: int) -> Deletion:
+    def delete_to(self, commit_log_offset: int, now_ms: int) -> Deletion:
         """Delete the segments that end at or before the offset, as many as may go in one round."""
         files = self._log.files.files
         limit = min(commit_log_offset, self._settled())
-        count = sum(file.end_offset <= limit for file in files[:-1][: rules.max_files_per_round])
+        count = sum(file.end_offset <= limit for file in files[:-1][: self.rules.max_files_per_round])
         if count == 0:
             return Deletion()
-        limit_ms = expiry_limit_ms(rules, now_ms)
+        limit_ms = expiry_limit_ms(self.rules, now_ms)
         young = [files[number] for number in range(count) if self._is_young(number, limit_ms)]
         self._log_start.note_start(files[count].base_offset)  # before anything is deleted
         for file in files[:count]:

@@ -63,7 +63,7 @@ class MessageLog:
         self._log = log
         self.queue_offsets = QueueOffsets()
         self._stats = stats
-        self._store_host = store_host
+        self.store_host = store_host
         self._max_message_size = max_message_size
         self._forms: dict[str, RecordForm] = {}
         self.refusal: PutResult | None = None
@@ -185,7 +185,7 @@ class MessageLog:
         """The topic's form, made anew when its producers change between kinds of address."""
         form = self._forms.get(topic)
         if form is None or form.born_host_bytes != born_host_bytes:
-            form = RecordForm(topic.encode(), born_host_bytes, self._store_host)
+            form = RecordForm(topic.encode(), born_host_bytes, self.store_host)
             if len(self._forms) >= _MAX_FORMS:
                 self._forms.clear()
             self._forms[topic] = form
@@ -272,6 +272,10 @@ class MessageLog:
 
     def readable_end(self) -> int:
         return self._log.readable_end()
+
+    def is_hot(self, commit_log_offset: int) -> bool:
+        """Whether the record is likely to be in memory."""
+        return commit_log_offset >= self._log.hot_from
 
     # Single records
 

@@ -38,6 +38,7 @@ class ReplicaLog:
         self._flush = flush
         self._damaged = damaged
         self.is_sync_flush = is_sync_flush
+        self.segment_size = log.file_size
 
     @property
     def confirmed_offset(self) -> int | None:
@@ -59,9 +60,6 @@ class ReplicaLog:
         rests on messages behind it must not be noted down."""
         flushed, confirmed = self._log.flushed_offset, self._log.confirmed_offset
         return flushed if confirmed is None else min(flushed, confirmed)
-
-    def is_hot(self, commit_log_offset: int) -> bool:
-        return commit_log_offset >= self._log.hot_from
 
     def read(self, commit_log_offset: int, size: int) -> bytes:
         """Raw bytes of one segment, as far as they are written."""

@@ -128,9 +128,9 @@ def expire(
     store: MessageStore, now_ms: int, hour: int, usage_ratio: float, manual: bool = False
 ) -> list[str]:
     """Delete what may go, log first; the paths deleted."""
-    front, rules = store.front, store.options.retention
-    start = front.plan(rules, now_ms, hour=hour, disk_usage_ratio=usage_ratio, manual=manual)
-    return list(front.delete_to(start, rules, now_ms).paths)
+    front = store.front
+    start = front.plan(now_ms, hour=hour, disk_usage_ratio=usage_ratio, manual=manual)
+    return list(front.delete_to(start, now_ms).paths)
 
 
 def rebuild_queue(store: MessageStore, topic: str, queue_id: int) -> None:

@@ -43,7 +43,7 @@ async def test_a_changed_setting_is_in_force_and_kept_over_a_restart(
     answer = await peer.ask(UPDATE, body=body)
     assert (answer.code, answer.remark) == (0, f"kept in config/{CHANGES_FILE}")
     assert (await settings(peer))["fileReservedTime"] == "48"
-    assert broker.inner.core.store.options.retention.file_reserved_time_hours == 48
+    assert broker.inner.core.store.front.rules.file_reserved_time_hours == 48
     assert (await peer.send("orders", b"x" * 1001)).code == ResponseCode.MESSAGE_ILLEGAL
     await peer.close()
     await broker.stop()
@@ -51,7 +51,7 @@ async def test_a_changed_setting_is_in_force_and_kept_over_a_restart(
 
     again = await start_broker()
     assert again.inner.options.live.max_message_size == 1000
-    assert again.inner.core.store.options.retention.file_reserved_time_hours == 48
+    assert again.inner.core.store.front.rules.file_reserved_time_hours == 48
 
 
 @pytest.mark.parametrize("text", ATTACKS.values(), ids=ATTACKS.keys())

@@ -55,7 +55,8 @@ class Rig:
         self._parking = Parking("a", 18, LiveOptions(), has_timers=True)
         self.damaged = DamagedRecords()
         repairs = RepairTask(
-            self.store,
+            self.store.log,
+            self.store.repairs,
             self.damaged,
             threads,
             fetch=_nobody_has_it,
@@ -65,13 +66,29 @@ class Rig:
             now_ms=lambda: self.now_ms,
         )
         deliveries = DamagedDeliveries(
-            self.store, self.damaged, repairs, threads, saved=_saved, now_ms=lambda: self.now_ms
+            self.store.log,
+            self.store.repairs,
+            self.damaged,
+            repairs,
+            threads,
+            saved=_saved,
+            now_ms=lambda: self.now_ms,
         )
         self.deliverer = Deliverer(
-            self.store, Traffic(), threads, 0, appended=self.dispatch, damaged=deliveries
+            self.store.log,
+            self.store.search,
+            Traffic(),
+            threads,
+            0,
+            appended=self.dispatch,
+            damaged=deliveries,
         )
         self.delivery = TimerDelivery(
-            self.store,
+            self.store.log,
+            self.store.queues,
+            self.store.search,
+            self.store.replica,
+            self.store.repairs,
             self.timers,
             self.deliverer,
             TimerCounts(),

@@ -149,15 +149,19 @@ async def test_tails(tmp_path: Path) -> None:
     stranger, _ = plain_group(tmp_path)
     async with running(stranger):
         await until(lambda: stranger.role == "master")
-        assert tail_of(stranger.store) is None
+        assert tail_of(stranger.store.log, stranger.store.replica) is None
         for number in range(700):
             stranger.put(number)
-        tail = tail_of(stranger.store)
+        tail = tail_of(stranger.store.log, stranger.store.replica)
         assert tail is not None
-        assert has_tail(stranger.store, tail)
+        assert has_tail(stranger.store.log, stranger.store.replica, tail)
         assert tail_from_json(tail_to_json(tail)) == tail
-        assert not has_tail(stranger.store, Tail(tail.start + 1, tail.end, tail.digest))
-        assert not has_tail(stranger.store, Tail(tail.start, tail.end + 1, tail.digest))
+        assert not has_tail(
+            stranger.store.log, stranger.store.replica, Tail(tail.start + 1, tail.end, tail.digest)
+        )
+        assert not has_tail(
+            stranger.store.log, stranger.store.replica, Tail(tail.start, tail.end + 1, tail.digest)
+        )
 
 
 @pytest.mark.parametrize(

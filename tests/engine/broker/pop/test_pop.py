@@ -386,7 +386,7 @@ async def test_what_another_broker_left_on_its_timers_is_revived_when_it_arrives
     store = broker.inner.core.store
     for tag, body in ((b"ck", checkpoint), (b"ack", done)):
         properties = b"TAGS\x01" + tag + b"\x02"
-        draft = MessageDraft(REVIVE, 3, 0, 0, 0, store.options.store_host, 0, 0, body, properties)
+        draft = MessageDraft(REVIVE, 3, 0, 0, 0, store.log.store_host, 0, 0, body, properties)
         assert store.log.put(draft, 1).status is PutStatus.PUT_OK
     broker.inner.tasks.log.dispatching.schedule()
     (back,) = await pop(peer, "orders", poll_time=10_000)

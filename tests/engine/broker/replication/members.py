@@ -182,15 +182,15 @@ class Member:
 
     async def clean(self, disk_usage_ratio: float = 0.5) -> None:
         """One round of housekeeping, at the hour of deleting."""
-        front, rules = self.store.front, self.store.options.retention
+        front = self.store.front
         flush_all(self.store)
 
         def planned() -> int:
-            return front.plan(rules, self._now_ms(), hour=4, disk_usage_ratio=disk_usage_ratio)
+            return front.plan(self._now_ms(), hour=4, disk_usage_ratio=disk_usage_ratio)
 
         start = await self.replication.streams.settle_start(planned)
         if start is not None:
-            front.delete_to(start, rules, self._now_ms())
+            front.delete_to(start, self._now_ms())
 
     def log(self) -> bytes:
         return self.store.replica.read(self.store.log.min_offset, self.store.log.max_offset)

@@ -36,7 +36,7 @@ async def test_a_flush_that_ends_after_the_stream_is_not_told_by_an_exception(tm
         copy = LogCopy(
             store,
             GroupFile(tmp_path, threads),
-            ConfirmedOffset(store, LogEvents()),
+            ConfirmedOffset(store.replica, LogEvents()),
             cut=lambda offset: asyncio.sleep(0),
             appended=lambda: None,
             now_ms=lambda: 0,

@@ -107,7 +107,7 @@ async def test_it_cannot_be_changed_at_run_time_where_messages_are_protected(
 
 async def test_elsewhere_it_can_be_changed(broker: RunningBroker, peer: Peer) -> None:
     assert (await peer.ask(RequestCode.UPDATE_BROKER_CONFIG, body=f"{KEY}=false".encode())).code == 0
-    assert not broker.inner.core.store.options.retention.clean_file_forcibly_enable
+    assert not broker.inner.core.store.front.rules.clean_file_forcibly_enable
 
 
 async def _fill(peer: Peer, broker: RunningBroker, segments: int) -> None:
