@@ -140,11 +140,12 @@ class DamagedDeliveries:
 
     async def skip_delivery(self, damage: Damage, way: str) -> bool:
         """The delivery continues without it. False: the list cannot be written now, try again."""
-        record = await self.claimed((damage.commit_log_offset, damage.size))
-        topic = None if record is None else record.properties.get(Property.REAL_TOPIC)
-        return await self.skip(
-            damage, DELIVERY_PREFIX + (topic if topic and is_valid_topic(topic) else ""), way
-        )
+        claimed = await self.claimed((damage.commit_log_offset, damage.size))
+        topic = None if claimed is None else claimed.properties.get(Property.REAL_TOPIC)
+        name = DELIVERY_PREFIX + (topic if topic and is_valid_topic(topic) else "")
+        # It is delivered once, also when its topic could not be read before, and can be now.
+        known = (skip for skip in self.repairs.note(damage).skips if skip.startswith(DELIVERY_PREFIX))
+        return await self.skip(damage, next(known, name), way)
 
     async def skip(self, damage: Damage, name: str, way: str) -> bool:
         record = self.repairs.note(damage)
