@@ -89,6 +89,7 @@ export const zhProblems: Readonly<Record<string, string>> = {
   no_ports: "主机上没有空闲端口。",
   no_slave: "该 Broker 组没有 Slave。",
   not_permitted: "集群拒绝了控制台的凭证。",
+  old_agent: "该主机的 Agent 版本过旧，不支持“仅保护管理操作”的访问控制，请先升级该 Agent。",
   rolling_back: "正在回滚，请重试回滚。",
   same: "已经是该版本。",
   sealed: "密钥是用另一个密钥封存的，无法打开。",
