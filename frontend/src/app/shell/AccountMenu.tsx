@@ -2,6 +2,7 @@
 import { ActionIcon, Menu, Stack, Text } from "@mantine/core";
 import { IconApi, IconLogout, IconUser, IconUserCircle } from "@tabler/icons-react";
 import { Link } from "@tanstack/react-router";
+import { liveSocket } from "@/shared/live/live";
 import { useRights, useSigning } from "@/shared/session/session";
 import { LanguageSwitch, ThemeSwitch } from "@/shared/ui/switches";
 import { notifyProblem } from "@/shared/ui/notices";
@@ -12,9 +13,14 @@ export function AccountMenu() {
   const { username } = useRights();
   const { signOut } = useSigning();
   function leave() {
+    // The server closes the socket with the session, and screens that lose it read everything again.
+    liveSocket.turnOff();
     signOut().then(
       () => window.location.assign("/sign-in"),
-      (error: unknown) => notifyProblem(t("account.signOut"), error),
+      (error: unknown) => {
+        liveSocket.turnOn();
+        notifyProblem(t("account.signOut"), error);
+      },
     );
   }
   return (

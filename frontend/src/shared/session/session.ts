@@ -57,6 +57,8 @@ export function useSigning() {
         : client.resetQueries({ predicate: others }));
     },
     signOut: async () => {
+      // Reads under way would be refused as soon as the session has ended.
+      await client.cancelQueries({ predicate: others });
       await del("/session/");
       client.clear();
     },
