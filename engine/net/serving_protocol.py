@@ -270,6 +270,8 @@ class ServingProtocol(SendingProtocol):
         until = perf_counter() + SLICE_S
         while self._held_back:
             self._held_back.popleft()()
+            if self._outbox_bytes > FLUSH_BYTES:
+                self._flush()
             if self._pauses & STOPS or perf_counter() >= until:
                 self._wait_for_turn()
                 return
