@@ -12,7 +12,7 @@ async def _save_nothing(self: TableWriter) -> None:
     pass
 
 
-TableWriter.save_all = _save_nothing  # type: ignore[method-assign]
+TableWriter.finish = _save_nothing  # type: ignore[method-assign]
 
 if __name__ == "__main__":
     sys.exit(main())
